@@ -1,0 +1,144 @@
+//! JSON text that is passed on without being taken apart.
+//!
+//! A request body or a tool's details can be large, and most of the time nobody changes it. `Json` keeps the text
+//! as it is, shares it, and is written into a larger document by copying.
+
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// Any JSON value, held as its text.
+#[derive(Clone)]
+pub struct Json(Arc<RawValue>);
+
+impl Json {
+    /// Takes text that must be one JSON value.
+    pub fn parse(text: String) -> Result<Self, serde_json::Error> {
+        RawValue::from_string(text).map(|raw| Self(raw.into()))
+    }
+
+    /// Writes a value down as JSON.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(|raw| Self(raw.into()))
+    }
+
+    /// The text, exactly as it was given.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The value taken apart, for the few who need to look inside.
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(self.text()).expect("Json holds valid JSON text")
+    }
+
+    /// The members of an object, each still as text; `None` when this is not an object.
+    pub fn members(&self) -> Option<serde_json::Result<Vec<(String, Json)>>> {
+        if !self.text().trim_start().starts_with('{') {
+            return None;
+        }
+        let members: serde_json::Result<Members> = serde_json::from_str(self.text());
+        Some(members.map(|members| members.0))
+    }
+}
+
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        Self::of(&value).expect("a JSON value can be written as text")
+    }
+}
+
+impl From<Map<String, Value>> for Json {
+    fn from(map: Map<String, Value>) -> Self {
+        Value::Object(map).into()
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.text() == other.text()
+    }
+}
+
+impl std::fmt::Debug for Json {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.text())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.into()))
+    }
+}
+
+impl JsonSchema for Json {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
+    }
+}
+
+/// An object's members in the order of the text.
+struct Members(Vec<(String, Json)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a JSON object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_survives_a_round_trip_byte_for_byte() {
+        let text = r#"{"b": 1.50,  "a":[1e3]}"#;
+        let json: Json = serde_json::from_str(text).unwrap();
+        assert_eq!(json.text(), text);
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn members_keep_their_order_and_their_text() {
+        let json = Json::parse(r#"{"z": 1.0, "a": {"x": 2}}"#.into()).unwrap();
+        let members = json.members().unwrap().unwrap();
+        assert_eq!(members[0].0, "z");
+        assert_eq!(members[0].1.text(), "1.0");
+        assert_eq!(members[1].1.text(), r#"{"x": 2}"#);
+        assert!(Json::parse("[1]".into()).unwrap().members().is_none());
+    }
+}

@@ -1,0 +1,40 @@
+//! becket's vocabulary: every moment of an agent's life that a hook can answer, declared once.
+//!
+//! Read `table.rs` first: it is the list of events, each with its payload and its reply. `rules.rs` says how the
+//! replies of several handlers combine, `event.rs` what is derived from a row, `message.rs` and `operation.rs` hold
+//! the types that payloads are made of.
+//!
+//! This crate does no I/O, knows no async runtime, no agent and no foreign hook format.
+
+#[macro_use]
+mod macros;
+mod event;
+mod json;
+mod message;
+mod operation;
+mod parts;
+mod reference;
+mod rules;
+mod scope;
+mod table;
+mod verdict;
+
+pub use event::{
+    Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, payload_schema, reply_schema,
+};
+pub use json::Json;
+pub use message::{
+    Delta, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage, text_of,
+};
+pub use operation::{
+    EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, ListArguments, Operation,
+    OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
+};
+pub use parts::*;
+pub use reference::reference_page;
+pub use rules::{
+    Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,
+};
+pub use scope::Scope;
+pub use table::*;
+pub use verdict::Verdict;

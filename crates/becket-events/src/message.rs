@@ -1,0 +1,368 @@
+//! Messages of a conversation, as every event and every provider sees them.
+//!
+//! A message never changes once it is made; a new one replaces it. So it is shared, and it remembers its own JSON
+//! text: a long conversation is joined from these texts instead of being serialised anew on every turn.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// One message. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Message(Arc<Shared>);
+
+struct Shared {
+    record: MessageRecord,
+    json: OnceLock<Box<RawValue>>,
+    /// The message in the words of the first wire format that asked for it.
+    wire: OnceLock<(&'static str, Box<str>)>,
+}
+
+/// What a message holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageRecord {
+    /// Identifies the message in its transcript.
+    pub id: String,
+    /// When it was made, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// Who speaks, and what is said.
+    #[serde(flatten)]
+    pub body: MessageBody,
+}
+
+/// Who speaks, and what is said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum MessageBody {
+    /// The person, or a program in the person's place.
+    User {
+        /// What was said.
+        content: Vec<Part>,
+    },
+    /// The model.
+    Assistant {
+        /// What was said.
+        content: Vec<Part>,
+        /// The tools it asks for.
+        tool_calls: Vec<ToolCall>,
+        /// The model that answered.
+        model: String,
+        /// Why it stopped.
+        stop_reason: StopReason,
+        /// What the answer cost.
+        usage: Usage,
+    },
+    /// The result of one tool call.
+    Tool {
+        /// The call that it answers.
+        tool_call_id: String,
+        /// The tool's name as the model knows it.
+        tool_name: String,
+        /// What the model sees.
+        content: Vec<Part>,
+        /// Whether the call failed or was refused.
+        is_error: bool,
+    },
+    /// Text from a hook or from becket itself. The model sees it as a user's message.
+    Note {
+        /// Where it comes from: `hook`, `summary`, `steering`, or a name that a hook chose.
+        kind: String,
+        /// What is said.
+        content: Vec<Part>,
+        /// Whether the person sees it; the model always does.
+        display: bool,
+        /// Data of the hook that made it, never sent to the model.
+        details: Option<serde_json::Value>,
+    },
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A picture.
+    Image {
+        /// Its kind, such as `image/png`.
+        media_type: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// What the model thought before it spoke.
+    Thinking {
+        /// The thought.
+        text: String,
+        /// The provider's seal on it, which must be sent back unchanged.
+        signature: Option<String>,
+    },
+}
+
+/// The model asks for a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    /// Identifies the call.
+    pub id: String,
+    /// The tool's name as the model knows it.
+    pub name: String,
+    /// The arguments, as the text the model wrote.
+    pub arguments: String,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said everything.
+    Stop,
+    /// It waits for tools.
+    ToolCalls,
+    /// The answer reached its length limit.
+    Length,
+    /// The provider refused to go on.
+    Refused,
+    /// The person cancelled.
+    Cancelled,
+    /// The provider failed.
+    Error,
+}
+
+/// Tokens that a request used, and their price.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens sent, those from a cache included.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// Tokens of the input that were read from a cache.
+    pub cache_read_tokens: u64,
+    /// Tokens that were written to a cache.
+    pub cache_write_tokens: u64,
+    /// The price in US dollars, when the provider names it.
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens + other.input_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+            cache_read_tokens: self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
+            cost: match (self.cost, other.cost) {
+                (Some(one), Some(two)) => Some(one + two),
+                (one, two) => one.or(two),
+            },
+        }
+    }
+}
+
+impl Message {
+    /// Makes a message.
+    pub fn new(record: MessageRecord) -> Self {
+        Self(Arc::new(Shared {
+            record,
+            json: OnceLock::new(),
+            wire: OnceLock::new(),
+        }))
+    }
+
+    /// Who speaks, and what is said.
+    pub fn body(&self) -> &MessageBody {
+        &self.0.record.body
+    }
+
+    /// Everything about the message.
+    pub fn record(&self) -> &MessageRecord {
+        &self.0.record
+    }
+
+    /// Identifies the message in its transcript.
+    pub fn id(&self) -> &str {
+        &self.0.record.id
+    }
+
+    /// Its parts.
+    pub fn content(&self) -> &[Part] {
+        match self.body() {
+            MessageBody::User { content }
+            | MessageBody::Assistant { content, .. }
+            | MessageBody::Tool { content, .. }
+            | MessageBody::Note { content, .. } => content,
+        }
+    }
+
+    /// Its words, without pictures and thoughts.
+    pub fn text(&self) -> String {
+        text_of(self.content())
+    }
+
+    /// The tools that it asks for.
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        match self.body() {
+            MessageBody::Assistant { tool_calls, .. } => tool_calls,
+            _ => &[],
+        }
+    }
+
+    /// The message as JSON text, made once.
+    pub fn json(&self) -> &RawValue {
+        self.0.json.get_or_init(|| {
+            serde_json::value::to_raw_value(&self.0.record).expect("a message can be written as JSON")
+        })
+    }
+
+    /// The message in the words of a wire format, made once for the format that asks first.
+    pub fn wire(&self, format: &'static str, make: impl FnOnce(&MessageRecord) -> String) -> Cow<'_, str> {
+        let mut make = Some(make);
+        let (first, text) = self.0.wire.get_or_init(|| {
+            let make = make.take().expect("made at most once");
+            (format, make(&self.0.record).into())
+        });
+        match make {
+            Some(make) if *first != format => Cow::Owned(make(&self.0.record)),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
+impl Part {
+    /// A piece of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// The words among some parts, one after another.
+pub fn text_of(parts: &[Part]) -> String {
+    let words = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    words.collect()
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.record.fmt(formatter)
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.record == other.0.record
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        MessageRecord::deserialize(deserializer).map(Self::new)
+    }
+}
+
+impl JsonSchema for Message {
+    fn schema_name() -> Cow<'static, str> {
+        "Message".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        MessageRecord::json_schema(generator)
+    }
+}
+
+/// A message that a hook wants to add to the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoteDraft {
+    /// A name of the hook's own choice.
+    pub kind: String,
+    /// What the model will see.
+    pub content: Vec<Part>,
+    /// Whether the person sees it too.
+    #[serde(default)]
+    pub display: bool,
+    /// Data of the hook, never sent to the model.
+    #[serde(default)]
+    pub details: Option<serde_json::Value>,
+}
+
+/// A part of an answer while it arrives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Delta {
+    /// More words.
+    Text {
+        /// The words that were added.
+        text: String,
+    },
+    /// More thoughts.
+    Thinking {
+        /// The words that were added.
+        text: String,
+        /// The provider's seal, which comes last.
+        signature: Option<String>,
+    },
+    /// A tool call begins.
+    ToolCall {
+        /// Its place among the calls of this answer.
+        index: usize,
+        /// Identifies the call.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// More of a tool call's arguments.
+    Arguments {
+        /// Its place among the calls of this answer.
+        index: usize,
+        /// The text that was added.
+        text: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message() -> Message {
+        Message::new(MessageRecord {
+            id: "m1".into(),
+            time_ms: 7,
+            body: MessageBody::User {
+                content: vec![Part::text("hello")],
+            },
+        })
+    }
+
+    #[test]
+    fn reads_what_it_writes() {
+        let text = serde_json::to_string(&message()).unwrap();
+        let read: Message = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, message());
+        assert_eq!(
+            serde_json::to_string(&vec![message()]).unwrap(),
+            format!("[{text}]")
+        );
+    }
+
+    #[test]
+    fn a_second_wire_format_does_not_get_the_first_ones_text() {
+        let message = message();
+        assert_eq!(message.wire("a", |_| "A".into()), "A");
+        assert_eq!(message.wire("b", |_| "B".into()), "B");
+        assert_eq!(message.wire("a", |_| unreachable!("made once")), "A");
+    }
+}

@@ -1,0 +1,298 @@
+//! Operations: what a tool does, in normalised terms.
+//!
+//! A model may know an operation under many names and argument spellings (its *profile*); hooks, rules and the
+//! implementation see only what stands here. Aliases are resolved when a call is read, before anybody judges it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Declares the operations: one block each gives the argument type, its schema, its aliases and its place in the
+/// enums below.
+macro_rules! operations {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:literal => $Kind:ident, effect: $effect:ident,
+        $Arguments:ident { $( $(#[$meta:meta])* $field:ident : $type:ty, )* }
+    )*) => {
+        /// Which operation.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum OperationKind {
+            $( $(#[doc = $doc])+ $Kind, )*
+        }
+
+        /// An operation with its arguments.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Operation {
+            $( $(#[doc = $doc])+ $Kind($Arguments), )*
+        }
+
+        $(
+            #[doc = concat!("The arguments of `", $name, "`.")]
+            #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            pub struct $Arguments { $( $(#[$meta])* pub $field: $type, )* }
+        )*
+
+        impl OperationKind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$Kind),*];
+
+            /// Its name in becket's own words.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$Kind => $name),* }
+            }
+
+            /// One sentence for the model.
+            pub fn description(self) -> &'static str {
+                match self { $(Self::$Kind => concat!($($doc),+).trim_ascii()),* }
+            }
+
+            /// What it does to the world.
+            pub fn effect(self) -> Effect {
+                match self { $(Self::$Kind => Effect::$effect),* }
+            }
+
+            /// The JSON Schema of its arguments.
+            pub fn schema(self) -> Value {
+                match self { $(Self::$Kind => argument_schema::<$Arguments>()),* }
+            }
+
+            /// Reads arguments, whatever aliases they use.
+            pub fn read(self, arguments: Map<String, Value>) -> Result<Operation, serde_json::Error> {
+                let arguments = Value::Object(arguments);
+                Ok(match self {
+                    $(Self::$Kind => Operation::$Kind(serde_json::from_value(arguments)?)),*
+                })
+            }
+        }
+
+        impl Operation {
+            /// Which operation it is.
+            pub fn kind(&self) -> OperationKind {
+                match self { $(Self::$Kind(_) => OperationKind::$Kind),* }
+            }
+
+            /// The arguments under their normalised names; absent ones are left out.
+            pub fn arguments(&self) -> Map<String, Value> {
+                let value = match self { $(Self::$Kind(arguments) => serde_json::to_value(arguments)),* };
+                match value {
+                    Ok(Value::Object(map)) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+                    _ => unreachable!("arguments are structs of plain data"),
+                }
+            }
+        }
+    };
+}
+
+/// What an operation does to the world. It decides which permission event fires, and what needs a yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads files.
+    Read,
+    /// Changes a file.
+    Write,
+    /// Runs a program.
+    Execute,
+    /// Talks to the network.
+    Network,
+}
+
+operations! {
+    /// Run a command with the shell and return its output.
+    "shell" => Shell, effect: Execute,
+    ShellArguments {
+        /// The command line.
+        #[serde(alias = "cmd", alias = "script")]
+        command: String,
+        /// The directory to run in; the working directory when absent.
+        #[serde(default, alias = "working_dir", alias = "workdir")]
+        cwd: Option<String>,
+        /// Seconds after which the command is ended.
+        #[serde(default, alias = "timeout", alias = "timeout_secs")]
+        timeout_seconds: Option<u64>,
+    }
+
+    /// Read a text file, whole or some lines of it.
+    "read" => Read, effect: Read,
+    ReadArguments {
+        /// The file.
+        #[serde(alias = "file_path", alias = "file", alias = "filename")]
+        path: String,
+        /// The first line to read, counted from 1.
+        #[serde(default, alias = "start_line")]
+        offset: Option<u64>,
+        /// How many lines to read.
+        #[serde(default, alias = "lines", alias = "max_lines")]
+        limit: Option<u64>,
+    }
+
+    /// Write a file, replacing what was there. Folders are made as needed.
+    "write" => Write, effect: Write,
+    WriteArguments {
+        /// The file.
+        #[serde(alias = "file_path", alias = "file", alias = "filename")]
+        path: String,
+        /// Its new content.
+        #[serde(alias = "text", alias = "contents")]
+        content: String,
+    }
+
+    /// Replace exact pieces of text in a file. Each old text must occur exactly once.
+    "edit" => Edit, effect: Write,
+    EditArguments {
+        /// The file.
+        #[serde(alias = "file_path", alias = "file", alias = "filename")]
+        path: String,
+        /// The replacements, all found in the file as it is now.
+        edits: Vec<Replacement>,
+    }
+
+    /// List a directory.
+    "list" => List, effect: Read,
+    ListArguments {
+        /// The directory; the working directory when absent.
+        #[serde(default, alias = "dir", alias = "directory")]
+        path: Option<String>,
+    }
+
+    /// Find files by a glob pattern such as `**/*.rs`, leaving out what .gitignore names.
+    "find" => Find, effect: Read,
+    FindArguments {
+        /// The glob pattern.
+        #[serde(alias = "glob")]
+        pattern: String,
+        /// Where to look; the working directory when absent.
+        #[serde(default, alias = "dir", alias = "directory")]
+        path: Option<String>,
+        /// How many files to return at most.
+        #[serde(default)]
+        limit: Option<u64>,
+    }
+
+    /// Search the contents of files with a regular expression, leaving out what .gitignore names.
+    "grep" => Grep, effect: Read,
+    GrepArguments {
+        /// The regular expression.
+        #[serde(alias = "query", alias = "regex")]
+        pattern: String,
+        /// A file or directory to search; the working directory when absent.
+        #[serde(default, alias = "dir", alias = "directory")]
+        path: Option<String>,
+        /// Only files that match this glob.
+        #[serde(default, alias = "include")]
+        glob: Option<String>,
+        /// Whether upper and lower case count as the same.
+        #[serde(default, alias = "case_insensitive")]
+        ignore_case: Option<bool>,
+        /// Whether the pattern is plain text.
+        #[serde(default)]
+        literal: Option<bool>,
+        /// Lines to show around each match.
+        #[serde(default)]
+        context: Option<u64>,
+        /// How many matches to return at most.
+        #[serde(default, alias = "max_results")]
+        limit: Option<u64>,
+    }
+
+    /// Fetch a web page or a file over HTTP and return it as text.
+    "fetch" => Fetch, effect: Network,
+    FetchArguments {
+        /// The address.
+        #[serde(alias = "uri")]
+        url: String,
+        /// Seconds after which the attempt ends.
+        #[serde(default, alias = "timeout")]
+        timeout_seconds: Option<u64>,
+    }
+}
+
+/// One replacement of an edit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// The text to find; it must occur exactly once.
+    #[serde(alias = "oldText", alias = "old_string", alias = "old")]
+    pub old_text: String,
+    /// The text to put in its place.
+    #[serde(alias = "newText", alias = "new_string", alias = "new")]
+    pub new_text: String,
+}
+
+impl Operation {
+    /// The file or directory that it touches, as the caller wrote it.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Read(arguments) => Some(&arguments.path),
+            Self::Write(arguments) => Some(&arguments.path),
+            Self::Edit(arguments) => Some(&arguments.path),
+            Self::List(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
+            Self::Find(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
+            Self::Grep(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
+            Self::Shell(_) | Self::Fetch(_) => None,
+        }
+    }
+}
+
+/// The schema of an argument struct, reduced to what providers accept.
+fn argument_schema<T: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+        object.remove("description");
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn aliases_become_the_normalised_name() {
+        let operation = OperationKind::Shell
+            .read(object(json!({"cmd": "ls", "timeout": 3})))
+            .unwrap();
+        assert_eq!(
+            Value::Object(operation.arguments()),
+            json!({"command": "ls", "timeout_seconds": 3})
+        );
+    }
+
+    #[test]
+    fn an_argument_under_two_names_is_refused() {
+        let twice = object(json!({"cmd": "ls", "command": "rm -rf /"}));
+        let error = OperationKind::Shell.read(twice).unwrap_err();
+        assert!(error.to_string().contains("duplicate field"), "{error}");
+    }
+
+    #[test]
+    fn unknown_arguments_are_refused_by_name() {
+        let error = OperationKind::Read
+            .read(object(json!({"path": "a", "sudo": true})))
+            .unwrap_err();
+        assert!(error.to_string().contains("sudo"), "{error}");
+    }
+
+    #[test]
+    fn every_operation_has_a_schema_with_described_fields() {
+        for kind in OperationKind::ALL {
+            let schema = kind.schema();
+            assert_eq!(schema["type"], "object", "{}", kind.name());
+            for (field, property) in schema["properties"].as_object().unwrap() {
+                assert!(property["description"].is_string(), "{} {field}", kind.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What every event carries besides its own payload: where and in whose name it happens.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where an event happens. Its fields stand beside the payload's own in what a handler receives.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scope {
+    /// The session: one run of a context.
+    pub session_id: String,
+    /// The session that started this one as a sub-agent.
+    pub parent_session_id: Option<String>,
+    /// The named conversation.
+    pub context_name: String,
+    /// The agent at work.
+    pub agent_name: String,
+    /// The model in use, as `provider/name`.
+    pub model: String,
+    /// The directory in which the agent works.
+    pub cwd: String,
+    /// The turn within the session, counted from 1; 0 outside of turns. Together with `session_id` it names a turn.
+    pub turn: u32,
+}
