@@ -124,7 +124,7 @@ macro_rules! events {
                     $( on_rewrite!($rule, self.$answer = Default::default(), ()); )*
                 }
 
-                #[allow(unused_mut)]
+                #[allow(unused_mut, unused_assignments)]
                 fn verdict(&self) -> Option<&Verdict> {
                     let mut verdict = None;
                     $( on_verdict!($rule, verdict = self.$answer.0.as_ref(), ()); )*

@@ -1,0 +1,92 @@
+//! What the agent needs of the place where the person is: a terminal, a pipe, another program.
+
+use becket_events::{Delta, Message, OperationKind};
+use becket_hooks::ReportedFailure;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+/// The place where the person is.
+pub trait Front: Send + Sync {
+    /// Shows something. Never waits.
+    fn show(&self, sight: Sight<'_>);
+
+    /// Asks the person about a call. Somebody who is not there answers `Nobody`; it never hangs.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer>;
+}
+
+/// Something to be seen.
+#[derive(Debug, Clone)]
+pub enum Sight<'a> {
+    /// More of the model's answer.
+    Delta(&'a Delta),
+    /// A message is complete.
+    Message(&'a Message),
+    /// A call is about to be judged.
+    ToolCall {
+        /// The tool, in becket's own words.
+        tool_name: &'a str,
+        /// Its arguments.
+        arguments: &'a Map<String, Value>,
+    },
+    /// A call was refused.
+    Refused {
+        /// The tool, in becket's own words.
+        tool_name: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A tool has run.
+    ToolResult {
+        /// The tool, in becket's own words.
+        tool_name: &'a str,
+        /// What the model sees.
+        output: &'a str,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// A hook or becket itself tells something.
+    Notice(&'a str),
+    /// Something may be wrong.
+    Warning(&'a str),
+    /// A hook broke.
+    HookFailed(&'a ReportedFailure),
+    /// A request is tried again.
+    Retry {
+        /// Why.
+        reason: &'a str,
+        /// In how many milliseconds.
+        delay_ms: u64,
+    },
+}
+
+/// A question about a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The tool, in becket's own words.
+    pub tool_name: String,
+    /// What it does, where it is one of becket's operations.
+    pub operation: Option<OperationKind>,
+    /// Its final arguments.
+    pub arguments: Map<String, Value>,
+    /// Why the person is asked, where a hook wants it.
+    pub reason: Option<String>,
+    /// Facts that hooks want to show with the question.
+    pub metadata: Map<String, Value>,
+}
+
+/// What the person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonsAnswer {
+    /// Yes, to this call.
+    Yes,
+    /// Yes, to this tool until the session ends.
+    YesToTool,
+    /// Yes, to everything until the session ends.
+    YesToAll,
+    /// No, with words for the model.
+    No(Option<String>),
+    /// The person wants everything to stop.
+    Cancel,
+    /// Nobody is there to ask.
+    Nobody,
+}

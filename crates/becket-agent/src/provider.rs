@@ -1,0 +1,127 @@
+//! What the agent needs of a model's provider.
+//!
+//! A request has two steps, so that hooks can stand between them: `body` writes the request in the provider's own
+//! JSON, `send` puts exactly these bytes on the wire. A provider never retries and never decides: a failure is a
+//! value that says whether trying again makes sense (`model_call.rs` does it).
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use becket_events::{Delta, Header, Json, Message, OperationKind, StopReason, Usage};
+use futures_util::Stream;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+/// A model behind some interface.
+pub trait Provider: Send + Sync {
+    /// The provider's name, such as `openai`.
+    fn name(&self) -> &str;
+
+    /// The model's name, such as `gpt-4o`.
+    fn model(&self) -> &str;
+
+    /// The request as the provider's own JSON, without any key.
+    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError>;
+
+    /// Sends the body as it is. Resolves when the provider begins to answer.
+    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>>;
+}
+
+/// What the model is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelRequest<'a> {
+    /// The system prompt.
+    pub system_prompt: &'a str,
+    /// The conversation.
+    pub messages: &'a [Message],
+    /// The tools that it may ask for.
+    pub tools: &'a [ToolFace],
+    /// Sampling and length, where the configuration names them.
+    pub options: &'a RequestOptions,
+}
+
+/// Sampling and length.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestOptions {
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// A tool as the model knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolFace {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+    /// What it does, where it is one of becket's operations.
+    pub operation: Option<OperationKind>,
+}
+
+/// A provider that has begun to answer.
+pub struct Answering {
+    /// The HTTP status; 200 for providers without HTTP.
+    pub status: u16,
+    /// The headers of the answer, without cookies.
+    pub headers: Vec<Header>,
+    /// What arrives, in order. It ends after `Completed` or after an error.
+    pub parts: Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswerPart {
+    /// More of the message.
+    Delta(Delta),
+    /// The provider says that the message is complete. Only now its tool calls may run.
+    Completed {
+        /// Why it stopped.
+        stop_reason: StopReason,
+        /// What it cost.
+        usage: Usage,
+        /// The model that answered, as the provider names it.
+        model: String,
+    },
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    /// The kind of failure.
+    pub kind: ProviderErrorKind,
+    /// What happened, where, and what to try.
+    pub message: String,
+    /// When the provider wants to be asked again.
+    pub retry_after: Option<Duration>,
+}
+
+/// The kinds of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderErrorKind {
+    /// Trying again may help: overload, a broken connection, a limit on the rate.
+    Transient,
+    /// The key is missing or not accepted.
+    Key,
+    /// The context is too long for the model.
+    ContextTooLong,
+    /// The request is wrong, or the model does not exist.
+    Rejected,
+    /// The answer broke off or makes no sense.
+    Broken,
+}
+
+impl ProviderError {
+    /// A failure of that kind.
+    pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            retry_after: None,
+        }
+    }
+}

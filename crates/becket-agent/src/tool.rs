@@ -1,0 +1,82 @@
+//! What the agent needs of a tool.
+//!
+//! A tool gets its arguments from a `Permit` and from nowhere else, so what runs is what was judged. Only the gate
+//! (`gate.rs`) makes permits, and running a tool uses one up.
+
+use becket_events::{OperationKind, Part};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::Permit;
+use crate::provider::ToolFace;
+
+/// Something that the model can ask for.
+pub trait Tool: Send + Sync {
+    /// How the tool presents itself.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Arguments in becket's own words, from what the model wrote. Aliases end here, before anybody judges the call.
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String>;
+
+    /// Runs the call that the permit allows.
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// How a tool presents itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// The tool as the model knows it.
+    pub face: ToolFace,
+    /// Its name in becket's own words; what hooks and rules see.
+    pub own_name: String,
+    /// What it does, where it is one of becket's operations.
+    pub operation: Option<OperationKind>,
+    /// Where it comes from: `builtin`, or the name of the plugin or server.
+    pub source: String,
+    /// Whether it changes nothing, so that nobody needs to be asked.
+    pub read_only: bool,
+    /// Whether it may run beside other calls of the same answer.
+    pub parallel: bool,
+}
+
+/// What a running tool can use besides its permit.
+#[derive(Debug, Clone)]
+pub struct ToolRun {
+    /// Takes pieces of output while the tool runs.
+    pub progress: mpsc::UnboundedSender<String>,
+    /// Tells when the call is cancelled; the tool then ends soon.
+    pub cancel: CancellationToken,
+}
+
+/// What a tool produced. A failure is an output too: the model reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// What the model sees.
+    pub content: Vec<Part>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Data for hooks and front ends that the model does not see.
+    pub details: Option<Value>,
+}
+
+impl ToolOutput {
+    /// Words of success.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: vec![Part::text(text)],
+            is_error: false,
+            details: None,
+        }
+    }
+
+    /// Words of failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            content: vec![Part::text(text)],
+            is_error: true,
+            details: None,
+        }
+    }
+}

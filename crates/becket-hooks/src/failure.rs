@@ -1,0 +1,87 @@
+//! How a handler can break. A failure is data in the outcome, never an exception.
+
+use serde::{Deserialize, Serialize};
+
+/// The closed set of ways in which a handler breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The program does not exist.
+    NotFound,
+    /// The program is not executable, or its interpreter is not.
+    NotExecutable,
+    /// The program could not be started for another reason.
+    SpawnFailed,
+    /// It did not answer before its deadline.
+    TimedOut,
+    /// A signal ended it.
+    KilledBySignal,
+    /// It ended with a status that means failure.
+    ExitStatus,
+    /// Its output is not text, or not JSON.
+    UnreadableOutput,
+    /// Its output is longer than the limit.
+    OutputTooLarge,
+    /// Its answer is JSON, but not an answer to this event.
+    WrongShape,
+    /// It raised an error of its own: a panic, an exception.
+    Raised,
+}
+
+impl Cause {
+    /// The cause in a few words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::NotFound => "program not found",
+            Self::NotExecutable => "program not executable",
+            Self::SpawnFailed => "program could not be started",
+            Self::TimedOut => "timed out",
+            Self::KilledBySignal => "killed by a signal",
+            Self::ExitStatus => "ended with a failure status",
+            Self::UnreadableOutput => "unreadable output",
+            Self::OutputTooLarge => "output too large",
+            Self::WrongShape => "answer of the wrong shape",
+            Self::Raised => "raised an error",
+        }
+    }
+}
+
+/// Why one run of a handler gave no usable answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of failure.
+    pub cause: Cause,
+    /// What exactly happened, and what to try.
+    pub detail: String,
+    /// The end of what the handler wrote to standard error.
+    pub stderr: String,
+}
+
+impl Failure {
+    /// A failure without anything on standard error.
+    pub fn new(cause: Cause, detail: impl Into<String>) -> Self {
+        Self {
+            cause,
+            detail: detail.into(),
+            stderr: String::new(),
+        }
+    }
+
+    /// The same failure, with what was on standard error.
+    pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
+        self.stderr = stderr.into();
+        self
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.cause.describe())?;
+        if !self.detail.is_empty() {
+            write!(formatter, ": {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}

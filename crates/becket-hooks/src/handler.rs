@@ -1,0 +1,118 @@
+//! Handlers: what answers an event, and the place that each has in the order.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_events::{Class, Event};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+
+use crate::occasion::Occasion;
+use crate::{Failure, LaneKind, Matcher};
+
+/// Everything that a listing says about a handler.
+#[derive(Debug, Clone, Serialize)]
+pub struct HandlerInfo {
+    /// Its name, for messages.
+    pub name: String,
+    /// Where it is configured: a file and a line, or the part of the program that brought it.
+    pub source: String,
+    /// The format it is written for.
+    pub dialect: Dialect,
+    /// How it is run.
+    pub lane: LaneKind,
+    /// What it means when it breaks; at most as strong as the event's.
+    pub class: Class,
+    /// Higher ones are asked first.
+    pub priority: i32,
+    /// How long one run may take.
+    #[serde(serialize_with = "seconds")]
+    pub timeout: Duration,
+}
+
+/// The formats that handlers are written for, in the order in which they are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// becket's own, and handlers of the program itself.
+    Becket,
+    /// docker-agent's.
+    DockerAgent,
+    /// chibi's.
+    Chibi,
+    /// pi's.
+    Pi,
+}
+
+/// A handler's place in the order, known before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    priority: Reverse<i32>,
+    dialect: Dialect,
+    within_dialect: Vec<String>,
+    registration: u64,
+}
+
+impl Rank {
+    pub(crate) fn new(info: &HandlerInfo, within_dialect: Vec<String>, registration: u64) -> Self {
+        Self {
+            priority: Reverse(info.priority),
+            dialect: info.dialect,
+            within_dialect,
+            registration,
+        }
+    }
+}
+
+/// A handler that is not a plain Rust function.
+pub trait Handler<E: Event>: Send + Sync {
+    /// Answers the event.
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>>;
+}
+
+/// What the engine calls: a function that answers at once, or something that takes its time.
+pub enum Action<E: Event> {
+    /// A Rust function. Nothing is allocated to call it.
+    Native(NativeHandler<E>),
+    /// Anything else.
+    Other(Arc<dyn Handler<E>>),
+}
+
+/// A Rust function that answers an event.
+pub type NativeHandler<E> =
+    Arc<dyn Fn(&Occasion<'_, E>) -> Result<<E as Event>::Reply, Failure> + Send + Sync>;
+
+impl<E: Event> Clone for Action<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Native(function) => Self::Native(Arc::clone(function)),
+            Self::Other(handler) => Self::Other(Arc::clone(handler)),
+        }
+    }
+}
+
+/// A handler with its place in the order.
+pub(crate) struct Registered<E: Event> {
+    pub(crate) info: Arc<HandlerInfo>,
+    pub(crate) rank: Rank,
+    pub(crate) matcher: Matcher,
+    pub(crate) action: Action<E>,
+    pub(crate) key: u64,
+}
+
+impl<E: Event> Clone for Registered<E> {
+    fn clone(&self) -> Self {
+        Self {
+            info: Arc::clone(&self.info),
+            rank: self.rank.clone(),
+            matcher: self.matcher.clone(),
+            action: self.action.clone(),
+            key: self.key,
+        }
+    }
+}
+
+fn seconds<S: serde::Serializer>(timeout: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(timeout.as_secs_f64())
+}

@@ -1,0 +1,68 @@
+//! Lanes: the ways in which a handler that is not a Rust function is run.
+//!
+//! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. What
+//! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
+
+mod command;
+mod process;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::Failure;
+pub use command::CommandLane;
+pub use process::{Limits, Program};
+pub use worker::WorkerLane;
+
+/// How a handler is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// A Rust function.
+    Native,
+    /// A program, started for every event.
+    Command,
+    /// A program that stays alive and answers line by line.
+    Worker,
+    /// A Scheme procedure.
+    Scheme,
+    /// A JavaScript function.
+    Javascript,
+}
+
+/// One run of a handler outside of Rust.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// What the handler reads.
+    pub input: Arc<str>,
+    /// Variables of this run, beside those of the lane.
+    pub environment: Vec<(String, String)>,
+    /// The directory of the run, where the lane does not name one.
+    pub directory: PathBuf,
+    /// How long everything may take: start, writing, reading, exit.
+    pub timeout: Duration,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Everything on standard output.
+    pub stdout: Vec<u8>,
+    /// The end of standard error, made readable.
+    pub stderr: String,
+    /// The exit code; 0 for lanes that have none.
+    pub code: i32,
+}
+
+/// Something that runs handlers.
+pub trait Lane: Send + Sync {
+    /// Which lane it is.
+    fn kind(&self) -> LaneKind;
+
+    /// Runs the handler once. Ends before the invocation's timeout plus half a second, whatever the handler does.
+    fn run<'a>(&'a self, invocation: Invocation) -> BoxFuture<'a, Result<Finished, Failure>>;
+}

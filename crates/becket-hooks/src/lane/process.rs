@@ -1,0 +1,5 @@
+//! stub
+#[derive(Debug, Clone)]
+pub struct Limits;
+#[derive(Debug, Clone)]
+pub struct Program;

@@ -1,0 +1,158 @@
+//! Matchers: which events a handler wants. They run in Rust, before any process or engine is entered.
+
+use becket_events::Payload;
+use globset::{GlobBuilder, GlobMatcher};
+use regex::Regex;
+use serde_json::Value;
+
+/// Conditions on fields of the payload; all must hold. Without conditions everything matches.
+#[derive(Debug, Clone, Default)]
+pub struct Matcher(Vec<Condition>);
+
+/// One field and what it must be.
+#[derive(Debug, Clone)]
+struct Condition {
+    /// The way into the payload: a field, then members of objects.
+    path: Vec<String>,
+    pattern: Pattern,
+}
+
+/// What a text must be. A pattern always speaks about the whole text.
+#[derive(Debug, Clone)]
+pub enum Pattern {
+    /// Exactly this.
+    Exact(String),
+    /// A regular expression that covers all of it.
+    Regex(Regex),
+    /// A glob; `*` stands for any text, also across `/`.
+    Glob(GlobMatcher),
+}
+
+impl Pattern {
+    /// A regular expression that must cover the whole text.
+    pub fn regex(expression: &str) -> Result<Self, String> {
+        // The expression alone must be right too: `)(` would only become one inside the group.
+        Regex::new(expression).map_err(|error| error.to_string())?;
+        Regex::new(&format!(r"\A(?s:{expression})\z"))
+            .map(Self::Regex)
+            .map_err(|error| error.to_string())
+    }
+
+    /// A glob for the whole text.
+    pub fn glob(glob: &str) -> Result<Self, String> {
+        let glob = GlobBuilder::new(glob)
+            .literal_separator(false)
+            .backslash_escape(true)
+            .build();
+        glob.map(|glob| Self::Glob(glob.compile_matcher()))
+            .map_err(|error| error.to_string())
+    }
+
+    /// Whether the text is what the pattern wants.
+    pub fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Exact(wanted) => wanted == text,
+            Self::Regex(regex) => regex.is_match(text),
+            Self::Glob(glob) => glob.is_match(text),
+        }
+    }
+}
+
+impl Matcher {
+    /// The same matcher with one more condition.
+    pub fn and(mut self, path: Vec<String>, pattern: Pattern) -> Self {
+        self.0.push(Condition { path, pattern });
+        self
+    }
+
+    /// Whether the payload has everything that is wanted.
+    pub fn matches<P: Payload>(&self, payload: &P) -> bool {
+        self.0.iter().all(|condition| condition.holds(payload))
+    }
+}
+
+impl Condition {
+    fn holds<P: Payload>(&self, payload: &P) -> bool {
+        let Some((field, members)) = self.path.split_first() else {
+            return false;
+        };
+        let Some(value) = payload.field(field) else {
+            return false;
+        };
+        let value = members.iter().try_fold(&value, |value, member| value.get(member));
+        match value {
+            Some(Value::String(text)) => self.pattern.matches(text),
+            None | Some(Value::Null) => false,
+            Some(other) => self.pattern.matches(&other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::PreToolPayload;
+    use serde_json::json;
+
+    fn payload(tool: &str, arguments: Value) -> PreToolPayload {
+        PreToolPayload {
+            tool_call_id: "c1".into(),
+            tool_name: tool.into(),
+            operation: None,
+            arguments: arguments.as_object().unwrap().clone(),
+            parent_tool_call_id: None,
+        }
+    }
+
+    fn on(path: &[&str], pattern: Pattern) -> Matcher {
+        Matcher::default().and(path.iter().map(ToString::to_string).collect(), pattern)
+    }
+
+    #[test]
+    fn patterns_speak_about_the_whole_text() {
+        let shell = payload(
+            "shell",
+            json!({"command": "cd /tmp && rm -rf x", "deep": {"n": 3}}),
+        );
+        let table = [
+            (on(&["tool_name"], Pattern::Exact("shell".into())), true),
+            (on(&["tool_name"], Pattern::Exact("shel".into())), false),
+            (on(&["tool_name"], Pattern::regex("shell|edit").unwrap()), true),
+            (on(&["tool_name"], Pattern::regex("she").unwrap()), false),
+            (on(&["tool_name"], Pattern::regex("edit|shel").unwrap()), false),
+            (on(&["tool_name"], Pattern::glob("sh*").unwrap()), true),
+            (
+                on(&["arguments", "command"], Pattern::glob("*rm -rf*").unwrap()),
+                true,
+            ),
+            (
+                on(&["arguments", "command"], Pattern::regex(".*rm .*").unwrap()),
+                true,
+            ),
+            (on(&["arguments", "deep", "n"], Pattern::Exact("3".into())), true),
+            (on(&["arguments", "absent"], Pattern::glob("*").unwrap()), false),
+            (on(&["absent"], Pattern::glob("*").unwrap()), false),
+        ];
+        for (matcher, expected) in table {
+            assert_eq!(matcher.matches(&shell), expected, "{matcher:?}");
+        }
+    }
+
+    #[test]
+    fn all_conditions_must_hold() {
+        let matcher = on(&["tool_name"], Pattern::Exact("shell".into())).and(
+            vec!["arguments".into(), "command".into()],
+            Pattern::glob("rm *").unwrap(),
+        );
+        assert!(matcher.matches(&payload("shell", json!({"command": "rm x"}))));
+        assert!(!matcher.matches(&payload("shell", json!({"command": "ls"}))));
+        assert!(!matcher.matches(&payload("write", json!({"command": "rm x"}))));
+    }
+
+    #[test]
+    fn a_broken_expression_says_what_is_wrong() {
+        assert!(Pattern::regex("a(").is_err());
+        assert!(Pattern::regex("a)|(b").is_err());
+        assert!(Pattern::glob("a[").is_err());
+    }
+}
