@@ -1,18 +1,33 @@
 //! The gate: the only place where a tool call is approved, and the only maker of permits.
+//!
+//! The way of a call: guards may rewrite or refuse it (`pre_tool`); what it touches is resolved; deny rules and the
+//! guards of files, shell and network judge the final arguments; then allow rules, earlier answers of the person and
+//! the read-only hint may spare the question; then `permission_request`, and at last the person. `--yes` answers in
+//! the person's place and nothing else. A person who is not there has said no.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use becket_events::Operation;
+use becket_events::{
+    ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
+    AttentionReason, Effect, Operation, PermissionRequest, PermissionRequestPayload, PreFetch,
+    PreFetchPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
+    PreShellPayload, PreTool, PreToolPayload, Rule, Strictest, Verdict,
+};
 use serde_json::{Map, Value};
+
+use crate::front::{Front, PersonsAnswer, Question};
+use crate::hooks::Hooks;
+use crate::resolve::{resolve_path, resolve_url};
+use crate::rules::{JudgedCall, RuleVerdict, Rules};
+use crate::tool::ToolSpec;
 
 /// Proof that a call passed the gate. It cannot be copied, and a tool that runs uses it up.
 #[derive(Debug)]
 pub struct Permit {
     tool_call_id: String,
-    arguments: Map<String, Value>,
-    operation: Option<Operation>,
-    target: Target,
+    call: FinalCall,
     directory: PathBuf,
 }
 
@@ -35,21 +50,446 @@ impl Permit {
 
     /// The arguments that were judged.
     pub fn arguments(&self) -> &Map<String, Value> {
-        &self.arguments
+        &self.call.arguments
     }
 
     /// The operation that was judged, where the tool is one of becket's own.
     pub fn operation(&self) -> Option<&Operation> {
-        self.operation.as_ref()
+        self.call.operation.as_ref()
     }
 
     /// What was judged as the thing that the call touches.
     pub fn target(&self) -> &Target {
-        &self.target
+        &self.call.target
     }
 
     /// The directory in which the agent works.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+}
+
+/// Who may do what without being asked.
+#[derive(Debug, Clone, Default)]
+pub struct ApprovalSettings {
+    /// The rules of the configuration.
+    pub rules: Rules,
+    /// Whether every question of the person's is answered with yes.
+    pub yes: bool,
+    /// Folders besides the working directory that are free to read.
+    pub readable: Vec<PathBuf>,
+}
+
+/// Judges calls for one session.
+pub struct Gate {
+    settings: ApprovalSettings,
+    /// The working directory, resolved.
+    directory: PathBuf,
+    grants: Mutex<Grants>,
+    front: Arc<dyn Front>,
+}
+
+/// What the person has said yes to until the session ends.
+#[derive(Debug, Default)]
+struct Grants {
+    everything: bool,
+    tools: Vec<String>,
+}
+
+/// A call that wants to pass.
+#[derive(Debug, Clone, Copy)]
+pub struct Applicant<'a> {
+    /// Identifies the call.
+    pub tool_call_id: &'a str,
+    /// The tool.
+    pub spec: &'a ToolSpec,
+    /// Its arguments, normalised.
+    pub arguments: &'a Map<String, Value>,
+    /// The call from within which this one is made.
+    pub parent_tool_call_id: Option<&'a str>,
+}
+
+/// What the gate says.
+#[derive(Debug)]
+pub enum Judgement {
+    /// The call may run.
+    Permitted(Permit),
+    /// The call does not run.
+    Refused {
+        /// Why, for the model and the person.
+        reason: String,
+        /// The arguments as they were when it was refused.
+        arguments: Map<String, Value>,
+        /// Whether the person wants everything to stop.
+        cancelled: bool,
+    },
+}
+
+/// A call after all rewriting, with everything it touches.
+#[derive(Debug)]
+struct FinalCall {
+    arguments: Map<String, Value>,
+    operation: Option<Operation>,
+    target: Target,
+    /// Whether the path lies where reading is free.
+    inside: bool,
+    /// Why the address is sensitive.
+    sensitive: Option<&'static str>,
+}
+
+/// How a call was decided, and by whom.
+struct Decision {
+    verdict: ApprovalDecision,
+    source: ApprovalSource,
+    reason: Option<String>,
+}
+
+impl Decision {
+    fn allow(source: ApprovalSource) -> Self {
+        Self {
+            verdict: ApprovalDecision::Allow,
+            source,
+            reason: None,
+        }
+    }
+
+    fn deny(source: ApprovalSource, reason: impl Into<String>) -> Self {
+        Self {
+            verdict: ApprovalDecision::Deny,
+            source,
+            reason: Some(reason.into()),
+        }
+    }
+
+    fn cancelled() -> Self {
+        let reason = Some("cancelled".to_string());
+        Self {
+            verdict: ApprovalDecision::Cancelled,
+            source: ApprovalSource::Cancellation,
+            reason,
+        }
+    }
+}
+
+impl Gate {
+    /// A gate for a session that works in `directory`.
+    pub fn new(settings: ApprovalSettings, directory: &Path, front: Arc<dyn Front>) -> Self {
+        let resolved = resolve_path(Path::new("/"), &directory.to_string_lossy());
+        let directory = resolved.unwrap_or_else(|_| directory.to_path_buf());
+        Self {
+            settings,
+            directory,
+            grants: Mutex::default(),
+            front,
+        }
+    }
+
+    /// Judges a call.
+    pub async fn judge(&self, hooks: &Hooks, applicant: Applicant<'_>) -> Judgement {
+        let reply = hooks.ask::<PreTool>(|| pre_tool_payload(applicant)).await;
+        let arguments = reply
+            .arguments
+            .get()
+            .unwrap_or_else(|| applicant.arguments.clone());
+        let (decision, call) = match reply.verdict.0 {
+            Some(Verdict::Deny(reason)) => (
+                Decision::deny(ApprovalSource::Hook, reason),
+                FinalCall::unresolved(arguments),
+            ),
+            verdict => match self.finalise(applicant.spec, arguments.clone()).await {
+                Ok(call) => (self.decide(hooks, applicant, &call, verdict).await, call),
+                Err(reason) => (
+                    Decision::deny(ApprovalSource::Unresolved, reason),
+                    FinalCall::unresolved(arguments),
+                ),
+            },
+        };
+        hooks
+            .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))
+            .await;
+        match decision.verdict {
+            ApprovalDecision::Allow => Judgement::Permitted(Permit {
+                tool_call_id: applicant.tool_call_id.into(),
+                call,
+                directory: self.directory.clone(),
+            }),
+            verdict => Judgement::Refused {
+                reason: decision.reason.unwrap_or_default(),
+                arguments: call.arguments,
+                cancelled: verdict == ApprovalDecision::Cancelled,
+            },
+        }
+    }
+
+    /// Reads the final arguments and resolves what they touch.
+    async fn finalise(&self, spec: &ToolSpec, arguments: Map<String, Value>) -> Result<FinalCall, String> {
+        let Some(kind) = spec.operation else {
+            return Ok(FinalCall::unresolved(arguments));
+        };
+        let operation = kind
+            .read(arguments)
+            .map_err(|error| format!("the arguments of {} are wrong: {error}", spec.own_name))?;
+        let mut call = FinalCall::unresolved(operation.arguments());
+        if let Some(path) = operation.path().filter(|path| !path.starts_with(BLOB)) {
+            let resolved = resolve_path(&self.directory, path)?;
+            let free = std::iter::once(&self.directory).chain(&self.settings.readable);
+            call.inside = free.into_iter().any(|folder| resolved.starts_with(folder));
+            call.target = Target::Path(resolved);
+        }
+        if let Operation::Fetch(fetch) = &operation {
+            let resolved = resolve_url(&fetch.url).await?;
+            call.sensitive = resolved.sensitive;
+            call.target = Target::Addresses(resolved.addresses);
+        }
+        call.operation = Some(operation);
+        Ok(call)
+    }
+
+    async fn decide(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        verdict: Option<Verdict>,
+    ) -> Decision {
+        let rule = self.settings.rules.judge(JudgedCall {
+            tool_name: &applicant.spec.own_name,
+            arguments: &call.arguments,
+            path: call.path(),
+            directory: &self.directory,
+        });
+        if let RuleVerdict::Deny(rule) = rule {
+            return Decision::deny(ApprovalSource::DenyRule, format!("the rule `{rule}` denies it"));
+        }
+        let guards = self.ask_permission_guards(hooks, applicant, call).await;
+        let verdict = Strictest(verdict).then(guards).0;
+        match (verdict, rule) {
+            (Some(Verdict::Deny(reason)), _) => Decision::deny(ApprovalSource::Hook, reason),
+            (Some(Verdict::Insist(reason)), _) => {
+                self.question(hooks, applicant, call, Some(reason), true).await
+            }
+            (Some(Verdict::Ask(reason)), _) => {
+                self.question(hooks, applicant, call, Some(reason), false).await
+            }
+            (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook),
+            (None, RuleVerdict::Allow) => Decision::allow(ApprovalSource::AllowRule),
+            (None, RuleVerdict::Ask(_)) => self.question(hooks, applicant, call, None, false).await,
+            (None, _) => match self.granted(applicant.spec, call) {
+                Some(source) => Decision::allow(source),
+                None => self.question(hooks, applicant, call, None, false).await,
+            },
+        }
+    }
+
+    /// Asks the guards of what the call touches: files, the shell, the network.
+    async fn ask_permission_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+    ) -> Strictest {
+        let tool_call_id = || applicant.tool_call_id.to_string();
+        let tool_name = || applicant.spec.own_name.clone();
+        let (Some(operation), target) = (&call.operation, &call.target) else {
+            return Strictest::default();
+        };
+        match (operation.kind().effect(), operation, target) {
+            (Effect::Read, _, Target::Path(path)) => {
+                let payload = || PreFileReadPayload {
+                    tool_call_id: tool_call_id(),
+                    tool_name: tool_name(),
+                    path: path.display().to_string(),
+                    inside: call.inside,
+                };
+                hooks.ask::<PreFileRead>(payload).await.verdict
+            }
+            (Effect::Write, operation, Target::Path(path)) => {
+                let payload = || PreFileWritePayload {
+                    tool_call_id: tool_call_id(),
+                    tool_name: tool_name(),
+                    path: path.display().to_string(),
+                    content: match operation {
+                        Operation::Write(write) => Some(write.content.clone()),
+                        _ => None,
+                    },
+                    inside: path.starts_with(&self.directory),
+                };
+                hooks.ask::<PreFileWrite>(payload).await.verdict
+            }
+            (_, Operation::Shell(shell), _) => {
+                let payload = || PreShellPayload {
+                    tool_call_id: tool_call_id(),
+                    tool_name: tool_name(),
+                    command: shell.command.clone(),
+                    directory: self
+                        .directory
+                        .join(shell.cwd.as_deref().unwrap_or(""))
+                        .display()
+                        .to_string(),
+                };
+                hooks.ask::<PreShell>(payload).await.verdict
+            }
+            (_, Operation::Fetch(fetch), _) => {
+                let payload = || PreFetchPayload {
+                    tool_call_id: tool_call_id(),
+                    tool_name: tool_name(),
+                    url: Some(fetch.url.clone()),
+                    sensitive: call.sensitive.map(Into::into),
+                    call_summary: None,
+                };
+                hooks.ask::<PreFetch>(payload).await.verdict
+            }
+            _ => Strictest::default(),
+        }
+    }
+
+    /// Whether nobody needs to be asked: the person has said yes before, or the tool only reads where that is free.
+    fn granted(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
+        let grants = self
+            .grants
+            .lock()
+            .expect("no panic happens while grants are held");
+        if grants.everything {
+            return Some(ApprovalSource::PersonForSession);
+        }
+        if grants.tools.contains(&spec.own_name) {
+            return Some(ApprovalSource::PersonForTool);
+        }
+        let free = call.inside || call.target == Target::None;
+        (spec.read_only && free).then_some(ApprovalSource::ReadOnly)
+    }
+
+    /// Nobody and nothing has decided yet: hooks may answer for the person, then `--yes`, then the person.
+    /// One who insists cannot be answered by anybody but the person.
+    async fn question(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        reason: Option<String>,
+        insists: bool,
+    ) -> Decision {
+        let payload = || request_payload(applicant, call, reason.clone());
+        let reply = hooks.ask::<PermissionRequest>(payload).await;
+        match reply.verdict.0 {
+            Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason),
+            Some(Verdict::Allow) if !insists => return Decision::allow(ApprovalSource::Hook),
+            Some(Verdict::Insist(_)) => {}
+            _ if self.settings.yes && !insists => return Decision::allow(ApprovalSource::Yes),
+            _ => {}
+        }
+        let question = Question {
+            tool_name: applicant.spec.own_name.clone(),
+            operation: applicant.spec.operation,
+            arguments: call.arguments.clone(),
+            reason,
+            metadata: reply.metadata.0,
+        };
+        let message = format!("{} needs a yes", question.tool_name);
+        hooks
+            .ask::<Attention>(|| AttentionPayload {
+                reason: AttentionReason::Approval,
+                message,
+            })
+            .await;
+        tokio::select! {
+            biased;
+            () = hooks.cancel().cancelled() => Decision::cancelled(),
+            answer = self.front.ask(&question) => self.take_answer(answer, question),
+        }
+    }
+
+    fn take_answer(&self, answer: PersonsAnswer, question: Question) -> Decision {
+        let mut grants = self
+            .grants
+            .lock()
+            .expect("no panic happens while grants are held");
+        match answer {
+            PersonsAnswer::Yes => Decision::allow(ApprovalSource::Person),
+            PersonsAnswer::YesToTool => {
+                grants.tools.push(question.tool_name);
+                Decision::allow(ApprovalSource::PersonForTool)
+            }
+            PersonsAnswer::YesToAll => {
+                grants.everything = true;
+                Decision::allow(ApprovalSource::PersonForSession)
+            }
+            PersonsAnswer::No(words) => {
+                let words = words.map_or("the person said no".into(), |words| {
+                    format!("the person said no: {words}")
+                });
+                Decision::deny(ApprovalSource::Person, words)
+            }
+            PersonsAnswer::Cancel => Decision::cancelled(),
+            PersonsAnswer::Nobody => {
+                let why = question
+                    .reason
+                    .map(|reason| format!("{reason}; "))
+                    .unwrap_or_default();
+                let hint = "nobody is there to say yes (`--yes` or an allow rule would)";
+                Decision::deny(ApprovalSource::Headless, format!("{why}{hint}"))
+            }
+        }
+    }
+}
+
+/// How a path begins that means an output that was put aside.
+pub const BLOB: &str = "blob:";
+
+impl FinalCall {
+    fn unresolved(arguments: Map<String, Value>) -> Self {
+        Self {
+            arguments,
+            operation: None,
+            target: Target::None,
+            inside: false,
+            sensitive: None,
+        }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Path(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {
+    PreToolPayload {
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec.own_name.clone(),
+        operation: applicant.spec.operation,
+        arguments: applicant.arguments.clone(),
+        parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
+    }
+}
+
+fn request_payload(
+    applicant: Applicant<'_>,
+    call: &FinalCall,
+    reason: Option<String>,
+) -> PermissionRequestPayload {
+    PermissionRequestPayload {
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec.own_name.clone(),
+        operation: applicant.spec.operation,
+        arguments: call.arguments.clone(),
+        reason,
+    }
+}
+
+fn decided_payload(
+    applicant: Applicant<'_>,
+    call: &FinalCall,
+    decision: &Decision,
+) -> ApprovalDecidedPayload {
+    ApprovalDecidedPayload {
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec.own_name.clone(),
+        arguments: call.arguments.clone(),
+        decision: decision.verdict,
+        source: decision.source,
+        reason: decision.reason.clone(),
     }
 }

@@ -13,6 +13,7 @@ mod json;
 mod message;
 mod operation;
 mod parts;
+mod profile;
 mod reference;
 mod rules;
 mod scope;
@@ -31,6 +32,7 @@ pub use operation::{
     OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
 };
 pub use parts::*;
+pub use profile::{Face, Profile};
 pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,

@@ -126,6 +126,8 @@ words! {
         Yes,
         /// Nobody was there to ask.
         Headless,
+        /// What the call touches could not be found out.
+        Unresolved,
         /// The call was cancelled before anybody decided.
         Cancellation,
     }

@@ -616,7 +616,7 @@ events! {
     }
     reply ToolUpdateReply {}
 
-    /// A tool has run. May rewrite what the model will see, before anything is stored or cached.
+    /// A call has an output, of the tool or of a refusal. May rewrite it before anything is stored or cached.
     "pre_tool_output" => PreToolOutput, class: Transform,
     payload PreToolOutputPayload {
         /// Identifies the call.
@@ -629,8 +629,10 @@ events! {
         arguments: Map<String, Value>,
         /// What it produced.
         content: Vec<Part>,
-        /// Whether it failed.
+        /// Whether it failed or was refused.
         is_error: bool,
+        /// Whether the tool ran at all; a call that was refused has an output too.
+        ran: bool,
         /// Data of the tool that the model does not see.
         details: Option<Value>,
     }
@@ -722,7 +724,7 @@ events! {
     }
     reply ToolEndReply {}
 
-    /// A tool has run and its result is stored. May stop the run or tell the model something.
+    /// A call is over and its result is stored. May stop the run or tell the model something.
     "post_tool" => PostTool, class: Transform,
     payload PostToolPayload {
         /// Identifies the call.
@@ -737,8 +739,10 @@ events! {
         original_arguments: Map<String, Value>,
         /// The output after `pre_tool_output`.
         result: String,
-        /// Whether it failed.
+        /// Whether it failed or was refused.
         is_error: bool,
+        /// Whether the tool ran at all.
+        ran: bool,
         /// Whether the output was put aside.
         cached: bool,
         /// How long it ran.

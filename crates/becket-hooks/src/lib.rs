@@ -1,22 +1,36 @@
 //! becket's engine: it asks the handlers of an event, in one known order, and folds their answers.
 //!
-//! Read `engine.rs` first: it is the one loop through which every event of every dialect goes. `handler.rs` says
-//! what a handler is and what its place in the order is, `matcher.rs` which events it wants, `outcome.rs` what comes
+//! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds
+//! the handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it wants, `outcome.rs` what comes
 //! back. `lane/` runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own
 //! hook files.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
+mod dispatch;
+mod engine;
 mod failure;
 mod handler;
+mod hookfile;
 mod lane;
 mod matcher;
 mod occasion;
+mod outcome;
+mod row;
+mod settings_file;
 mod trace;
 
+pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use handler::{Action, Dialect, Handler, HandlerInfo, NativeHandler};
-pub use lane::{CommandLane, Finished, Invocation, Lane, LaneKind, Limits, Program, WorkerLane};
-pub use matcher::Matcher;
+pub use hookfile::{HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
+pub use lane::{
+    CommandLane, Finished, Invocation, Lane, LaneKind, Limits, Program, WorkerLane, become_subreaper,
+    inherited_environment, reap_orphans,
+};
+pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
+pub use outcome::Outcome;
+pub use row::{Row, RowHandler, own_row};
+pub use settings_file::{SettingsError, nearest, read_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -1,6 +1,6 @@
 //! The record of a dispatch: who was asked, what they said, what it did, and how long it took.
 
-use becket_events::{EventId, Verdict};
+use becket_events::{EventId, HookFailedPayload, Json, Verdict};
 use serde::Serialize;
 
 use crate::handler::HandlerInfo;
@@ -22,6 +22,10 @@ pub struct DispatchTrace {
     pub duration_us: u64,
     /// Every handler that matched, in the order in which they count.
     pub runs: Vec<HandlerRun>,
+    /// The event before the first rewrite, if there was one.
+    pub original: Option<Json>,
+    /// The event after the last rewrite, if there was one.
+    pub effective: Option<Json>,
     /// The verdict in the end, where the event has one.
     pub verdict: Option<Verdict>,
 }
@@ -80,6 +84,21 @@ pub struct ReportedFailure {
     pub failure: Failure,
     /// Whether the action was refused because of it.
     pub refused: bool,
+}
+
+impl ReportedFailure {
+    /// The failure as the event `hook_failed`.
+    pub(crate) fn payload(&self) -> HookFailedPayload {
+        HookFailedPayload {
+            failed_event: self.event.info().name.into(),
+            handler: self.handler.name.clone(),
+            source: self.handler.source.clone(),
+            cause: self.failure.cause.describe().into(),
+            detail: self.failure.detail.clone(),
+            stderr: self.failure.stderr.clone(),
+            refused: self.refused,
+        }
+    }
 }
 
 impl std::fmt::Display for ReportedFailure {

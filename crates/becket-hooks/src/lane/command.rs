@@ -1,2 +1,212 @@
-//! stub
-pub struct CommandLane;
+//! The command lane: a program, started for every event.
+//!
+//! One deadline covers everything, and everything goes on at the same time: writing, reading both outputs, waiting
+//! for the end. So there is nothing a program can do, or leave undone, that holds the agent for longer.
+
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::io::AsyncWriteExt;
+use tokio::process::ChildStdin;
+use tokio::time::{Instant, sleep_until};
+
+use super::pipes::{Output, Tail, TooLarge};
+use super::process::{Limits, Process, Program, deadline_after};
+use super::tree::Tree;
+use super::{Finished, Invocation, Lane, LaneKind};
+use crate::{Cause, Failure};
+
+/// How long output is awaited after the program itself has ended, because a process that it left running may hold the
+/// pipe for ever.
+pub(super) const BACKGROUND_GRACE: Duration = Duration::from_millis(100);
+
+/// Runs a program for every event: the event on standard input, the answer on standard output.
+#[derive(Debug, Clone)]
+pub struct CommandLane {
+    program: Program,
+    limits: Limits,
+}
+
+impl CommandLane {
+    /// A lane for a program, with the usual limits.
+    pub fn new(program: Program) -> Self {
+        Self {
+            program,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The same lane with other limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    async fn run_once(&self, invocation: Invocation) -> Result<Finished, Failure> {
+        let deadline = deadline_after(invocation.timeout);
+        let start = self
+            .program
+            .start(&invocation.directory, &invocation.environment, deadline);
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            mut tree,
+        } = start.await?;
+        let mut output = Output::new(stdout, self.limits.output);
+        let mut tail = Tail::new(stderr, self.limits.stderr);
+        let writing = feed(stdin, invocation.input.as_bytes());
+        let ending = converse(writing, &mut output, &mut tail, &mut tree, deadline).await;
+        if let Ending::Exited(status) = &ending
+            && let Some(code) = status.code()
+        {
+            tree.release();
+            return Ok(Finished {
+                stdout: output.into_bytes(),
+                stderr: tail.take_text(),
+                code,
+            });
+        }
+        // Without a reader, a program that is still writing notices that it is time to end.
+        drop(output);
+        end_tree(&mut tree, &mut tail).await;
+        let failure = match ending {
+            Ending::Exited(status) => killed(status),
+            Ending::TimedOut => timed_out(invocation.timeout),
+            Ending::TooLarge => too_large(self.limits.output),
+            Ending::Lost(error) => {
+                Failure::new(Cause::SpawnFailed, format!("lost sight of the process: {error}"))
+            }
+        };
+        Err(failure.with_stderr(tail.take_text()))
+    }
+}
+
+impl Lane for CommandLane {
+    fn kind(&self) -> LaneKind {
+        LaneKind::Command
+    }
+
+    fn run<'a>(&'a self, invocation: Invocation) -> BoxFuture<'a, Result<Finished, Failure>> {
+        Box::pin(self.run_once(invocation))
+    }
+}
+
+/// How the conversation with a program came to its end.
+enum Ending {
+    Exited(ExitStatus),
+    TimedOut,
+    TooLarge,
+    Lost(std::io::Error),
+}
+
+/// Writes, reads and waits, all at once, until the program has ended and its outputs are closed, or until there is a
+/// reason to wait no longer.
+async fn converse(
+    writing: impl Future<Output = ()>,
+    output: &mut Output,
+    tail: &mut Tail,
+    tree: &mut Tree,
+    deadline: Instant,
+) -> Ending {
+    let mut timer = pin!(sleep_until(deadline));
+    let mut writing = pin!(writing);
+    let mut reading = pin!(output.read_to_end());
+    let mut reading_errors = pin!(tail.read_to_end());
+    let (mut written, mut read, mut read_errors) = (false, false, false);
+    let mut exited: Option<ExitStatus> = None;
+    loop {
+        if let (Some(status), true, true) = (exited, read, read_errors) {
+            return Ending::Exited(status);
+        }
+        // In this order: a flood on a pipe must not keep the timer from being looked at.
+        tokio::select! {
+            biased;
+            () = &mut timer => return exited.map_or(Ending::TimedOut, Ending::Exited),
+            status = tree.wait(), if exited.is_none() => match status {
+                Ok(status) => {
+                    exited = Some(status);
+                    timer.as_mut().reset(deadline.min(Instant::now() + BACKGROUND_GRACE));
+                }
+                Err(error) => return Ending::Lost(error),
+            },
+            () = &mut writing, if !written && exited.is_none() => written = true,
+            result = &mut reading, if !read => match result {
+                Ok(()) => read = true,
+                Err(TooLarge) => return Ending::TooLarge,
+            },
+            () = &mut reading_errors, if !read_errors => read_errors = true,
+        }
+    }
+}
+
+/// Writes everything and closes the pipe. A program need not read its input, so a closed pipe is no failure.
+async fn feed(mut stdin: ChildStdin, input: &[u8]) {
+    let _ = stdin.write_all(input).await;
+}
+
+/// Ends a tree, and goes on reading what it has to say about that.
+pub(super) async fn end_tree(tree: &mut Tree, tail: &mut Tail) {
+    let mut ending = pin!(tree.terminate());
+    let mut reading = pin!(tail.read_to_end());
+    let mut read = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut ending => return,
+            () = &mut reading, if !read => read = true,
+        }
+    }
+}
+
+pub(super) fn timed_out(limit: Duration) -> Failure {
+    let detail = format!("no answer within {limit:?}, so it was ended; make it faster, or raise its timeout");
+    Failure::new(Cause::TimedOut, detail)
+}
+
+pub(super) fn too_large(limit: usize) -> Failure {
+    let detail = format!("it wrote more than {limit} bytes to standard output, so it was ended");
+    Failure::new(Cause::OutputTooLarge, detail)
+}
+
+/// The failure of a program that a signal has ended.
+pub(super) fn killed(status: ExitStatus) -> Failure {
+    use std::os::unix::process::ExitStatusExt;
+    let number = status.signal().unwrap_or_default();
+    let dumped = if status.core_dumped() { ", core dumped" } else { "" };
+    let name =
+        signal_name(number).map_or_else(|| format!("signal {number}"), |name| format!("{name} ({number})"));
+    Failure::new(Cause::KilledBySignal, format!("ended by {name}{dumped}"))
+}
+
+fn signal_name(number: i32) -> Option<&'static str> {
+    use rustix::process::Signal;
+    let names = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::VTALARM, "SIGVTALRM"),
+        (Signal::PROF, "SIGPROF"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    names
+        .iter()
+        .find(|(signal, _)| signal.as_raw() == number)
+        .map(|(_, name)| *name)
+}

@@ -2,9 +2,17 @@
 //!
 //! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. What
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
+//!
+//! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
+//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind. `command.rs` and `worker.rs`
+//! are the two lanes made of these parts.
 
+mod census;
 mod command;
+mod orphans;
+mod pipes;
 mod process;
+mod tree;
 mod worker;
 
 use std::path::PathBuf;
@@ -15,7 +23,8 @@ use futures_util::future::BoxFuture;
 
 use crate::Failure;
 pub use command::CommandLane;
-pub use process::{Limits, Program};
+pub use orphans::{become_subreaper, reap_orphans};
+pub use process::{Limits, Program, inherited_environment};
 pub use worker::WorkerLane;
 
 /// How a handler is run.
@@ -39,7 +48,7 @@ pub enum LaneKind {
 pub struct Invocation {
     /// What the handler reads.
     pub input: Arc<str>,
-    /// Variables of this run, beside those of the lane.
+    /// Variables of this run, beside those of the lane. A worker, which lives longer than a run, does not get them.
     pub environment: Vec<(String, String)>,
     /// The directory of the run, where the lane does not name one.
     pub directory: PathBuf,

@@ -1,5 +1,361 @@
-//! stub
-#[derive(Debug, Clone)]
-pub struct Limits;
-#[derive(Debug, Clone)]
-pub struct Program;
+//! Programs: what a lane starts, in which surroundings, and what it means when the start fails.
+//!
+//! Programs are started by their absolute path, without code between fork and exec, so that the standard library
+//! uses `posix_spawn`, whose cost does not grow with the memory of this process.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::Pid;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, sleep};
+
+use super::census::MARK_VARIABLE;
+use super::tree::Tree;
+use crate::{Cause, Failure};
+
+/// Where programs are looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The pause before a program whose file is still being written is tried again.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
+/// A deadline for timeouts that are longer than time itself.
+const FAR_FUTURE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+/// How much a program may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes on standard output, or in one line of a worker. More is a failure.
+    pub output: usize,
+    /// Bytes of standard error that are kept. Only the end of more is.
+    pub stderr: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            output: 1024 * 1024,
+            stderr: 16 * 1024,
+        }
+    }
+}
+
+/// What to run, and in which surroundings.
+#[derive(Clone)]
+pub struct Program {
+    words: Vec<OsString>,
+    environment: Arc<BTreeMap<OsString, OsString>>,
+    directory: Option<PathBuf>,
+}
+
+impl Program {
+    /// A line for `/bin/sh`.
+    pub fn shell(line: impl Into<OsString>) -> Self {
+        Self::exec(["/bin/sh".into(), "-c".into(), line.into()])
+    }
+
+    /// A program and its arguments. A name without `/` is looked for in the absolute folders of `PATH`, anything else
+    /// is seen from the directory of the run.
+    pub fn exec<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Self {
+        Self {
+            words: words.into_iter().map(Into::into).collect(),
+            environment: Arc::default(),
+            directory: None,
+        }
+    }
+
+    /// The same program with this environment and no other; see [`inherited_environment`].
+    pub fn environment(mut self, environment: Arc<BTreeMap<OsString, OsString>>) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// The same program with one more variable.
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        Arc::make_mut(&mut self.environment).insert(name.into(), value.into());
+        self
+    }
+
+    /// The same program without a variable.
+    pub fn without_variable(mut self, name: impl AsRef<OsStr>) -> Self {
+        Arc::make_mut(&mut self.environment).remove(name.as_ref());
+        self
+    }
+
+    /// The same program in a directory of its own. A relative one is seen from the directory of the run.
+    pub fn directory(mut self, directory: Option<PathBuf>) -> Self {
+        self.directory = directory;
+        self
+    }
+
+    /// Starts the program. Its end, and that of everything it starts, is in the hands of the tree.
+    pub(super) async fn start(
+        &self,
+        run_directory: &Path,
+        variables: &[(String, String)],
+        deadline: Instant,
+    ) -> Result<Process, Failure> {
+        let directory = match &self.directory {
+            Some(own) => run_directory.join(own),
+            None => run_directory.to_owned(),
+        };
+        let path = self.resolve(&directory)?;
+        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let mut command = Command::new(&path);
+        command.args(&self.words[1..]);
+        command.env_clear().envs(self.environment.as_ref());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        command
+            .env(MARK_VARIABLE, self.mark_value(&mark))
+            .current_dir(&directory)
+            .process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        loop {
+            match command.spawn() {
+                Ok(child) => return Process::new(child, mark),
+                // Somebody is still writing the file, or a process started meanwhile has inherited the open file.
+                Err(error)
+                    if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline =>
+                {
+                    sleep(BUSY_PAUSE).await;
+                }
+                Err(error) => return Err(explain(&error, &path, &directory)),
+            }
+        }
+    }
+
+    /// The marks of the runs around this one, then its own.
+    fn mark_value(&self, mark: &str) -> OsString {
+        match self.environment.get(OsStr::new(MARK_VARIABLE)) {
+            Some(outer) => {
+                let mut value = outer.clone();
+                value.push("/");
+                value.push(mark);
+                value
+            }
+            None => mark.into(),
+        }
+    }
+
+    /// The absolute path of the program.
+    fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
+        let Some(name) = self.words.first().filter(|name| !name.is_empty()) else {
+            return Err(Failure::new(Cause::NotFound, "the hook names no program"));
+        };
+        let is_path = name.as_encoded_bytes().contains(&b'/');
+        let name = Path::new(name);
+        if is_path {
+            let path = directory.join(name);
+            return std::path::absolute(&path).map_err(|error| explain(&error, &path, directory));
+        }
+        let default = OsString::from(DEFAULT_PATH);
+        let folders = self.environment.get(OsStr::new("PATH")).unwrap_or(&default);
+        let mut not_executable = None;
+        for folder in std::env::split_paths(folders).filter(|folder| folder.is_absolute()) {
+            let path = folder.join(name);
+            if !path.is_file() {
+                continue;
+            }
+            if access(&path, Access::EXEC_OK).is_ok() {
+                return Ok(path);
+            }
+            not_executable.get_or_insert(path);
+        }
+        Err(match not_executable {
+            Some(path) => not_executable_file(&path),
+            None => Failure::new(
+                Cause::NotFound,
+                format!(
+                    "`{}` is in no folder of PATH; install it, or name it with its path",
+                    name.display()
+                ),
+            ),
+        })
+    }
+}
+
+/// Values of variables may be secrets, so only their names are shown.
+impl fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Program")
+            .field("words", &self.words)
+            .field("variables", &self.environment.keys().collect::<Vec<_>>())
+            .field("directory", &self.directory)
+            .finish()
+    }
+}
+
+/// The environment that hooks inherit: everything, but no provider key and nothing that changes how programs are
+/// loaded (`LD_*`, `DYLD_*`).
+pub fn inherited_environment<N: AsRef<OsStr>>(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    keys: &[N],
+) -> BTreeMap<OsString, OsString> {
+    let is_key = |name: &OsStr| keys.iter().any(|key| key.as_ref() == name);
+    let is_loader = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"LD_") || name.starts_with(b"DYLD_")
+    };
+    let variables = variables.into_iter();
+    variables
+        .filter(|(name, _)| !is_key(name) && !is_loader(name))
+        .collect()
+}
+
+/// A process that was just started, with its pipes.
+pub(super) struct Process {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+    pub(super) tree: Tree,
+}
+
+impl Process {
+    fn new(mut child: tokio::process::Child, mark: String) -> Result<Self, Failure> {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let number = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        match (pipes, number) {
+            ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Self {
+                stdin,
+                stdout,
+                stderr,
+                tree: Tree::new(child, group, mark),
+            }),
+            _ => Err(Failure::new(
+                Cause::SpawnFailed,
+                "the program was started without its pipes",
+            )),
+        }
+    }
+}
+
+/// The moment at which a timeout is over.
+pub(super) fn deadline_after(timeout: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(timeout.min(FAR_FUTURE)).unwrap_or(now)
+}
+
+/// Says why a program could not be started. The error alone does not tell: a missing directory, a missing program and
+/// a missing interpreter are all the same "not found".
+fn explain(error: &io::Error, path: &Path, directory: &Path) -> Failure {
+    if let Some(problem) = directory_problem(directory) {
+        let detail = format!("the working directory {} {problem}", directory.display());
+        return Failure::new(Cause::SpawnFailed, detail);
+    }
+    let shown = path.display();
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) if path.is_file() => match interpreter(path) {
+            Some(interpreter) => Failure::new(
+                Cause::NotExecutable,
+                format!(
+                    "{shown} wants the interpreter `{interpreter}`, which does not exist; correct its first line"
+                ),
+            ),
+            None => Failure::new(
+                Cause::NotExecutable,
+                format!("the loader that {shown} wants does not exist"),
+            ),
+        },
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+            Failure::new(Cause::NotFound, format!("{shown} does not exist"))
+        }
+        Some(Errno::ACCESS | Errno::PERM) => not_executable_file(path),
+        Some(Errno::NOEXEC) => Failure::new(
+            Cause::NotExecutable,
+            format!("{shown} is no program; a script begins with a line such as `#!/bin/sh`"),
+        ),
+        Some(Errno::TOOBIG) => Failure::new(
+            Cause::SpawnFailed,
+            "the arguments and the environment are too long for the system; pass less, or use standard input",
+        ),
+        _ => Failure::new(Cause::SpawnFailed, format!("{shown}: {error}")),
+    }
+}
+
+fn not_executable_file(path: &Path) -> Failure {
+    let shown = path.display();
+    let detail = if path.is_dir() {
+        format!("{shown} is a directory")
+    } else {
+        format!("{shown} may not be executed; try `chmod +x {shown}`")
+    };
+    Failure::new(Cause::NotExecutable, detail)
+}
+
+fn directory_problem(directory: &Path) -> Option<&'static str> {
+    match std::fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("does not exist (any more)"),
+        Err(_) => Some("cannot be reached"),
+        Ok(metadata) if !metadata.is_dir() => Some("is not a directory"),
+        Ok(_) if access(directory, Access::EXEC_OK).is_err() => Some("may not be entered"),
+        Ok(_) => None,
+    }
+}
+
+/// The interpreter that a script names in its first line.
+fn interpreter(path: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut beginning = Vec::new();
+    std::fs::File::open(path)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut beginning)
+        .ok()?;
+    let line = beginning
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    // A carriage return at the end of the line is part of the name for the system, so it is shown.
+    Some(
+        String::from_utf8_lossy(line)
+            .trim_matches(' ')
+            .escape_debug()
+            .to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_inherit_no_provider_key_and_no_loader_variable() {
+        let names = [
+            "HOME",
+            "OPENAI_API_KEY",
+            "LD_PRELOAD",
+            "DYLD_INSERT_LIBRARIES",
+            "LDAP",
+        ];
+        let variables = names.map(|name| (OsString::from(name), OsString::from("x")));
+        let kept = inherited_environment(variables, &["OPENAI_API_KEY"]);
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["HOME", "LDAP"]);
+    }
+
+    #[test]
+    fn the_values_of_variables_are_not_shown() {
+        let program = Program::shell("true").variable("TOKEN", "hunter2");
+        let shown = format!("{program:?}");
+        assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_mark_names_the_runs_around_it() {
+        let outer = Program::shell("true").variable(MARK_VARIABLE, "a");
+        assert_eq!(outer.mark_value("b"), "a/b");
+        assert_eq!(Program::shell("true").mark_value("b"), "b");
+    }
+}

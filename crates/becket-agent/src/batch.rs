@@ -1,0 +1,335 @@
+//! The tools of one answer: each call is judged in order, then they run, and the results come back in call order.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use becket_events::{
+    CallRecord, Json, Message, Operation, PostTool, PostToolPayload, ToolCall, ToolEnd, ToolEndPayload,
+    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
+};
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use crate::front::{Front, Sight};
+use crate::gate::{Applicant, BLOB, Gate, Judgement, Permit};
+use crate::hooks::Hooks;
+use crate::message::tool_result;
+use crate::output::{OutputOf, Settled, read_back};
+use crate::settings::AgentSettings;
+use crate::store::Store;
+use crate::tool::{Tool, ToolOutput, ToolRun};
+
+/// How long a tool may take to end after a cancel; then it is dropped.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+/// What running tools needs.
+pub(crate) struct Batch<'a> {
+    pub(crate) hooks: &'a Hooks,
+    pub(crate) gate: &'a Gate,
+    pub(crate) store: &'a dyn Store,
+    pub(crate) front: &'a dyn Front,
+    pub(crate) settings: &'a AgentSettings,
+    /// The tools that were offered with the request.
+    pub(crate) tools: &'a [Arc<dyn Tool>],
+}
+
+/// A call after it was judged.
+struct JudgedCall<'a> {
+    call: &'a ToolCall,
+    tool: Option<Arc<dyn Tool>>,
+    own_name: String,
+    original: Map<String, Value>,
+    arguments: Map<String, Value>,
+    /// The permit, or what the model is told instead.
+    permit: Result<Permit, ToolOutput>,
+    started: Instant,
+}
+
+/// A call that is over.
+pub(crate) struct FinishedCall {
+    pub(crate) record: CallRecord,
+    pub(crate) message: Message,
+    original: Map<String, Value>,
+    settled: Settled,
+    ran: bool,
+    duration: Duration,
+}
+
+/// A batch that is over.
+pub(crate) struct FinishedBatch {
+    pub(crate) calls: Vec<FinishedCall>,
+    /// Whether the person wants everything to stop.
+    pub(crate) cancelled: bool,
+}
+
+/// What hooks want after the tools have run.
+#[derive(Default)]
+pub(crate) struct AfterTools {
+    pub(crate) stop: Option<String>,
+    pub(crate) context: Vec<String>,
+}
+
+impl Batch<'_> {
+    /// Judges all calls in order, then runs them. With a `hindrance` none runs, and the model is told why.
+    pub(crate) async fn run(&self, calls: &[ToolCall], hindrance: Option<&str>) -> FinishedBatch {
+        let mut judged = Vec::with_capacity(calls.len());
+        let mut cancelled = false;
+        for call in calls {
+            let hindrance = if cancelled { Some("cancelled") } else { hindrance };
+            let (call, cancels) = self.judge(call, hindrance).await;
+            cancelled |= cancels;
+            judged.push(call);
+        }
+        let mut finished = Vec::with_capacity(calls.len());
+        let mut waiting = judged.into_iter().peekable();
+        while let Some(first) = waiting.next() {
+            // Calls that may run beside each other do; one that may not runs alone, at its place.
+            let mut group = vec![first];
+            while group[0].is_parallel() && waiting.peek().is_some_and(JudgedCall::is_parallel) {
+                group.extend(waiting.next());
+            }
+            finished.extend(join_all(group.into_iter().map(|call| self.finish(call))).await);
+        }
+        FinishedBatch {
+            calls: finished,
+            cancelled: cancelled || self.hooks.cancel().is_cancelled(),
+        }
+    }
+
+    /// Tells hooks about every result, in call order, once it is stored.
+    pub(crate) async fn after(&self, calls: &[FinishedCall]) -> AfterTools {
+        let mut after = AfterTools::default();
+        for call in calls {
+            let payload = || PostToolPayload {
+                tool_call_id: call.record.tool_call_id.clone(),
+                tool_name: call.record.tool_name.clone(),
+                operation: call.record.operation,
+                arguments: call.record.arguments.clone(),
+                original_arguments: call.original.clone(),
+                result: call.settled.full_text.clone(),
+                is_error: call.settled.is_error,
+                ran: call.ran,
+                cached: call.settled.cached,
+                duration_ms: call.duration.as_millis() as u64,
+            };
+            let reply = self.hooks.tell::<PostTool>(payload).await;
+            after.stop = after.stop.or(reply.stop.get());
+            after.context.extend(reply.context);
+        }
+        after
+    }
+
+    /// Finds the tool, reads the arguments, and asks the gate. Also says whether everything is to stop.
+    async fn judge<'c>(&self, call: &'c ToolCall, hindrance: Option<&str>) -> (JudgedCall<'c>, bool) {
+        let started = Instant::now();
+        self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
+        let tool = self
+            .tools
+            .iter()
+            .find(|tool| tool.spec().face.name == call.name)
+            .cloned();
+        let read = match (&tool, hindrance) {
+            (_, Some(words)) => Err(words.to_string()),
+            (None, None) => Err(self.unknown_tool(&call.name)),
+            (Some(tool), None) => {
+                read_arguments(&call.arguments).and_then(|arguments| tool.normalise(arguments))
+            }
+        };
+        let own_name = tool
+            .as_ref()
+            .map_or(&call.name, |tool| &tool.spec().own_name)
+            .clone();
+        let mut judged = JudgedCall {
+            call,
+            tool,
+            own_name,
+            original: Map::new(),
+            arguments: Map::new(),
+            permit: Err(ToolOutput::error("")),
+            started,
+        };
+        let mut cancels = false;
+        match (read, &judged.tool) {
+            (Ok(arguments), Some(tool)) => {
+                self.front.show(Sight::ToolCall {
+                    tool_name: &judged.own_name,
+                    arguments: &arguments,
+                });
+                let applicant = Applicant {
+                    tool_call_id: &call.id,
+                    spec: tool.spec(),
+                    arguments: &arguments,
+                    parent_tool_call_id: None,
+                };
+                match self.gate.judge(self.hooks, applicant).await {
+                    Judgement::Permitted(permit) => {
+                        judged.arguments = permit.arguments().clone();
+                        judged.permit = Ok(permit);
+                    }
+                    Judgement::Refused {
+                        reason,
+                        arguments,
+                        cancelled,
+                    } => {
+                        self.front.show(Sight::Refused {
+                            tool_name: &judged.own_name,
+                            reason: &reason,
+                        });
+                        judged.arguments = arguments;
+                        judged.permit = Err(ToolOutput::error(format!("refused: {reason}")));
+                        cancels = cancelled;
+                    }
+                }
+                judged.original = arguments;
+            }
+            (Err(words), _) => judged.permit = Err(ToolOutput::error(words)),
+            (Ok(_), None) => unreachable!("arguments are read only for a known tool"),
+        }
+        (judged, cancels)
+    }
+
+    fn unknown_tool(&self, name: &str) -> String {
+        let known = self.tools.iter().map(|tool| tool.spec().face.name.as_str());
+        match becket_hooks::nearest(name, known) {
+            Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),
+            None => format!("there is no tool `{name}`"),
+        }
+    }
+
+    async fn finish(&self, judged: JudgedCall<'_>) -> FinishedCall {
+        let JudgedCall {
+            call,
+            tool,
+            own_name,
+            original,
+            arguments,
+            permit,
+            started,
+        } = judged;
+        let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
+        let (output, ran) = match (permit, tool) {
+            (Ok(permit), Some(tool)) => (self.run_permitted(&*tool, permit, &own_name).await, true),
+            (Err(words), _) => (words, false),
+            (Ok(_), None) => unreachable!("the gate judges only known tools"),
+        };
+        let way = OutputOf {
+            hooks: self.hooks,
+            store: self.store,
+            settings: self.settings,
+            tool_call_id: &call.id,
+            tool_name: &own_name,
+            operation,
+            arguments: &arguments,
+            ran,
+        };
+        let settled = way.settle(output).await;
+        let duration = started.elapsed();
+        let payload = || ToolEndPayload {
+            tool_call_id: call.id.clone(),
+            tool_name: own_name.clone(),
+            content: settled.content.clone(),
+            is_error: settled.is_error,
+            duration_ms: duration.as_millis() as u64,
+        };
+        self.hooks.tell::<ToolEnd>(payload).await;
+        if ran {
+            let output = text_of(&settled.content);
+            self.front.show(Sight::ToolResult {
+                tool_name: &own_name,
+                output: &output,
+                is_error: settled.is_error,
+            });
+        }
+        let is_error = settled.is_error;
+        let message = tool_result(&call.id, &call.name, settled.content.clone(), is_error);
+        let record = CallRecord {
+            tool_call_id: call.id.clone(),
+            tool_name: own_name,
+            operation,
+            arguments,
+            is_error,
+        };
+        FinishedCall {
+            record,
+            message,
+            original,
+            settled,
+            ran,
+            duration,
+        }
+    }
+
+    async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, own_name: &str) -> ToolOutput {
+        if let Some(Operation::Read(read)) = permit.operation()
+            && read.path.starts_with(BLOB)
+        {
+            return read_back(self.store, read).await;
+        }
+        let (progress, mut pieces) = mpsc::unbounded_channel();
+        let tool_call_id = permit.tool_call_id().to_string();
+        let report = async |output: String| {
+            let payload = || ToolUpdatePayload {
+                tool_call_id: tool_call_id.clone(),
+                tool_name: own_name.into(),
+                output,
+            };
+            self.hooks.tell::<ToolUpdate>(payload).await;
+        };
+        let mut run = tool.run(
+            permit,
+            ToolRun {
+                progress,
+                cancel: self.hooks.cancel().clone(),
+            },
+        );
+        let mut overdue = std::pin::pin!(async {
+            self.hooks.cancel().cancelled().await;
+            tokio::time::sleep(CANCEL_GRACE).await;
+        });
+        let output = loop {
+            tokio::select! {
+                Some(piece) = pieces.recv() => report(piece).await,
+                output = &mut run => break output,
+                () = &mut overdue => break ToolOutput::error("cancelled; the tool did not end in time"),
+            }
+        };
+        while let Ok(piece) = pieces.try_recv() {
+            report(piece).await;
+        }
+        output
+    }
+}
+
+impl JudgedCall<'_> {
+    fn is_parallel(&self) -> bool {
+        match (&self.permit, &self.tool) {
+            (Ok(_), Some(tool)) => tool.spec().parallel,
+            // Nothing runs.
+            _ => true,
+        }
+    }
+}
+
+fn start_payload(call: &ToolCall) -> ToolStartPayload {
+    // Arguments that are no JSON are shown as the text that they are.
+    let arguments = Json::parse(call.arguments.clone())
+        .unwrap_or_else(|_| Json::from(Value::String(call.arguments.clone())));
+    ToolStartPayload {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        arguments,
+    }
+}
+
+/// The arguments as an object; a model that needs none may write nothing.
+fn read_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err("the arguments must be a JSON object".into()),
+        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+    }
+}

@@ -1,0 +1,84 @@
+//! The agent's side of the engine: asks handlers in the session's name, shows what they want to tell, and lets a
+//! cancel end the waiting.
+
+use std::sync::Arc;
+
+use becket_events::{Event, Reply, Scope};
+use becket_hooks::{Engine, Outcome};
+use tokio_util::sync::CancellationToken;
+
+use crate::front::{Front, Sight};
+
+/// What a session needs to ask its hooks.
+#[derive(Clone)]
+pub struct Hooks {
+    engine: Arc<Engine>,
+    front: Arc<dyn Front>,
+    cancel: CancellationToken,
+    scope: Scope,
+}
+
+impl Hooks {
+    /// Hooks of a session.
+    pub fn new(engine: Arc<Engine>, front: Arc<dyn Front>, cancel: CancellationToken, scope: Scope) -> Self {
+        Self {
+            engine,
+            front,
+            cancel,
+            scope,
+        }
+    }
+
+    /// Where and in whose name events happen.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Events now happen in this turn.
+    pub fn set_turn(&mut self, turn: u32) {
+        self.scope.turn = turn;
+    }
+
+    /// From now on this token cancels.
+    pub fn set_cancel(&mut self, cancel: CancellationToken) {
+        self.cancel = cancel;
+    }
+
+    /// Tells when the run is cancelled.
+    pub fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Asks handlers before something happens. A cancel ends the waiting and refuses.
+    pub async fn ask<E: Event>(&self, payload: impl FnOnce() -> E::Payload) -> E::Reply {
+        if !self.engine.listens(E::ID) {
+            return E::Reply::default();
+        }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => E::Reply::refuse("cancelled".into()),
+            outcome = self.engine.dispatch::<E>(&self.scope, payload) => self.show(outcome),
+        }
+    }
+
+    /// Tells handlers about something that has happened. A cancel does not keep it from them.
+    pub async fn tell<E: Event>(&self, payload: impl FnOnce() -> E::Payload) -> E::Reply {
+        if !self.engine.listens(E::ID) {
+            return E::Reply::default();
+        }
+        let outcome = self.engine.dispatch::<E>(&self.scope, payload).await;
+        self.show(outcome)
+    }
+
+    /// Whether anybody listens; for events that fire very often.
+    pub fn listens<E: Event>(&self) -> bool {
+        self.engine.listens(E::ID)
+    }
+
+    fn show<E: Event>(&self, outcome: Outcome<E>) -> E::Reply {
+        for notice in outcome.reply.notices() {
+            self.front.show(Sight::Notice(notice));
+        }
+        outcome.reply
+    }
+}

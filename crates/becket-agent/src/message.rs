@@ -1,0 +1,68 @@
+//! Makes messages: ids, times, and the few shapes that the agent writes itself.
+
+use std::time::SystemTime;
+
+use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part};
+
+/// An id that sorts by time.
+pub(crate) fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_millis() as u64)
+}
+
+pub(crate) fn record(id: String, body: MessageBody) -> MessageRecord {
+    MessageRecord {
+        id,
+        time_ms: now_ms(),
+        body,
+    }
+}
+
+pub(crate) fn user(text: &str, images: Vec<Part>) -> Message {
+    let content = std::iter::once(Part::text(text)).chain(images).collect();
+    Message::new(record(new_id(), MessageBody::User { content }))
+}
+
+/// A note of becket's own.
+pub(crate) fn note(kind: &str, text: &str) -> Message {
+    from_draft(NoteDraft {
+        kind: kind.into(),
+        content: vec![Part::text(text)],
+        display: false,
+        details: None,
+    })
+}
+
+pub(crate) fn from_draft(draft: NoteDraft) -> Message {
+    let NoteDraft {
+        kind,
+        content,
+        display,
+        details,
+    } = draft;
+    Message::new(record(
+        new_id(),
+        MessageBody::Note {
+            kind,
+            content,
+            display,
+            details,
+        },
+    ))
+}
+
+pub(crate) fn tool_result(call_id: &str, tool_name: &str, content: Vec<Part>, is_error: bool) -> Message {
+    let body = MessageBody::Tool {
+        tool_call_id: call_id.into(),
+        tool_name: tool_name.into(),
+        content,
+        is_error,
+    };
+    Message::new(record(new_id(), body))
+}

@@ -1,0 +1,297 @@
+//! One request to the model: through the hooks, over the wire with retries, and put together from its pieces.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, Instant};
+
+use becket_events::{
+    Delta, Json, Message, MessageBody, MessageStart, MessageStartPayload, MessageUpdate,
+    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, Response, ResponsePayload, ResponseStart,
+    ResponseStartPayload, StopReason, ToolCall, Usage, Verdict,
+};
+use futures_util::StreamExt;
+
+use crate::front::{Front, Sight};
+use crate::hooks::Hooks;
+use crate::message::{new_id, record};
+use crate::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind};
+use crate::settings::AgentSettings;
+
+/// A provider that wants to be asked again later than this is not waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(90);
+
+/// What a request needs besides its content.
+pub(crate) struct ModelCall<'a> {
+    pub(crate) hooks: &'a Hooks,
+    pub(crate) provider: &'a dyn Provider,
+    pub(crate) front: &'a dyn Front,
+    pub(crate) settings: &'a AgentSettings,
+    pub(crate) prompt: &'a str,
+    pub(crate) iteration: u32,
+    pub(crate) fuel: (Option<u32>, Option<u32>),
+    pub(crate) continuation: u32,
+}
+
+/// Why there is no answer.
+pub(crate) enum CallFailure {
+    /// A hook does not want the request made.
+    Blocked(String),
+    /// The person cancelled; what had arrived until then is kept.
+    Cancelled(Option<Message>),
+    /// The provider failed.
+    Provider(ProviderError),
+}
+
+impl ModelCall<'_> {
+    /// Makes the request and waits for the whole answer.
+    pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
+        let body = self.provider.body(request).map_err(CallFailure::Provider)?;
+        let body = self.through_hooks(body).await?;
+        let started = Instant::now();
+        let message = self.send(&body).await?;
+        self.announce(&message, started.elapsed()).await;
+        Ok(message)
+    }
+
+    async fn through_hooks(&self, body: Json) -> Result<Json, CallFailure> {
+        let payload = || PreRequestPayload {
+            provider: self.provider.name().into(),
+            body: body.clone(),
+            iteration: self.iteration,
+            fuel_remaining: self.fuel.0,
+            fuel_total: self.fuel.1,
+            continuation: self.continuation,
+        };
+        let reply = self.hooks.ask::<PreRequest>(payload).await;
+        if self.hooks.cancel().is_cancelled() {
+            return Err(CallFailure::Cancelled(None));
+        }
+        match reply.verdict.0 {
+            Some(Verdict::Deny(reason)) => Err(CallFailure::Blocked(reason)),
+            _ => Ok(reply.body.get().unwrap_or(body)),
+        }
+    }
+
+    /// Sends the body, again if that may help and nothing of an answer has arrived yet.
+    async fn send(&self, body: &Json) -> Result<Message, CallFailure> {
+        let mut tries = 0;
+        loop {
+            let mut assembly = Assembly::new();
+            let attempt = tokio::select! {
+                biased;
+                () = self.hooks.cancel().cancelled() => None,
+                result = self.attempt(body, tries, &mut assembly) => Some(result),
+            };
+            let error = match attempt {
+                None => return Err(CallFailure::Cancelled(assembly.cancelled(self.provider.model()))),
+                Some(Ok(message)) => return Ok(message),
+                Some(Err(error)) => error,
+            };
+            let again = error.kind == ProviderErrorKind::Transient
+                && assembly.is_empty()
+                && tries < self.settings.max_retries
+                && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT);
+            if !again {
+                return Err(CallFailure::Provider(error));
+            }
+            self.wait_before_retry(&error, tries).await?;
+            tries += 1;
+        }
+    }
+
+    async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Result<(), CallFailure> {
+        let backoff = self
+            .settings
+            .retry_delay
+            .saturating_mul(2_u32.saturating_pow(tries));
+        let delay = error
+            .retry_after
+            .unwrap_or_else(|| with_jitter(backoff))
+            .min(LONGEST_WAIT);
+        self.front.show(Sight::Retry {
+            reason: &error.message,
+            delay_ms: delay.as_millis() as u64,
+        });
+        tokio::select! {
+            biased;
+            () = self.hooks.cancel().cancelled() => Err(CallFailure::Cancelled(None)),
+            () = tokio::time::sleep(delay) => Ok(()),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        body: &Json,
+        tries: u32,
+        assembly: &mut Assembly,
+    ) -> Result<Message, ProviderError> {
+        let Answering {
+            status,
+            headers,
+            mut parts,
+        } = self.provider.send(body).await?;
+        self.hooks
+            .tell::<ResponseStart>(|| ResponseStartPayload {
+                status,
+                headers,
+                retries: tries,
+            })
+            .await;
+        let begun = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
+        self.hooks
+            .tell::<MessageStart>(|| MessageStartPayload { message: begun })
+            .await;
+        let watched = self.hooks.listens::<MessageUpdate>();
+        loop {
+            let part = tokio::time::timeout(self.settings.idle_timeout, parts.next()).await;
+            match part.map_err(|_| self.silence(assembly))? {
+                Some(Ok(AnswerPart::Delta(delta))) => {
+                    assembly.add(&delta);
+                    self.front.show(Sight::Delta(&delta));
+                    if watched {
+                        let message_id = assembly.id.clone();
+                        self.hooks
+                            .tell::<MessageUpdate>(|| MessageUpdatePayload { message_id, delta })
+                            .await;
+                    }
+                }
+                Some(Ok(AnswerPart::Completed {
+                    stop_reason,
+                    usage,
+                    model,
+                })) => {
+                    let model = if model.is_empty() {
+                        self.model_name()
+                    } else {
+                        model
+                    };
+                    return Ok(assembly.message(&model, stop_reason, usage));
+                }
+                Some(Err(error)) => return Err(error),
+                None => return Err(ProviderError::new(ProviderErrorKind::Broken, BROKE_OFF)),
+            }
+        }
+    }
+
+    fn silence(&self, assembly: &Assembly) -> ProviderError {
+        let kind = if assembly.is_empty() {
+            ProviderErrorKind::Transient
+        } else {
+            ProviderErrorKind::Broken
+        };
+        let seconds = self.settings.idle_timeout.as_secs_f64();
+        ProviderError::new(
+            kind,
+            format!("{} was silent for {seconds} s", self.provider.name()),
+        )
+    }
+
+    fn model_name(&self) -> String {
+        self.provider.model().into()
+    }
+
+    async fn announce(&self, message: &Message, duration: Duration) {
+        let MessageBody::Assistant {
+            tool_calls,
+            stop_reason,
+            usage,
+            ..
+        } = message.body()
+        else {
+            return;
+        };
+        let payload = || ResponsePayload {
+            text: message.text(),
+            prompt: self.prompt.into(),
+            stop_reason: *stop_reason,
+            tool_call_count: tool_calls.len() as u32,
+            usage: *usage,
+            duration_ms: duration.as_millis() as u64,
+            iteration: self.iteration,
+        };
+        self.hooks.tell::<Response>(payload).await;
+    }
+}
+
+const BROKE_OFF: &str = "the answer broke off before the provider said that it was complete";
+
+/// Between half and one and a half of the delay, so that many clients do not come back at once.
+fn with_jitter(delay: Duration) -> Duration {
+    let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+    delay.mul_f64(0.5 + chance)
+}
+
+/// An answer while it arrives.
+struct Assembly {
+    id: String,
+    content: Vec<Part>,
+    tool_calls: Vec<(usize, ToolCall)>,
+}
+
+impl Assembly {
+    fn new() -> Self {
+        Self {
+            id: new_id(),
+            content: Vec::new(),
+            tool_calls: Vec::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.content.is_empty() && self.tool_calls.is_empty()
+    }
+
+    fn add(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text { text } => match self.content.last_mut() {
+                Some(Part::Text { text: so_far }) => so_far.push_str(text),
+                _ => self.content.push(Part::text(text)),
+            },
+            Delta::Thinking { text, signature } => match self.content.last_mut() {
+                Some(Part::Thinking {
+                    text: so_far,
+                    signature: seal,
+                }) if seal.is_none() => {
+                    so_far.push_str(text);
+                    seal.clone_from(signature);
+                }
+                _ => self.content.push(Part::Thinking {
+                    text: text.clone(),
+                    signature: signature.clone(),
+                }),
+            },
+            Delta::ToolCall { index, id, name } => {
+                let call = ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: String::new(),
+                };
+                self.tool_calls.push((*index, call));
+            }
+            Delta::Arguments { index, text } => {
+                if let Some((_, call)) = self.tool_calls.iter_mut().rev().find(|(place, _)| place == index) {
+                    call.arguments.push_str(text);
+                }
+            }
+        }
+    }
+
+    fn message(&self, model: &str, stop_reason: StopReason, usage: Usage) -> Message {
+        Message::new(record(
+            self.id.clone(),
+            MessageBody::Assistant {
+                content: self.content.clone(),
+                tool_calls: self.tool_calls.iter().map(|(_, call)| call.clone()).collect(),
+                model: model.into(),
+                stop_reason,
+                usage,
+            },
+        ))
+    }
+
+    /// The words that had arrived. Tool calls are left out: nobody said that they were complete.
+    fn cancelled(mut self, model: &str) -> Option<Message> {
+        self.tool_calls.clear();
+        (!self.content.is_empty()).then(|| self.message(model, StopReason::Cancelled, Usage::default()))
+    }
+}

@@ -1,0 +1,253 @@
+//! Rules of the configuration: which calls are allowed, denied, or always asked about.
+//!
+//! A rule is `tool` or `tool:argument=glob`, with more `:argument=glob` as needed; all must match. The tool is named in
+//! becket's own words and may be a glob itself. Rules judge the final arguments, paths after links and `..` were
+//! followed. Among rules a deny beats an allow, and an allow beats an ask.
+
+use std::path::Path;
+
+use becket_hooks::Pattern;
+use serde_json::{Map, Value};
+
+/// The rules, in three lists.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    deny: Vec<PermissionRule>,
+    allow: Vec<PermissionRule>,
+    ask: Vec<PermissionRule>,
+}
+
+/// What the rules say about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleVerdict<'a> {
+    /// The call does not run; the rule is named.
+    Deny(&'a str),
+    /// Nobody needs to be asked.
+    Allow,
+    /// The person is asked, even if the tool only reads.
+    Ask(&'a str),
+    /// No rule speaks about this call.
+    Silent,
+}
+
+/// One rule.
+#[derive(Debug, Clone)]
+struct PermissionRule {
+    text: String,
+    tool: Pattern,
+    arguments: Vec<(String, Pattern)>,
+}
+
+/// A call as rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedCall<'a> {
+    /// The tool, in becket's own words.
+    pub tool_name: &'a str,
+    /// Its final arguments.
+    pub arguments: &'a Map<String, Value>,
+    /// The resolved path, where the call touches one.
+    pub path: Option<&'a Path>,
+    /// The directory in which the agent works.
+    pub directory: &'a Path,
+}
+
+impl Rules {
+    /// Reads the three lists; the error names the rule.
+    pub fn parse(deny: &[String], allow: &[String], ask: &[String]) -> Result<Self, String> {
+        let read = |rules: &[String]| -> Result<Vec<PermissionRule>, String> {
+            rules.iter().map(|rule| PermissionRule::parse(rule)).collect()
+        };
+        Ok(Self {
+            deny: read(deny)?,
+            allow: read(allow)?,
+            ask: read(ask)?,
+        })
+    }
+
+    /// What the rules say about a call.
+    pub fn judge(&self, call: JudgedCall<'_>) -> RuleVerdict<'_> {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.covers(call)) {
+            return RuleVerdict::Deny(&rule.text);
+        }
+        if self
+            .allow
+            .iter()
+            .any(|rule| rule.covers(call) && !rule.is_outwitted_by(call))
+        {
+            return RuleVerdict::Allow;
+        }
+        match self.ask.iter().find(|rule| rule.covers(call)) {
+            Some(rule) => RuleVerdict::Ask(&rule.text),
+            None => RuleVerdict::Silent,
+        }
+    }
+}
+
+impl PermissionRule {
+    fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("rule `{text}`: {what}; write `tool` or `tool:argument=glob`");
+        let mut pieces = text.split(':');
+        let tool = pieces.next().unwrap_or_default().trim();
+        if tool.is_empty() {
+            return Err(wrong("the tool is missing"));
+        }
+        let mut arguments: Vec<(String, String)> = Vec::new();
+        for piece in pieces {
+            match (piece.split_once('='), arguments.last_mut()) {
+                (Some((name, glob)), _) if is_name(name) => arguments.push((name.into(), glob.into())),
+                // A colon inside a glob, as in an address.
+                (_, Some((_, glob))) => {
+                    glob.push(':');
+                    glob.push_str(piece);
+                }
+                _ => return Err(wrong("an argument has no `=`")),
+            }
+        }
+        let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
+        Ok(Self {
+            text: text.into(),
+            tool: glob(tool)?,
+            arguments: arguments
+                .into_iter()
+                .map(|(name, text)| Ok((name, glob(&text)?)))
+                .collect::<Result<_, String>>()?,
+        })
+    }
+
+    fn covers(&self, call: JudgedCall<'_>) -> bool {
+        self.tool.matches(call.tool_name)
+            && self
+                .arguments
+                .iter()
+                .all(|(name, pattern)| texts_of(name, call).iter().any(|text| pattern.matches(text)))
+    }
+
+    /// `git *` is not meant to allow `git status; rm -rf /`: a wildcard never covers the shell's operators.
+    fn is_outwitted_by(&self, call: JudgedCall<'_>) -> bool {
+        let command = call
+            .arguments
+            .get("command")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let limited = self.arguments.iter().any(|(name, _)| name == "command");
+        limited && command.contains(OPERATORS) && !self.text.ends_with(&format!("command={command}"))
+    }
+}
+
+/// Characters by which a shell command becomes more than one, or touches files.
+const OPERATORS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|character| character.is_alphanumeric() || character == '_')
+}
+
+/// The texts of an argument that a rule may speak about; a path can be named absolutely or from the directory.
+fn texts_of(name: &str, call: JudgedCall<'_>) -> Vec<String> {
+    if let ("path", Some(path)) = (name, call.path) {
+        let inside = path.strip_prefix(call.directory).ok();
+        return [Some(path), inside]
+            .into_iter()
+            .flatten()
+            .map(|path| path.display().to_string())
+            .collect();
+    }
+    match call.arguments.get(name) {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Null) | None => Vec::new(),
+        Some(other) => vec![other.to_string()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rules(deny: &[&str], allow: &[&str], ask: &[&str]) -> Rules {
+        let own = |rules: &[&str]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Rules::parse(&own(deny), &own(allow), &own(ask)).unwrap()
+    }
+
+    fn says<'a>(rules: &'a Rules, tool: &str, arguments: Value, path: Option<&str>) -> RuleVerdict<'a> {
+        rules.judge(JudgedCall {
+            tool_name: tool,
+            arguments: arguments.as_object().unwrap(),
+            path: path.map(Path::new),
+            directory: Path::new("/work"),
+        })
+    }
+
+    #[test]
+    fn deny_beats_allow_beats_ask() {
+        let rules = rules(
+            &["shell:command=*sudo*"],
+            &["shell:command=git *", "read"],
+            &["read", "shell:command=git push*"],
+        );
+        let shell = |command: &str| says(&rules, "shell", json!({"command": command}), None);
+        assert_eq!(shell("git status"), RuleVerdict::Allow);
+        assert_eq!(
+            shell("sudo git status"),
+            RuleVerdict::Deny("shell:command=*sudo*")
+        );
+        assert_eq!(shell("ls"), RuleVerdict::Silent);
+        assert_eq!(
+            says(&rules, "read", json!({"path": "x"}), None),
+            RuleVerdict::Allow
+        );
+    }
+
+    #[test]
+    fn a_wildcard_in_an_allow_rule_does_not_cover_operators() {
+        let rules = rules(&[], &["shell:command=git *", "shell:command=a | b"], &[]);
+        for command in [
+            "git status; rm -rf /",
+            "git log && x",
+            "git $(x)",
+            "git `x`",
+            "git log > f",
+            "git\nx",
+            "git x\ny",
+        ] {
+            assert_eq!(
+                says(&rules, "shell", json!({"command": command}), None),
+                RuleVerdict::Silent,
+                "{command}"
+            );
+        }
+        assert_eq!(
+            says(&rules, "shell", json!({"command": "a | b"}), None),
+            RuleVerdict::Allow
+        );
+    }
+
+    #[test]
+    fn a_path_is_judged_resolved() {
+        let rules = rules(&["*:path=/etc/*"], &["write:path=src/*"], &[]);
+        let write = |resolved: &str| says(&rules, "write", json!({"path": "whatever"}), Some(resolved));
+        assert_eq!(write("/work/src/a/b.rs"), RuleVerdict::Allow);
+        assert_eq!(write("/etc/passwd"), RuleVerdict::Deny("*:path=/etc/*"));
+        assert_eq!(write("/work/other"), RuleVerdict::Silent);
+    }
+
+    #[test]
+    fn colons_inside_globs_are_kept() {
+        let rules = rules(&["fetch:url=http://localhost:*"], &[], &[]);
+        let verdict = says(&rules, "fetch", json!({"url": "http://localhost:80/x"}), None);
+        assert_eq!(verdict, RuleVerdict::Deny("fetch:url=http://localhost:*"));
+    }
+
+    #[test]
+    fn wrong_rules_are_named() {
+        assert!(
+            Rules::parse(&["shell:rm".into()], &[], &[])
+                .unwrap_err()
+                .contains("`shell:rm`")
+        );
+        assert!(Rules::parse(&["".into()], &[], &[]).is_err());
+        assert!(Rules::parse(&["x:a=[".into()], &[], &[]).is_err());
+    }
+}

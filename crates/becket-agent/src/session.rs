@@ -1,0 +1,304 @@
+//! A session: one run of a context, from its start to its end, with everything that lasts between prompts.
+
+use std::sync::Arc;
+
+use becket_events::{
+    EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Message, MessageEnd, MessageEndPayload,
+    MessageStart, MessageStartPayload, Notification, NotificationPayload, Scope, SessionEnd,
+    SessionEndPayload, SessionStart, SessionStartPayload, StartReason, Usage,
+};
+use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
+use tokio_util::sync::CancellationToken;
+
+use crate::front::{Front, Sight};
+use crate::gate::Gate;
+use crate::hooks::Hooks;
+use crate::message::{new_id, tool_result};
+use crate::provider::Provider;
+use crate::queue::Queues;
+use crate::settings::AgentSettings;
+use crate::store::{EntryContent, NewEntry, NewSession, Store, StoreError, StoredEntry};
+use crate::tool::Tool;
+
+/// Everything that an agent works with.
+pub struct Agent {
+    /// Asks the hooks.
+    pub engine: Arc<Engine>,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// What the model may ask for.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Remembers.
+    pub store: Arc<dyn Store>,
+    /// Where the person is.
+    pub front: Arc<dyn Front>,
+    /// What the agent was told at its start.
+    pub settings: AgentSettings,
+}
+
+/// One run of a context.
+pub struct Session {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) hooks: Hooks,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) queues: Queues,
+    /// The conversation from the last compaction on.
+    pub(crate) messages: Vec<Message>,
+    /// What stands for everything before.
+    pub(crate) summary: Option<String>,
+    /// What hooks of `session_start` want the model to see in every turn.
+    pub(crate) context: Vec<String>,
+    pub(crate) usage: Usage,
+    pub(crate) turn: u32,
+}
+
+impl Session {
+    /// Begins a session in a context, which is made if it is new.
+    pub async fn open(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
+        let settings = &agent.settings;
+        let scope = Scope {
+            session_id: new_id(),
+            parent_session_id: None,
+            context_name: context_name.into(),
+            agent_name: settings.agent_name.clone(),
+            model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
+            cwd: settings.cwd.display().to_string(),
+            turn: 0,
+        };
+        let opened = agent
+            .store
+            .begin_session(NewSession {
+                session_id: scope.session_id.clone(),
+                parent_session_id: None,
+                context_name: scope.context_name.clone(),
+                model: scope.model.clone(),
+                cwd: scope.cwd.clone(),
+            })
+            .await?;
+        let (messages, summary) = conversation(opened.entries);
+        let gate = Gate::new(settings.approval.clone(), &settings.cwd, Arc::clone(&agent.front));
+        let cancel = CancellationToken::new();
+        let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
+        let mut session = Self {
+            agent: Arc::clone(&agent),
+            hooks,
+            gate: Arc::new(gate),
+            queues: Queues::default(),
+            messages,
+            summary,
+            context: Vec::new(),
+            usage: Usage::default(),
+            turn: 0,
+        };
+        session.answer_interrupted_calls().await?;
+        session
+            .announce(if opened.resumed {
+                StartReason::Resume
+            } else {
+                StartReason::Startup
+            })
+            .await;
+        Ok(session)
+    }
+
+    /// Identifies the session.
+    pub fn id(&self) -> &str {
+        &self.hooks.scope().session_id
+    }
+
+    /// The queues for words that come in while the agent is at work.
+    pub fn queues(&self) -> Queues {
+        self.queues.clone()
+    }
+
+    /// What all requests of the session cost.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Ends the session.
+    pub async fn end(self, reason: EndReason) -> Result<(), StoreError> {
+        let settings = &self.agent.settings;
+        let payload = || SessionEndPayload {
+            reason,
+            home: settings.home.display().to_string(),
+            project_root: settings.project_root.display().to_string(),
+            tool_count: self.agent.tools.len() as u32,
+            usage: self.usage,
+        };
+        self.hooks.tell::<SessionEnd>(payload).await;
+        let word = serde_json::to_value(reason).ok();
+        let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("ended");
+        self.agent.store.end_session(self.id(), word).await
+    }
+
+    async fn announce(&mut self, reason: StartReason) {
+        let settings = &self.agent.settings;
+        let payload = || SessionStartPayload {
+            reason,
+            home: settings.home.display().to_string(),
+            project_root: settings.project_root.display().to_string(),
+            tool_count: self.agent.tools.len() as u32,
+            message_count: self.messages.len() as u32,
+            previous_session_id: None,
+        };
+        let reply = self.hooks.ask::<SessionStart>(payload).await;
+        self.context = reply.context.0;
+    }
+
+    /// Calls that a killed process left without results get one, so that the conversation is whole again.
+    async fn answer_interrupted_calls(&mut self) -> Result<(), StoreError> {
+        let Some(asking) = self
+            .messages
+            .iter()
+            .rposition(|message| !message.tool_calls().is_empty())
+        else {
+            return Ok(());
+        };
+        let answered: Vec<&str> = self.messages[asking + 1..]
+            .iter()
+            .filter_map(answered_call)
+            .collect();
+        let open = self.messages[asking]
+            .tool_calls()
+            .iter()
+            .filter(|call| !answered.contains(&call.id.as_str()));
+        let words = "becket ended before this call did; it may or may not have had its effect";
+        let results: Vec<Message> = open
+            .map(|call| tool_result(&call.id, &call.name, vec![becket_events::Part::text(words)], true))
+            .collect();
+        self.store_messages(results).await
+    }
+
+    /// Brings messages through their hooks, stores them, and adds them to the conversation.
+    pub(crate) async fn add(&mut self, messages: Vec<Message>) -> Result<(), StoreError> {
+        let mut finished = Vec::with_capacity(messages.len());
+        for message in messages {
+            self.hooks
+                .tell::<MessageStart>(|| MessageStartPayload {
+                    message: message.clone(),
+                })
+                .await;
+            finished.push(self.completed(message).await);
+        }
+        self.store_messages(finished).await
+    }
+
+    /// A message is complete: hooks may replace it by one of the same role.
+    pub(crate) async fn completed(&self, message: Message) -> Message {
+        let reply = self
+            .hooks
+            .tell::<MessageEnd>(|| MessageEndPayload {
+                message: message.clone(),
+            })
+            .await;
+        let message = match reply.message.get() {
+            Some(other) if same_role(&other, &message) => other,
+            Some(_) => {
+                self.agent.front.show(Sight::Warning(
+                    "a hook of message_end changed a message's role; it was ignored",
+                ));
+                message
+            }
+            None => message,
+        };
+        self.agent.front.show(Sight::Message(&message));
+        message
+    }
+
+    pub(crate) async fn store_messages(&mut self, messages: Vec<Message>) -> Result<(), StoreError> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let entries = messages.iter().map(|message| NewEntry {
+            id: message.id().into(),
+            content: EntryContent::Message {
+                message: message.clone(),
+            },
+        });
+        self.agent.store.append(self.id(), entries.collect()).await?;
+        self.messages.extend(messages);
+        Ok(())
+    }
+
+    /// Tells the person and the hooks.
+    pub(crate) async fn notify(&self, level: Level, message: &str) {
+        self.agent.front.show(Sight::Warning(message));
+        self.hooks
+            .tell::<Notification>(|| NotificationPayload {
+                level,
+                message: message.into(),
+            })
+            .await;
+    }
+
+    /// Tells that the run failed.
+    pub(crate) async fn raise(&self, kind: ErrorKind, message: &str) {
+        self.hooks
+            .tell::<Notification>(|| NotificationPayload {
+                level: Level::Error,
+                message: message.into(),
+            })
+            .await;
+        self.hooks
+            .tell::<ErrorRaised>(|| ErrorRaisedPayload {
+                kind,
+                message: message.into(),
+            })
+            .await;
+    }
+}
+
+/// The call that a message answers.
+fn answered_call(message: &Message) -> Option<&str> {
+    match message.body() {
+        becket_events::MessageBody::Tool { tool_call_id, .. } => Some(tool_call_id),
+        _ => None,
+    }
+}
+
+fn same_role(one: &Message, other: &Message) -> bool {
+    std::mem::discriminant(one.body()) == std::mem::discriminant(other.body())
+}
+
+/// The messages since the last compaction, and the summary that stands for the rest.
+fn conversation(entries: Vec<StoredEntry>) -> (Vec<Message>, Option<String>) {
+    let mut messages: Vec<Message> = Vec::new();
+    let mut summary = None;
+    for entry in entries {
+        match entry.content {
+            EntryContent::Message { message } => messages.push(message),
+            EntryContent::Compaction {
+                summary: text,
+                first_kept_id,
+            } => {
+                let kept = messages
+                    .iter()
+                    .position(|message| Some(message.id()) == first_kept_id.as_deref());
+                messages.drain(..kept.unwrap_or(messages.len()));
+                summary = Some(text);
+            }
+            EntryContent::Custom { .. } => {}
+        }
+    }
+    (messages, summary)
+}
+
+/// Hands what the engine has to tell to the store and to the person.
+pub struct RecordKeeper {
+    /// Gets the traces.
+    pub store: Arc<dyn Store>,
+    /// Shows the failures.
+    pub front: Arc<dyn Front>,
+}
+
+impl Witness for RecordKeeper {
+    fn dispatched(&self, trace: DispatchTrace) {
+        let session_id = trace.session_id.clone();
+        self.store.trace(&session_id, trace);
+    }
+
+    fn failed(&self, failure: &ReportedFailure) {
+        self.front.show(Sight::HookFailed(failure));
+    }
+}

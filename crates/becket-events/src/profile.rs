@@ -1,0 +1,249 @@
+//! Profiles: the names and schemas by which a model, or a foreign hook, knows becket's operations.
+//!
+//! A profile is a table of faces. A face changes words and nothing else: `to_own` turns arguments into becket's
+//! words, `to_foreign` turns them back. What a foreign schema has no word for keeps its own name, so that nothing
+//! gets lost on a round trip.
+
+use serde_json::{Map, Value};
+
+use crate::operation::{Operation, OperationKind};
+
+/// A set of names and schemas for becket's operations.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// The profile's name, as in `--tools NAME`.
+    pub name: &'static str,
+    /// The tools. Several may stand for one operation; the first that can say a call exactly shows it.
+    pub faces: Vec<Face>,
+    /// The operations for which this system has no tool.
+    pub absent: Vec<OperationKind>,
+}
+
+/// One tool of a profile.
+#[derive(Debug, Clone)]
+pub struct Face {
+    /// The tool's name.
+    pub name: &'static str,
+    /// What it does, in one or two sentences for the model.
+    pub description: &'static str,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+    /// What it does, in becket's terms.
+    pub operation: OperationKind,
+    /// Turns this tool's arguments into becket's words.
+    pub to_own: fn(Map<String, Value>) -> Result<Map<String, Value>, String>,
+    /// Turns arguments in becket's words into this tool's.
+    pub to_foreign: fn(&Map<String, Value>) -> Map<String, Value>,
+}
+
+impl Profile {
+    /// becket's own: every operation under its own name.
+    pub fn own() -> Self {
+        let face = |kind: &OperationKind| Face {
+            name: kind.name(),
+            description: kind.description(),
+            parameters: kind.schema(),
+            operation: *kind,
+            to_own: Ok,
+            to_foreign: Map::clone,
+        };
+        Self {
+            name: "becket",
+            faces: OperationKind::ALL.iter().map(face).collect(),
+            absent: Vec::new(),
+        }
+    }
+
+    /// The face with this name.
+    pub fn face_named(&self, name: &str) -> Option<&Face> {
+        self.faces.iter().find(|face| face.name == name)
+    }
+
+    /// The face that shows a call best: the first that says it exactly, else the first of the operation.
+    pub fn face_for(&self, operation: OperationKind, arguments: &Map<String, Value>) -> Option<&Face> {
+        let mut candidates = self.faces.iter().filter(|face| face.operation == operation);
+        let first = candidates.clone().next()?;
+        Some(candidates.find(|face| face.expresses(arguments)).unwrap_or(first))
+    }
+}
+
+impl Face {
+    /// Whether arguments in becket's words survive the way there and back unchanged.
+    pub fn expresses(&self, own: &Map<String, Value>) -> bool {
+        (self.to_own)((self.to_foreign)(own)).is_ok_and(|back| back == *own)
+    }
+
+    /// Reads arguments written in this face's words. The error names the argument and what is expected.
+    pub fn read(&self, mut arguments: Map<String, Value>) -> Result<Operation, String> {
+        self.settle_types(&mut arguments);
+        let written = arguments.clone();
+        (self.to_own)(arguments)
+            .and_then(|own| self.operation.read(own).map_err(|error| error.to_string()))
+            .map_err(|error| format!("{}. {}", self.fault(&written).unwrap_or(error), self.usage()))
+    }
+
+    /// Models write numbers and truth values as text, and whole numbers with a fraction of zero. Where the schema
+    /// wants a number or a truth value and the meaning is beyond doubt, that is what they get.
+    fn settle_types(&self, arguments: &mut Map<String, Value>) {
+        for (name, value) in arguments {
+            let Some(property) = self.parameters["properties"].get(name.as_str()) else {
+                continue;
+            };
+            let settled = match (&*value, types_of(property).first().copied()) {
+                (Value::String(text), Some("integer")) => text.trim().parse::<u64>().ok().map(Value::from),
+                (Value::String(text), Some("boolean")) => text.trim().parse::<bool>().ok().map(Value::from),
+                (Value::Number(number), Some("integer")) => number.as_f64().and_then(whole).map(Value::from),
+                _ => None,
+            };
+            if let Some(settled) = settled {
+                *value = settled;
+            }
+        }
+    }
+
+    /// The first argument that does not fit the schema, told in words.
+    fn fault(&self, arguments: &Map<String, Value>) -> Option<String> {
+        let properties = self.parameters["properties"].as_object()?;
+        for (name, property) in properties {
+            let Some(value) = arguments.get(name) else {
+                continue;
+            };
+            let types = types_of(property);
+            if !types.is_empty() && !types.contains(&type_of(value)) && !value.is_null() {
+                return Some(format!(
+                    "argument `{name}` must be of type {}, not {}",
+                    types[0],
+                    type_of(value)
+                ));
+            }
+        }
+        let required = self.parameters["required"].as_array()?;
+        let missing = required.iter().filter_map(Value::as_str);
+        let nothing_unknown = arguments.keys().all(|name| properties.contains_key(name));
+        missing
+            .filter(|_| nothing_unknown)
+            .find(|name| !arguments.contains_key(*name))
+            .map(|name| format!("argument `{name}` is missing"))
+    }
+
+    /// What the tool takes, in one line.
+    fn usage(&self) -> String {
+        let required = |name: &str| {
+            self.parameters["required"]
+                .as_array()
+                .is_some_and(|required| required.iter().any(|entry| entry == name))
+        };
+        let empty = Map::new();
+        let properties = self.parameters["properties"].as_object().unwrap_or(&empty);
+        let arguments: Vec<String> = properties
+            .iter()
+            .map(|(name, property)| {
+                let kind = types_of(property).first().copied().unwrap_or("any").to_owned();
+                let optional = if required(name) { "" } else { ", optional" };
+                format!("{name} ({kind}{optional})")
+            })
+            .collect();
+        format!("{} takes: {}", self.name, arguments.join(", "))
+    }
+}
+
+/// The JSON types that a property accepts, `null` left out.
+fn types_of(property: &Value) -> Vec<&str> {
+    let types = match &property["type"] {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    types.into_iter().filter(|name| *name != "null").collect()
+}
+
+/// The JSON type of a value.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() || number.is_i64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A number as a whole one, where nothing is lost.
+fn whole(number: f64) -> Option<u64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn read(tool: &str, arguments: Value) -> Result<Value, String> {
+        let profile = Profile::own();
+        let face = profile.face_named(tool).unwrap();
+        face.read(object(arguments))
+            .map(|operation| Value::Object(operation.arguments()))
+    }
+
+    #[test]
+    fn the_own_profile_has_every_operation_once() {
+        let profile = Profile::own();
+        let kinds: Vec<_> = profile.faces.iter().map(|face| face.operation).collect();
+        assert_eq!(kinds, OperationKind::ALL);
+        assert!(profile.absent.is_empty());
+    }
+
+    #[test]
+    fn aliases_end_when_arguments_are_read() {
+        assert_eq!(
+            read("shell", json!({"cmd": "ls", "timeout": 3})).unwrap(),
+            json!({"command": "ls", "timeout_seconds": 3})
+        );
+    }
+
+    #[test]
+    fn numbers_and_truth_values_written_as_text_are_understood() {
+        assert_eq!(
+            read("read", json!({"path": "a", "offset": "5", "limit": 10.0})).unwrap(),
+            json!({"path": "a", "offset": 5, "limit": 10})
+        );
+        assert_eq!(
+            read("grep", json!({"pattern": "x", "literal": "true"})).unwrap(),
+            json!({"pattern": "x", "literal": true})
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_argument_and_what_is_expected() {
+        let error = read("read", json!({"path": 5})).unwrap_err();
+        assert!(
+            error.starts_with("argument `path` must be of type string, not integer"),
+            "{error}"
+        );
+        let error = read("read", json!({})).unwrap_err();
+        assert!(error.starts_with("argument `path` is missing"), "{error}");
+        assert!(
+            error.contains("read takes: path (string), offset (integer, optional)"),
+            "{error}"
+        );
+        let error = read("read", json!({"path": "a", "sudo": true})).unwrap_err();
+        assert!(error.contains("sudo"), "{error}");
+        let error = read("read", json!({"path": "a", "offset": -1})).unwrap_err();
+        assert!(error.contains("read takes:"), "{error}");
+        let error = read("edit", json!({"path": "a", "edits": [{"old_text": "x"}]})).unwrap_err();
+        assert!(error.contains("new_text"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_argument_is_named_before_a_missing_one() {
+        let error = read("read", json!({"paht": "a"})).unwrap_err();
+        assert!(error.contains("paht"), "{error}");
+    }
+}

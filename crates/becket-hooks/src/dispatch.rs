@@ -1,0 +1,297 @@
+//! The one loop through which every event of every dialect goes.
+//!
+//! Handlers that may rewrite run one after another, and each sees the effect of the one before. The others run
+//! beside each other, and their replies are folded in configured order. A deny or an answer ends the dispatch.
+//! What runs is what was judged: if the payload changed after a guard had answered, the guard is asked once more.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant, SystemTime};
+
+use becket_events::{Class, Event, Json, Reply, Scope, envelope};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+
+use crate::handler::Registered;
+use crate::occasion::TextCache;
+use crate::trace::{DispatchTrace, Effect, HandlerRun};
+use crate::{Action, Cause, Failure, LaneKind, Occasion, Outcome, ReportedFailure};
+
+/// How many programs run beside each other.
+const SIDE_BY_SIDE: usize = 8;
+
+/// A lane ends by itself at its deadline; this much later the engine stops waiting for it.
+const BACKSTOP: Duration = Duration::from_millis(1_000);
+
+/// One event on its way.
+pub(crate) struct Dispatch<'a, E: Event> {
+    scope: &'a Scope,
+    payload: E::Payload,
+    texts: TextCache,
+    /// Counts the rewrites.
+    version: u32,
+    outcome: Outcome<E>,
+    trace: Option<DispatchTrace>,
+    started: Instant,
+}
+
+/// What a handler knows and has done; one for each handler of the event.
+#[derive(Clone, Copy, Default)]
+struct Standing {
+    /// The version of the payload that it has judged or written itself.
+    judged: Option<u32>,
+    rewrote: bool,
+    failed: bool,
+}
+
+/// One handler's answer, before it counts.
+struct Answered<E: Event> {
+    result: Result<E::Reply, Failure>,
+    input_hash: Option<String>,
+    duration: Duration,
+}
+
+impl<'a, E: Event> Dispatch<'a, E> {
+    pub(crate) fn new(scope: &'a Scope, payload: E::Payload, traced: bool) -> Self {
+        let trace = traced.then(|| DispatchTrace {
+            event: E::ID,
+            session_id: scope.session_id.clone(),
+            turn: scope.turn,
+            time_ms: SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |age| age.as_millis() as u64),
+            duration_us: 0,
+            runs: Vec::new(),
+            original: None,
+            effective: None,
+            verdict: None,
+        });
+        Self {
+            scope,
+            payload,
+            texts: TextCache::default(),
+            version: 0,
+            outcome: Outcome::default(),
+            trace,
+            started: Instant::now(),
+        }
+    }
+
+    pub(crate) async fn run(mut self, handlers: &[Registered<E>]) -> (Outcome<E>, Option<DispatchTrace>) {
+        if E::Reply::SEQUENTIAL {
+            let mut standings = vec![Standing::default(); handlers.len()];
+            self.one_after_another(handlers, &mut standings).await;
+            if E::Reply::REWRITES && E::CLASS == Class::Guard {
+                self.second_look(handlers, &standings).await;
+            }
+        } else {
+            self.side_by_side(handlers).await;
+        }
+        self.finish()
+    }
+
+    async fn one_after_another(&mut self, handlers: &[Registered<E>], standings: &mut [Standing]) {
+        for (handler, standing) in handlers.iter().zip(standings) {
+            if !handler.matcher.matches(&self.payload) {
+                continue;
+            }
+            if self.outcome.reply.ends_chain() {
+                self.not_asked(handler);
+                continue;
+            }
+            let answered = self.call(handler).await;
+            let before = self.version;
+            standing.failed = answered.result.is_err();
+            self.count(handler, answered);
+            standing.rewrote = self.version > before;
+            standing.judged = Some(self.version);
+        }
+    }
+
+    async fn side_by_side(&mut self, handlers: &[Registered<E>]) {
+        let wanting: Vec<_> = handlers
+            .iter()
+            .filter(|handler| handler.matcher.matches(&self.payload))
+            .collect();
+        for group in wanting.chunks(SIDE_BY_SIDE) {
+            if self.outcome.reply.ends_chain() {
+                group.iter().for_each(|handler| self.not_asked(handler));
+                continue;
+            }
+            let answers = join_all(group.iter().map(|handler| self.call(handler))).await;
+            for (handler, answered) in group.iter().zip(answers) {
+                self.count(handler, answered);
+            }
+        }
+    }
+
+    /// Asks every guard once more that has not judged the payload as it is now, those included that did not want
+    /// the event before it was rewritten.
+    async fn second_look(&mut self, handlers: &[Registered<E>], standings: &[Standing]) {
+        let version = self.version;
+        for (handler, standing) in handlers.iter().zip(standings) {
+            let stale = standing.judged.is_none_or(|judged| judged < version);
+            let concerned = stale && !standing.failed && handler.info.class > Class::Observe;
+            if version == 0 || !concerned || self.outcome.reply.ends_chain() {
+                continue;
+            }
+            if !handler.matcher.matches(&self.payload) {
+                continue;
+            }
+            let mut answered = self.call(handler).await;
+            if let Ok(reply) = &mut answered.result {
+                let changes = reply.apply(&mut self.payload.clone());
+                reply.drop_rewrites();
+                if changes && !standing.rewrote {
+                    let name = &handler.info.name;
+                    let refusal = format!("hook {name} wanted to change the call after others had judged it");
+                    *reply = reply.clone().then(E::Reply::refuse(refusal));
+                }
+            }
+            self.count(handler, answered);
+        }
+    }
+
+    async fn call(&self, handler: &Registered<E>) -> Answered<E> {
+        let started = Instant::now();
+        let occasion = Occasion::<E>::new(self.scope, &self.payload, &self.texts);
+        let result = match &handler.action {
+            Action::Native(function) => std::panic::catch_unwind(AssertUnwindSafe(|| function(&occasion)))
+                .unwrap_or_else(|panic| Err(raised(&*panic))),
+            Action::Other(other) => {
+                let answer = AssertUnwindSafe(other.call(&occasion)).catch_unwind();
+                match tokio::time::timeout(handler.info.timeout + BACKSTOP, answer).await {
+                    Ok(Ok(result)) => result,
+                    Ok(Err(panic)) => Err(raised(&*panic)),
+                    Err(_) => Err(Failure::new(
+                        Cause::TimedOut,
+                        timeout_detail(handler.info.timeout),
+                    )),
+                }
+            }
+        };
+        let needs_text = self.trace.is_some() && handler.info.lane != LaneKind::Native;
+        let input_hash = if needs_text { occasion.hash() } else { None };
+        Answered {
+            result,
+            input_hash,
+            duration: started.elapsed(),
+        }
+    }
+
+    /// Folds one answer into the outcome and writes it into the trace.
+    fn count(&mut self, handler: &Registered<E>, answered: Answered<E>) {
+        let Answered {
+            result,
+            input_hash,
+            duration,
+        } = answered;
+        let traced = self.trace.is_some();
+        let (reply_json, effect) = match result {
+            Ok(reply) => {
+                let json = traced.then(|| serde_json::to_value(&reply).unwrap_or_default());
+                (json, self.take(reply))
+            }
+            Err(failure) => (None, self.take_failure(handler, failure)),
+        };
+        if let Some(trace) = &mut self.trace {
+            let mut run = run_of(handler, effect);
+            run.input_hash = input_hash;
+            run.reply = reply_json;
+            run.duration_us = duration.as_micros() as u64;
+            trace.runs.push(run);
+        }
+    }
+
+    fn take(&mut self, reply: E::Reply) -> Effect {
+        let denied = matches!(reply.verdict(), Some(becket_events::Verdict::Deny(_)));
+        let before =
+            (E::Reply::REWRITES && self.trace.is_some() && self.version == 0).then(|| self.payload.clone());
+        let rewrote = reply.apply(&mut self.payload);
+        if rewrote {
+            self.version += 1;
+            self.texts = TextCache::default();
+            if let (Some(trace), Some(before)) = (&mut self.trace, before) {
+                trace.original = Json::parse(envelope::<E>(self.scope, &before)).ok();
+            }
+        }
+        // Only the trace wants to know, and asking costs a serialisation.
+        let said_nothing =
+            self.trace.is_some() && serde_json::to_string(&reply).is_ok_and(|text| text == "{}");
+        self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(reply);
+        match (denied, rewrote, said_nothing) {
+            (true, ..) => Effect::Denied,
+            (_, true, _) => Effect::Rewrote,
+            (.., true) => Effect::None,
+            _ => Effect::Replied,
+        }
+    }
+
+    /// A guard that broke has refused; of anything else only the failure is kept.
+    fn take_failure(&mut self, handler: &Registered<E>, failure: Failure) -> Effect {
+        let refused = handler.info.class == Class::Guard;
+        if refused {
+            let reason = format!("hook {} could not decide: {failure}", handler.info.name);
+            self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
+        }
+        self.outcome.failures.push(ReportedFailure {
+            event: E::ID,
+            handler: handler.info.as_ref().clone(),
+            failure: failure.clone(),
+            refused,
+        });
+        Effect::Failed { failure, refused }
+    }
+
+    fn not_asked(&mut self, handler: &Registered<E>) {
+        if let Some(trace) = &mut self.trace {
+            trace.runs.push(run_of(handler, Effect::NotAsked));
+        }
+    }
+
+    fn finish(mut self) -> (Outcome<E>, Option<DispatchTrace>) {
+        let trace = self
+            .trace
+            .take()
+            .filter(|trace| !trace.runs.is_empty())
+            .map(|mut trace| {
+                trace.duration_us = self.started.elapsed().as_micros() as u64;
+                trace.verdict = self.outcome.verdict().cloned();
+                if trace.original.is_some() {
+                    trace.effective = Json::parse(envelope::<E>(self.scope, &self.payload)).ok();
+                }
+                trace
+            });
+        (self.outcome, trace)
+    }
+}
+
+fn run_of<E: Event>(handler: &Registered<E>, effect: Effect) -> HandlerRun {
+    HandlerRun {
+        handler: handler.info.name.clone(),
+        source: handler.info.source.clone(),
+        lane: handler.info.lane,
+        input_hash: None,
+        reply: None,
+        effect,
+        duration_us: 0,
+    }
+}
+
+fn raised(panic: &(dyn std::any::Any + Send)) -> Failure {
+    let words = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+    Failure::new(
+        Cause::Raised,
+        words.unwrap_or_else(|| "a panic without words".into()),
+    )
+}
+
+pub(crate) fn timeout_detail(timeout: Duration) -> String {
+    format!(
+        "no answer within {} s; raise `timeout` if it needs longer",
+        timeout.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Which processes there are, and which of them a run of a hook has brought into the world.
+//!
+//! Only Linux tells; elsewhere the census is empty, and process groups are all that there is to end a tree.
+
+use std::collections::{HashMap, HashSet};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+/// The variable that marks the processes of a run. It holds the marks of all runs around it, the innermost last, so
+/// that a run ends the hooks of an agent that it started, too.
+pub(super) const MARK_VARIABLE: &str = "BECKET_HOOK_MARK";
+
+/// One process, as the system lists it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) pid: Pid,
+    pub(super) zombie: bool,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    /// When it started; together with the number it names a process for good.
+    pub(super) started: u64,
+}
+
+/// The search for everything that one run has started.
+pub(super) struct Hunt {
+    main: Pid,
+    mark: String,
+    not_before: u64,
+    known: HashMap<i32, u64>,
+    sessions: HashSet<i32>,
+}
+
+impl Hunt {
+    /// A search for what `main` and its descendants have started. `main` itself is found, but never reaped: its
+    /// status belongs to the one who waits for it. Nothing that started before `not_before` is looked at.
+    pub(super) fn new(main: Pid, mark: String, not_before: u64) -> Self {
+        Self {
+            main,
+            mark,
+            not_before,
+            known: HashMap::new(),
+            sessions: HashSet::new(),
+        }
+    }
+
+    /// Looks around once and sends the signal to whom it finds.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        let entries = everybody();
+        for entry in self.find(&entries) {
+            // A process that is gone by now is what we want.
+            let _ = kill_process(entry.pid, signal);
+        }
+    }
+
+    /// Kills what is alive and reaps what is dead. Returns whether there was anything left to kill or to reap.
+    pub(super) fn kill(&mut self) -> bool {
+        let entries = everybody();
+        let mut left = false;
+        for entry in self.find(&entries) {
+            left = true;
+            let _ = kill_process(entry.pid, Signal::KILL);
+        }
+        for entry in entries.iter().filter(|entry| self.is_our_zombie(entry)) {
+            left = true;
+            let _ = waitpid(Some(entry.pid), WaitOptions::NOHANG);
+        }
+        left
+    }
+
+    /// The living processes of the run: those of its group, those with its mark, and all their descendants.
+    fn find(&mut self, entries: &[Entry]) -> Vec<Entry> {
+        let myself = std::process::id();
+        let candidates = || {
+            let alive = entries.iter().filter(|entry| !entry.zombie);
+            alive.filter(|entry| entry.started >= self.not_before && entry.pid.as_raw_pid() as u32 != myself)
+        };
+        let mut found: HashMap<i32, Entry> = HashMap::new();
+        for entry in candidates() {
+            let number = entry.pid.as_raw_pid();
+            let is_known = self.known.get(&number) == Some(&entry.started);
+            if is_known || entry.group == self.main.as_raw_pid() || has_mark(entry.pid, &self.mark) {
+                found.insert(number, *entry);
+            }
+        }
+        loop {
+            let before = found.len();
+            for entry in candidates() {
+                if found.contains_key(&entry.parent) {
+                    found.insert(entry.pid.as_raw_pid(), *entry);
+                }
+            }
+            if found.len() == before {
+                break;
+            }
+        }
+        for (number, entry) in &found {
+            self.known.insert(*number, entry.started);
+            self.sessions.insert(entry.session);
+        }
+        found.into_values().collect()
+    }
+
+    /// Whether it is a dead process that this one has to bury, and that nobody else waits for. A zombie has lost its
+    /// mark, but not its number, its group and its session.
+    fn is_our_zombie(&self, entry: &Entry) -> bool {
+        if !entry.zombie || entry.pid == self.main || entry.parent as u32 != std::process::id() {
+            return false;
+        }
+        self.known.get(&entry.pid.as_raw_pid()) == Some(&entry.started)
+            || entry.group == self.main.as_raw_pid()
+            || (entry.session != own_session() && self.sessions.contains(&entry.session))
+    }
+}
+
+/// When a process started, in the system's own units; 0 where nobody can tell.
+pub(super) fn start_of(pid: Pid) -> u64 {
+    entry_of(pid).map_or(0, |entry| entry.started)
+}
+
+/// The session of this process.
+pub(super) fn own_session() -> i32 {
+    rustix::process::getsid(None).map_or(0, Pid::as_raw_pid)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::children;
+#[cfg(target_os = "linux")]
+use linux::{entry_of, everybody, has_mark};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use rustix::process::Pid;
+
+    use super::{Entry, MARK_VARIABLE};
+
+    /// All processes.
+    pub(super) fn everybody() -> Vec<Entry> {
+        let Ok(folder) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        let numbers = folder
+            .flatten()
+            .filter_map(|file| file.file_name().to_str()?.parse().ok());
+        numbers
+            .filter_map(|number| entry_of(Pid::from_raw(number)?))
+            .collect()
+    }
+
+    /// The children of this process. Those that it adopted come to its first thread, as far as that is alive.
+    pub(in crate::lane) fn children() -> Vec<Entry> {
+        let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
+            return Vec::new();
+        };
+        let lists = threads
+            .flatten()
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let entries = lists.flat_map(|list| {
+            let numbers = list
+                .split_ascii_whitespace()
+                .filter_map(|number| number.parse().ok());
+            numbers
+                .filter_map(|number| entry_of(Pid::from_raw(number)?))
+                .collect::<Vec<_>>()
+        });
+        entries.collect()
+    }
+
+    /// One process, if there is one with that number.
+    pub(super) fn entry_of(pid: Pid) -> Option<Entry> {
+        let line = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+        parse_stat(pid, &line)
+    }
+
+    /// Whether the process was started with the mark.
+    pub(super) fn has_mark(pid: Pid, mark: &str) -> bool {
+        let Ok(environment) = std::fs::read(format!("/proc/{}/environ", pid.as_raw_pid())) else {
+            return false;
+        };
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| {
+            let value = variable
+                .strip_prefix(MARK_VARIABLE.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"="));
+            value.is_some_and(|value| {
+                value
+                    .split(|byte| *byte == b'/')
+                    .any(|part| part == mark.as_bytes())
+            })
+        })
+    }
+
+    /// Reads `number (name) state parent group session …`. The name may hold anything, brackets included, so the
+    /// fields are counted from the last bracket.
+    fn parse_stat(pid: Pid, line: &[u8]) -> Option<Entry> {
+        let end_of_name = line.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(line.get(end_of_name + 1..)?).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+        Some(Entry {
+            pid,
+            zombie: matches!(*fields.first()?, "Z" | "X"),
+            parent: number(1)?,
+            group: number(2)?,
+            session: number(3)?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_name_with_brackets_and_spaces_confuses_nobody() {
+            let pid = Pid::from_raw(7).unwrap();
+            let line = b"7 (a) Z 1 (b) S 1 2 3 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n";
+            let entry = parse_stat(pid, line).unwrap();
+            assert!(!entry.zombie);
+            assert_eq!(
+                (entry.parent, entry.group, entry.session, entry.started),
+                (1, 2, 3, 4711)
+            );
+        }
+
+        #[test]
+        fn this_process_is_in_the_census() {
+            let myself = std::process::id();
+            assert!(
+                everybody()
+                    .iter()
+                    .any(|entry| entry.pid.as_raw_pid() as u32 == myself && !entry.zombie)
+            );
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn everybody() -> Vec<Entry> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn children() -> Vec<Entry> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn entry_of(_pid: Pid) -> Option<Entry> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_mark(_pid: Pid, _mark: &str) -> bool {
+    false
+}

@@ -1,0 +1,112 @@
+//! Orphans: processes that a hook left running when it ended. They live on; once they are dead, somebody has to
+//! reap them, and where this process is the subreaper that somebody is this process.
+//!
+//! The system gives orphans to the process, not to a lane, so the list of them is the one thing that all lanes of a
+//! process share. Statuses of processes that somebody waits for are never taken: a group is asked only after its
+//! leader was reaped by its lane, and other processes only if they left our session (which nothing that this process
+//! starts does by itself) and stayed dead for so long that nobody can be waiting for them.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitOptions, waitpgid, waitpid};
+
+use super::census;
+
+/// How often the children of this process are looked through.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long a process must have been dead before it counts as nobody's.
+const DEAD_FOR: Duration = Duration::from_secs(2);
+
+static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
+    groups: Vec::new(),
+    dead: Vec::new(),
+    last_sweep: None,
+});
+
+struct Orphans {
+    /// Groups whose leader has ended while other members lived on.
+    groups: Vec<Pid>,
+    /// Dead processes of other sessions, and since when they are known to be dead.
+    dead: Vec<(Pid, u64, Instant)>,
+    last_sweep: Option<Instant>,
+}
+
+/// Makes this process the one that adopts the orphans of its descendants, so that none of them escapes. Returns
+/// whether the system can do that; it is to be called once, by the program and not by a library.
+pub fn become_subreaper() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // Any process number switches it on.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        false
+    }
+}
+
+/// Reaps what hooks left running and what has died since. The lanes do this by the way; a program that runs for a
+/// long time without running hooks may do it now and then.
+pub fn reap_orphans() {
+    with_orphans(|orphans| orphans.sweep(Instant::now()));
+}
+
+/// Notes that the leader of a group has ended and was reaped. What is left of the group lives on.
+pub(super) fn leave_behind(group: Pid) {
+    with_orphans(|orphans| {
+        if reap_group(group) {
+            orphans.groups.push(group);
+        }
+        let now = Instant::now();
+        if orphans
+            .last_sweep
+            .is_none_or(|last| now.duration_since(last) >= SWEEP_INTERVAL)
+        {
+            orphans.sweep(now);
+        }
+    });
+}
+
+fn with_orphans(act: impl FnOnce(&mut Orphans)) {
+    // A panic in another thread leaves nothing half done here.
+    act(&mut ORPHANS.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+}
+
+impl Orphans {
+    fn sweep(&mut self, now: Instant) {
+        self.last_sweep = Some(now);
+        self.groups.retain(|group| reap_group(*group));
+        let session = census::own_session();
+        let mut still_dead = Vec::new();
+        for entry in census::children() {
+            if !entry.zombie || entry.session == session {
+                continue;
+            }
+            let known = self
+                .dead
+                .iter()
+                .find(|(pid, started, _)| (*pid, *started) == (entry.pid, entry.started));
+            let since = known.map_or(now, |(_, _, since)| *since);
+            if now.duration_since(since) >= DEAD_FOR {
+                let _ = waitpid(Some(entry.pid), WaitOptions::NOHANG);
+            } else {
+                still_dead.push((entry.pid, entry.started, since));
+            }
+        }
+        self.dead = still_dead;
+    }
+}
+
+/// Reaps the dead members of a group whose leader was reaped, and says whether this process has living ones left
+/// among its children.
+pub(super) fn reap_group(group: Pid) -> bool {
+    loop {
+        match waitpgid(group, WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}

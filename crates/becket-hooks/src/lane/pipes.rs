@@ -1,0 +1,130 @@
+//! What a program writes: standard output up to a limit, and the end of standard error.
+//!
+//! Both readers keep what they have when their future is dropped, so a caller may stop at any moment and take it.
+
+use futures_util::FutureExt;
+use tokio::io::AsyncReadExt;
+use tokio::process::{ChildStderr, ChildStdout};
+
+/// Room for one read. Most hooks answer with less.
+const READ_SIZE: usize = 8 * 1024;
+
+/// The program wrote more than it may.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+/// Standard output, up to a limit.
+pub(super) struct Output {
+    pipe: ChildStdout,
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Output {
+    pub(super) fn new(pipe: ChildStdout, limit: usize) -> Self {
+        Self {
+            pipe,
+            bytes: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Reads until nobody holds the other end any more.
+    pub(super) async fn read_to_end(&mut self) -> Result<(), TooLarge> {
+        while self.read_some().await? > 0 {}
+        Ok(())
+    }
+
+    /// Reads until there is a whole line. `Ok(false)`: the other end was closed before.
+    pub(super) async fn read_line(&mut self) -> Result<bool, TooLarge> {
+        let mut searched = 0;
+        loop {
+            if self.bytes[searched..].contains(&b'\n') {
+                return Ok(true);
+            }
+            searched = self.bytes.len();
+            if self.read_some().await? == 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Reads once. A broken pipe is as good as its end.
+    pub(super) async fn read_some(&mut self) -> Result<usize, TooLarge> {
+        self.bytes.reserve(READ_SIZE);
+        let count = self.pipe.read_buf(&mut self.bytes).await.unwrap_or(0);
+        if self.bytes.len() > self.limit {
+            return Err(TooLarge);
+        }
+        Ok(count)
+    }
+
+    /// What was read since the last `clear`.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// The end of standard error.
+pub(super) struct Tail {
+    pipe: ChildStderr,
+    bytes: Vec<u8>,
+    limit: usize,
+    cut: bool,
+}
+
+impl Tail {
+    pub(super) fn new(pipe: ChildStderr, limit: usize) -> Self {
+        Self {
+            pipe,
+            bytes: Vec::new(),
+            limit,
+            cut: false,
+        }
+    }
+
+    /// Reads until nobody holds the other end any more, and keeps only the end.
+    pub(super) async fn read_to_end(&mut self) {
+        loop {
+            self.bytes.reserve(READ_SIZE);
+            match self.pipe.read_buf(&mut self.bytes).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => self.trim(self.limit.saturating_mul(2)),
+            }
+        }
+    }
+
+    /// The kept text, with what can be read without waiting, made readable; the tail is empty afterwards.
+    pub(super) fn take_text(&mut self) -> String {
+        let _ = self.read_to_end().now_or_never();
+        if self.bytes.is_empty() {
+            return String::new();
+        }
+        self.trim(self.limit);
+        let text = String::from_utf8_lossy(&self.bytes);
+        let text = if self.cut {
+            format!("…{text}")
+        } else {
+            text.into_owned()
+        };
+        self.bytes.clear();
+        self.cut = false;
+        text
+    }
+
+    /// Drops the beginning once there is more than `bound`, which is rare enough to make the copy cheap.
+    fn trim(&mut self, bound: usize) {
+        if self.bytes.len() > bound {
+            self.bytes.drain(..self.bytes.len() - self.limit);
+            self.cut = true;
+        }
+    }
+}

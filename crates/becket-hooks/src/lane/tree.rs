@@ -1,0 +1,144 @@
+//! A process together with everything that it started, and the ways in which all of it ends.
+//!
+//! A tree is known by its process group, by a mark in the environment that children inherit, and by descent. Whoever
+//! drops a tree kills it; only [`Tree::release`] lets go of what the main process left running.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::Child;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::census::{self, Hunt};
+use super::orphans;
+
+/// How long a tree may take to end by itself after it was asked to.
+const POLITE_GRACE: Duration = Duration::from_millis(200);
+
+/// How long the killing may take. A process that outlives it hangs in the kernel; nothing can be done about it.
+const KILL_BOUND: Duration = Duration::from_millis(200);
+
+/// How long dropping a tree may hold the thread, which it does only until killed processes are reaped.
+const DROP_BOUND: Duration = Duration::from_millis(50);
+
+/// The pause between two looks at what is left.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// A running process with its descendants.
+pub(super) struct Tree {
+    child: Child,
+    group: Pid,
+    mark: String,
+    reaped: bool,
+    over: bool,
+}
+
+impl Tree {
+    /// Takes charge of a process that was just started as the leader of its own group, with the mark.
+    pub(super) fn new(child: Child, group: Pid, mark: String) -> Self {
+        Self {
+            child,
+            group,
+            mark,
+            reaped: false,
+            over: false,
+        }
+    }
+
+    /// Waits for the end of the main process. May be dropped and called again.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await;
+        self.reaped = status.is_ok();
+        status
+    }
+
+    /// The status of the main process, if it has ended.
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+        let status = self.child.try_wait().ok().flatten();
+        self.reaped |= status.is_some();
+        status
+    }
+
+    /// Lets go: the main process has ended by itself, and what it left running lives on.
+    pub(super) fn release(mut self) {
+        if self.reaped {
+            self.over = true;
+            orphans::leave_behind(self.group);
+        }
+    }
+
+    /// Ends everything: first with a request, then by force. Takes at most 400 ms, whatever the processes do.
+    pub(super) async fn terminate(&mut self) {
+        let mut hunt = self.hunt();
+        hunt.signal(Signal::TERM);
+        self.signal_group(Signal::TERM);
+        let patience = Instant::now() + POLITE_GRACE;
+        let _ = timeout(POLITE_GRACE, self.wait()).await;
+        while self.reaped && self.group_lives_on() && Instant::now() < patience {
+            sleep(PAUSE).await;
+        }
+        let bound = Instant::now() + KILL_BOUND;
+        while self.kill_once(&mut hunt) && Instant::now() < bound {
+            sleep(PAUSE).await;
+        }
+        self.finish();
+    }
+
+    fn hunt(&self) -> Hunt {
+        let not_before = if self.reaped {
+            0
+        } else {
+            census::start_of(self.group)
+        };
+        Hunt::new(self.group, self.mark.clone(), not_before)
+    }
+
+    /// Kills and reaps what there is. Returns whether something may be left.
+    fn kill_once(&mut self, hunt: &mut Hunt) -> bool {
+        self.signal_group(Signal::KILL);
+        let left = hunt.kill();
+        self.ended();
+        left || !self.reaped
+    }
+
+    fn finish(&mut self) {
+        self.over = true;
+        if self.reaped {
+            orphans::leave_behind(self.group);
+        }
+    }
+
+    /// Once the leader is reaped and the group empty, its number may belong to somebody else.
+    fn signal_group(&self, signal: Signal) {
+        if !self.reaped || !self.group_is_empty() {
+            let _ = kill_process_group(self.group, signal);
+        }
+    }
+
+    /// Whether the leader, who is reaped, left somebody. Orphans that came to this process are reaped first, because
+    /// the dead count as members until then.
+    fn group_lives_on(&self) -> bool {
+        orphans::reap_group(self.group);
+        !self.group_is_empty()
+    }
+
+    fn group_is_empty(&self) -> bool {
+        test_kill_process_group(self.group) == Err(rustix::io::Errno::SRCH)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        let mut hunt = self.hunt();
+        let bound = Instant::now() + DROP_BOUND;
+        while self.kill_once(&mut hunt) && Instant::now() < bound {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.finish();
+    }
+}

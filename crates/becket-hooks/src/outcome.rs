@@ -1,0 +1,37 @@
+//! What comes back from a dispatch: all replies folded into one, and the failures.
+
+use becket_events::{Event, Reply, Verdict};
+
+use crate::ReportedFailure;
+
+/// All replies of one event combined, plus the failures.
+pub struct Outcome<E: Event> {
+    /// The folded reply. A guard that broke has refused in it.
+    pub reply: E::Reply,
+    /// The handlers that broke, in the order in which they count.
+    pub failures: Vec<ReportedFailure>,
+}
+
+impl<E: Event> Outcome<E> {
+    /// The verdict, where the event has one and somebody gave one.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.reply.verdict()
+    }
+
+    /// Why the action must not happen, if it must not.
+    pub fn denied(&self) -> Option<&str> {
+        match self.verdict() {
+            Some(Verdict::Deny(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl<E: Event> Default for Outcome<E> {
+    fn default() -> Self {
+        Self {
+            reply: E::Reply::default(),
+            failures: Vec::new(),
+        }
+    }
+}

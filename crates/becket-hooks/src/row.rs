@@ -1,0 +1,183 @@
+//! Rows: one event as one format knows it. A row turns the event into a program's input, and its output into a
+//! reply. becket's own format is the row at the end of this file; foreign ones live with their dialects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_events::{Class, Event, Reply};
+use futures_util::future::BoxFuture;
+
+use crate::{Cause, Failure, Finished, Handler, Invocation, Lane, Occasion};
+
+/// One event in the words of one format.
+pub struct Row<E: Event> {
+    /// The format; handlers of one format share the text of an event.
+    pub format: &'static str,
+    /// The text that a program reads.
+    pub encode: fn(&Occasion<'_, E>) -> String,
+    /// Variables that a program finds in its environment.
+    pub environment: fn(&Occasion<'_, E>) -> Vec<(String, String)>,
+    /// What the output means. Patches become full values here, with the help of the current payload.
+    pub decode: fn(&E::Payload, Finished) -> Result<E::Reply, Failure>,
+}
+
+/// A program behind a row.
+pub struct RowHandler<E: Event> {
+    /// How the program is run.
+    pub lane: Arc<dyn Lane>,
+    /// What its input and output mean.
+    pub row: Row<E>,
+    /// How long one run may take.
+    pub timeout: Duration,
+}
+
+impl<E: Event> Handler<E> for RowHandler<E> {
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
+        Box::pin(async move {
+            let invocation = Invocation {
+                input: occasion.text(self.row.format, || (self.row.encode)(occasion)),
+                environment: (self.row.environment)(occasion),
+                directory: occasion.scope.cwd.clone().into(),
+                timeout: self.timeout,
+            };
+            let finished = self.lane.run(invocation).await?;
+            let stderr = finished.stderr.clone();
+            (self.row.decode)(occasion.payload, finished).map_err(|failure| failure.with_stderr(stderr))
+        })
+    }
+}
+
+/// The row of becket's own hooks, the same for every event.
+pub fn own_row<E: Event>() -> Row<E> {
+    Row {
+        format: "becket",
+        encode: |occasion| becket_events::envelope::<E>(occasion.scope, occasion.payload),
+        environment: |occasion| {
+            let scope = occasion.scope;
+            vec![
+                ("BECKET_EVENT".into(), E::NAME.into()),
+                ("BECKET_SESSION_ID".into(), scope.session_id.clone()),
+                ("BECKET_CONTEXT".into(), scope.context_name.clone()),
+            ]
+        },
+        decode: |_, finished| decode_own::<E>(finished),
+    }
+}
+
+/// The exit code by which a guard refuses; standard error says why.
+const REFUSED: i32 = 2;
+
+/// Exit 0: standard output is the reply, or nothing. Exit 2 on a guard: refused. Anything else is a failure.
+fn decode_own<E: Event>(finished: Finished) -> Result<E::Reply, Failure> {
+    let Finished { stdout, stderr, code } = finished;
+    match code {
+        0 => parse_reply::<E>(&stdout),
+        REFUSED if E::CLASS == Class::Guard => {
+            // A reply beside the exit code may hold a reason too; one that cannot be read changes nothing.
+            let reply = parse_reply::<E>(&stdout).unwrap_or_default();
+            let reason = match (
+                stderr.trim(),
+                reply.verdict().and_then(|verdict| verdict.reason()),
+            ) {
+                ("", Some(_)) => String::new(),
+                ("", None) => "refused with exit code 2".into(),
+                (words, _) => words.to_string(),
+            };
+            Ok(reply.then(E::Reply::refuse(reason)))
+        }
+        code => Err(Failure::new(Cause::ExitStatus, format!("exit code {code}"))),
+    }
+}
+
+fn parse_reply<E: Event>(stdout: &[u8]) -> Result<E::Reply, Failure> {
+    let text = std::str::from_utf8(stdout).map_err(|error| {
+        Failure::new(
+            Cause::UnreadableOutput,
+            format!("standard output is not UTF-8: {error}"),
+        )
+    })?;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Ok(E::Reply::default());
+    }
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+        let detail = format!("standard output is not JSON ({error}): {}", beginning(text));
+        Failure::new(Cause::UnreadableOutput, detail)
+    })?;
+    // Serde would take a list for a struct, field by field.
+    if !value.is_object() {
+        return Err(Failure::new(
+            Cause::WrongShape,
+            format!("a reply is a JSON object, not {}", beginning(text)),
+        ));
+    }
+    serde_json::from_value(value).map_err(|error| {
+        let detail = format!(
+            "{error}; `becket hooks events {}` shows what can be answered",
+            E::NAME
+        );
+        Failure::new(Cause::WrongShape, detail)
+    })
+}
+
+/// The first words of a text, for a message.
+fn beginning(text: &str) -> String {
+    let mut words: String = text.chars().take(80).collect();
+    if words.len() < text.len() {
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::{PreTool, TurnEnded, Verdict};
+
+    fn finished(stdout: &str, stderr: &str, code: i32) -> Finished {
+        Finished {
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            code,
+        }
+    }
+
+    fn verdict(stdout: &str, stderr: &str, code: i32) -> Result<Option<Verdict>, Cause> {
+        match decode_own::<PreTool>(finished(stdout, stderr, code)) {
+            Ok(reply) => Ok(reply.verdict().cloned()),
+            Err(failure) => Err(failure.cause),
+        }
+    }
+
+    #[test]
+    fn what_a_guards_output_means() {
+        let deny = |reason: &str| Ok(Some(Verdict::Deny(reason.into())));
+        assert_eq!(verdict("", "", 0), Ok(None));
+        assert_eq!(verdict(" \n", "", 0), Ok(None));
+        assert_eq!(verdict("{}", "", 0), Ok(None));
+        assert_eq!(verdict(r#"{"verdict":"allow"}"#, "", 0), Ok(Some(Verdict::Allow)));
+        assert_eq!(verdict(r#"{"verdict":{"deny":"no"}}"#, "", 0), deny("no"));
+        assert_eq!(
+            verdict("\u{feff}{\"verdict\":{\"deny\":\"no\"}}", "", 0),
+            deny("no")
+        );
+        assert_eq!(verdict("", "not here\n", 2), deny("not here"));
+        assert_eq!(verdict("", "", 2), deny("refused with exit code 2"));
+        assert_eq!(verdict(r#"{"verdict":{"deny":"a"}}"#, "b", 2), deny("a\nb"));
+        assert_eq!(verdict(r#"{"verdict":"allow"}"#, "b", 2), deny("b"));
+        assert_eq!(verdict("garbage", "b", 2), deny("b"));
+        assert_eq!(verdict("{\"verdict\":", "", 0), Err(Cause::UnreadableOutput));
+        assert_eq!(verdict("yes", "", 0), Err(Cause::UnreadableOutput));
+        assert_eq!(verdict("{} {}", "", 0), Err(Cause::UnreadableOutput));
+        assert_eq!(verdict("[]", "", 0), Err(Cause::WrongShape));
+        assert_eq!(verdict(r#"{"verdict":"deny"}"#, "", 0), Err(Cause::WrongShape));
+        assert_eq!(verdict(r#"{"verdct":"allow"}"#, "", 0), Err(Cause::WrongShape));
+        assert_eq!(verdict("", "", 1), Err(Cause::ExitStatus));
+    }
+
+    #[test]
+    fn exit_2_is_no_refusal_where_nothing_can_be_refused() {
+        let failure = decode_own::<TurnEnded>(finished("", "", 2)).unwrap_err();
+        assert_eq!(failure.cause, Cause::ExitStatus);
+    }
+}
