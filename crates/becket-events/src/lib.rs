@@ -32,7 +32,7 @@ pub use operation::{
     OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
 };
 pub use parts::*;
-pub use profile::{Face, Profile};
+pub use profile::{Face, Profile, ToForeign, ToOwn};
 pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,

@@ -19,6 +19,12 @@ pub struct Profile {
     pub absent: Vec<OperationKind>,
 }
 
+/// Turns arguments in a face's words into becket's, or says what is wrong with them.
+pub type ToOwn = fn(Map<String, Value>) -> Result<Map<String, Value>, String>;
+
+/// Turns arguments in becket's words into a face's.
+pub type ToForeign = fn(&Map<String, Value>) -> Map<String, Value>;
+
 /// One tool of a profile.
 #[derive(Debug, Clone)]
 pub struct Face {
@@ -31,9 +37,9 @@ pub struct Face {
     /// What it does, in becket's terms.
     pub operation: OperationKind,
     /// Turns this tool's arguments into becket's words.
-    pub to_own: fn(Map<String, Value>) -> Result<Map<String, Value>, String>,
+    pub to_own: ToOwn,
     /// Turns arguments in becket's words into this tool's.
-    pub to_foreign: fn(&Map<String, Value>) -> Map<String, Value>,
+    pub to_foreign: ToForeign,
 }
 
 impl Profile {

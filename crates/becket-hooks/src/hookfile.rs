@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::Failure;
 use crate::matcher::Pattern;
 use crate::row::{RowHandler, own_row};
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
@@ -206,7 +207,20 @@ impl OwnHook {
         self.event.visit(Register(self, engine, self.lane(environment)));
     }
 
+    /// Why the program could not be started from that directory, as far as that can be told without starting it.
+    pub fn trouble(&self, environment: &HookEnvironment, directory: &Path) -> Option<Failure> {
+        self.program(environment).check(directory).err()
+    }
+
     fn lane(&self, environment: &HookEnvironment) -> Arc<dyn Lane> {
+        let program = self.program(environment);
+        match self.info.lane {
+            crate::LaneKind::Worker => Arc::new(WorkerLane::new(program)),
+            _ => Arc::new(CommandLane::new(program)),
+        }
+    }
+
+    fn program(&self, environment: &HookEnvironment) -> Program {
         let mut variables = environment.variables.as_ref().clone();
         for name in &self.pass_env {
             if let Some((name, key)) = environment.keys.get_key_value(std::ffi::OsStr::new(name)) {
@@ -218,13 +232,9 @@ impl OwnHook {
             CommandLine::Shell(line) => Program::shell(line.clone()),
             CommandLine::Exec(words) => Program::exec(words.clone()),
         };
-        let program = program
+        program
             .environment(Arc::new(variables))
-            .directory(self.working_dir.clone());
-        match self.info.lane {
-            crate::LaneKind::Worker => Arc::new(WorkerLane::new(program)),
-            _ => Arc::new(CommandLane::new(program)),
-        }
+            .directory(self.working_dir.clone())
     }
 }
 

@@ -68,6 +68,15 @@ impl Hunt {
         left
     }
 
+    /// Everybody who was found so far, but for the main process.
+    pub(super) fn found(&self) -> impl Iterator<Item = (Pid, u64)> {
+        let known = self
+            .known
+            .iter()
+            .filter_map(|(number, started)| Some((Pid::from_raw(*number)?, *started)));
+        known.filter(|(pid, _)| *pid != self.main)
+    }
+
     /// The living processes of the run: those of its group, those with its mark, and all their descendants.
     fn find(&mut self, entries: &[Entry]) -> Vec<Entry> {
         let myself = std::process::id();

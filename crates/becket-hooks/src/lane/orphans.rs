@@ -21,15 +21,15 @@ const DEAD_FOR: Duration = Duration::from_secs(2);
 
 static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
     groups: Vec::new(),
-    dead: Vec::new(),
+    strays: Vec::new(),
     last_sweep: None,
 });
 
 struct Orphans {
     /// Groups whose leader has ended while other members lived on.
     groups: Vec<Pid>,
-    /// Dead processes of other sessions, and since when they are known to be dead.
-    dead: Vec<(Pid, u64, Instant)>,
+    /// Processes of other sessions, named by number and start, and when they may be reaped if they are dead by then.
+    strays: Vec<(Pid, u64, Instant)>,
     last_sweep: Option<Instant>,
 }
 
@@ -69,6 +69,16 @@ pub(super) fn leave_behind(group: Pid) {
     });
 }
 
+/// Notes processes that were killed and had no time to die. Nobody waits for them.
+pub(super) fn expect_death(killed: impl Iterator<Item = (Pid, u64)>) {
+    let now = Instant::now();
+    with_orphans(|orphans| {
+        orphans
+            .strays
+            .extend(killed.map(|(pid, started)| (pid, started, now)))
+    });
+}
+
 fn with_orphans(act: impl FnOnce(&mut Orphans)) {
     // A panic in another thread leaves nothing half done here.
     act(&mut ORPHANS.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -79,23 +89,25 @@ impl Orphans {
         self.last_sweep = Some(now);
         self.groups.retain(|group| reap_group(*group));
         let session = census::own_session();
-        let mut still_dead = Vec::new();
-        for entry in census::children() {
-            if !entry.zombie || entry.session == session {
-                continue;
-            }
-            let known = self
-                .dead
+        let children = census::children();
+        self.strays.retain(|(pid, started, _)| {
+            children
                 .iter()
-                .find(|(pid, started, _)| (*pid, *started) == (entry.pid, entry.started));
-            let since = known.map_or(now, |(_, _, since)| *since);
-            if now.duration_since(since) >= DEAD_FOR {
-                let _ = waitpid(Some(entry.pid), WaitOptions::NOHANG);
-            } else {
-                still_dead.push((entry.pid, entry.started, since));
+                .any(|child| (child.pid, child.started) == (*pid, *started))
+        });
+        for child in children
+            .iter()
+            .filter(|child| child.zombie && child.session != session)
+        {
+            let known = self.strays.iter().find(|(pid, ..)| *pid == child.pid);
+            match known {
+                Some((_, _, due)) if *due <= now => {
+                    let _ = waitpid(Some(child.pid), WaitOptions::NOHANG);
+                }
+                Some(_) => {}
+                None => self.strays.push((child.pid, child.started, now + DEAD_FOR)),
             }
         }
-        self.dead = still_dead;
     }
 }
 

@@ -149,6 +149,16 @@ impl Program {
         }
     }
 
+    /// Whether the program could be started from that directory, as far as that can be told without starting it.
+    pub fn check(&self, directory: &Path) -> Result<(), Failure> {
+        let directory = self.directory.as_deref().unwrap_or(directory);
+        let path = self.resolve(directory)?;
+        match access(&path, Access::EXEC_OK) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(explain(&error.into(), &path, directory)),
+        }
+    }
+
     /// The absolute path of the program.
     fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
         let Some(name) = self.words.first().filter(|name| !name.is_empty()) else {

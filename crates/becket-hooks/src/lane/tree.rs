@@ -83,7 +83,7 @@ impl Tree {
         while self.kill_once(&mut hunt) && Instant::now() < bound {
             sleep(PAUSE).await;
         }
-        self.finish();
+        self.finish(&hunt);
     }
 
     fn hunt(&self) -> Hunt {
@@ -103,8 +103,9 @@ impl Tree {
         left || !self.reaped
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, hunt: &Hunt) {
         self.over = true;
+        orphans::expect_death(hunt.found());
         if self.reaped {
             orphans::leave_behind(self.group);
         }
@@ -139,6 +140,6 @@ impl Drop for Tree {
         while self.kill_once(&mut hunt) && Instant::now() < bound {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.finish();
+        self.finish(&hunt);
     }
 }

@@ -383,20 +383,20 @@ fn leaves_something_behind() -> Vec<Misbehaviour> {
     vec![
         exits(
             "background child holds stdout",
-            "sleep 2 & echo '{}'",
+            "sleep 3 & echo '{}'",
             0,
             b"{}\n",
             Meaning::Answer,
         )
-        .within(1_500),
+        .within(2_500),
         exits(
             "background child in its own session",
-            "setsid sleep 2 & echo '{}'",
+            "setsid sleep 3 & echo '{}'",
             0,
             b"{}\n",
             Meaning::Answer,
         )
-        .within(1_500),
+        .within(2_500),
         hangs("child in its own session", "setsid sleep 60 & sleep 60"),
         hangs(
             "child in its own session, without environment",

@@ -1,0 +1,5 @@
+//! chibi: how it names what becket does.
+
+mod tools;
+
+pub use tools::profile;

@@ -1,0 +1,340 @@
+//! The laws that every profile keeps.
+
+use becket_events::{OperationKind, Profile};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::{PROFILE_NAMES, profile_named};
+
+fn profiles() -> Vec<Profile> {
+    PROFILE_NAMES
+        .iter()
+        .map(|name| profile_named(name).unwrap_or_else(|| panic!("{name} is listed but not known")))
+        .collect()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Arguments of an operation in becket's words, every optional one there or not.
+fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
+    let text = || any::<String>().prop_map(Value::from).boxed();
+    let number = || (1u64..1_000_000).prop_map(Value::from).boxed();
+    let truth = || any::<bool>().prop_map(Value::from).boxed();
+    let edits = || {
+        prop::collection::vec((any::<String>(), any::<String>()), 0..4)
+            .prop_map(|edits| {
+                Value::Array(
+                    edits
+                        .into_iter()
+                        .map(|(old, new)| json!({"old_text": old, "new_text": new}))
+                        .collect(),
+                )
+            })
+            .boxed()
+    };
+    let value_of = |name: &str, property: &Value| match (name, property["type"].to_string()) {
+        ("edits", _) => edits(),
+        (_, kind) if kind.contains("integer") => number(),
+        (_, kind) if kind.contains("boolean") => truth(),
+        _ => text(),
+    };
+    let schema = kind.schema();
+    let required = |name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|required| required.iter().any(|entry| entry == name))
+    };
+    let fields: Vec<_> = schema["properties"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, property)| {
+            let name = name.clone();
+            let present = if required(&name) {
+                Just(true).boxed()
+            } else {
+                any::<bool>().boxed()
+            };
+            (Just(name.clone()), present, value_of(&name, property))
+        })
+        .collect();
+    fields
+        .prop_map(|fields| {
+            fields
+                .into_iter()
+                .filter(|(_, present, _)| *present)
+                .map(|(name, _, value)| (name, value))
+                .collect()
+        })
+        .boxed()
+}
+
+fn any_call() -> impl Strategy<Value = (OperationKind, Map<String, Value>)> {
+    prop::sample::select(OperationKind::ALL)
+        .prop_flat_map(|kind| arguments_of(kind).prop_map(move |arguments| (kind, arguments)))
+}
+
+/// The working directory may be told by leaving the path out or as `.`; both mean the same call.
+fn with_directory_told(kind: OperationKind, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if matches!(
+        kind,
+        OperationKind::List | OperationKind::Find | OperationKind::Grep
+    ) {
+        arguments.entry("path").or_insert_with(|| ".".into());
+    }
+    arguments
+}
+
+proptest! {
+    #[test]
+    fn a_call_shown_in_foreign_words_comes_back_as_it_was((kind, own) in any_call()) {
+        for profile in profiles() {
+            let Some(face) = profile.face_for(kind, &own) else { continue };
+            let foreign = (face.to_foreign)(&own);
+            let back = (face.to_own)(foreign.clone());
+            prop_assert_eq!(
+                back.map(|back| with_directory_told(kind, back)),
+                Ok(with_directory_told(kind, own.clone())),
+                "{} {}: {:?}", profile.name, face.name, foreign
+            );
+        }
+    }
+
+    #[test]
+    fn whatever_is_shown_can_be_read((kind, own) in any_call()) {
+        for profile in profiles() {
+            for face in profile.faces.iter().filter(|face| face.operation == kind) {
+                let read = face.read((face.to_foreign)(&own));
+                prop_assert!(read.is_ok(), "{} {}: {:?}", profile.name, face.name, read);
+            }
+        }
+    }
+
+    #[test]
+    fn showing_twice_changes_nothing((kind, own) in any_call()) {
+        for profile in profiles() {
+            for face in profile.faces.iter().filter(|face| face.operation == kind) {
+                let once = (face.to_foreign)(&own);
+                let again = (face.to_own)(once.clone()).map(|back| (face.to_foreign)(&back));
+                prop_assert_eq!(again, Ok(once), "{} {}", profile.name, face.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_profile_maps_every_operation_or_lists_it_as_absent() {
+    for profile in profiles() {
+        for kind in OperationKind::ALL {
+            let mapped = profile.faces.iter().any(|face| face.operation == *kind);
+            let absent = profile.absent.contains(kind);
+            assert!(mapped != absent, "{} {}", profile.name, kind.name());
+        }
+    }
+}
+
+#[test]
+fn names_inside_a_profile_are_unique_and_profiles_carry_their_own_name() {
+    for (name, profile) in PROFILE_NAMES.iter().zip(profiles()) {
+        assert_eq!(*name, profile.name);
+        for face in &profile.faces {
+            let same = profile.faces.iter().filter(|other| other.name == face.name);
+            assert_eq!(same.count(), 1, "{name} {}", face.name);
+        }
+    }
+    assert!(profile_named("emacs").is_none());
+}
+
+#[test]
+fn every_schema_describes_its_arguments_and_requires_only_what_it_has() {
+    for profile in profiles() {
+        for face in &profile.faces {
+            let properties = face.parameters["properties"].as_object().unwrap();
+            for (name, property) in properties {
+                assert!(
+                    property["description"].is_string(),
+                    "{} {} {name}",
+                    profile.name,
+                    face.name
+                );
+            }
+            for name in face.parameters["required"].as_array().into_iter().flatten() {
+                assert!(
+                    properties.contains_key(name.as_str().unwrap()),
+                    "{} {name}",
+                    face.name
+                );
+            }
+        }
+    }
+}
+
+/// Calls as the foreign systems write them, and what becket understands.
+#[test]
+fn foreign_calls_mean_what_their_systems_mean() {
+    let cases = [
+        (
+            "chibi",
+            "shell_exec",
+            json!({"command": "ls", "timeout_secs": 5}),
+            json!({"command": "ls", "timeout_seconds": 5}),
+        ),
+        (
+            "chibi",
+            "file_lines",
+            json!({"path": "a", "start": 3, "end": 7}),
+            json!({"path": "a", "offset": 3, "limit": 5}),
+        ),
+        (
+            "chibi",
+            "file_head",
+            json!({"path": "a", "lines": "20"}),
+            json!({"path": "a", "limit": 20}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "replace_string", "find": "x", "replace": "y"}),
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+        ),
+        (
+            "chibi",
+            "grep_files",
+            json!({"pattern": "x", "file_pattern": "*.rs"}),
+            json!({"pattern": "x", "glob": "*.rs"}),
+        ),
+        (
+            "chibi",
+            "file_grep",
+            json!({"path": "a", "pattern": "x", "context_before": 1, "context_after": 4}),
+            json!({"path": "a", "pattern": "x", "context": 4}),
+        ),
+        (
+            "docker-agent",
+            "shell",
+            json!({"cmd": "ls", "cwd": "/"}),
+            json!({"command": "ls", "cwd": "/"}),
+        ),
+        (
+            "docker-agent",
+            "shell",
+            json!({"command": "ls"}),
+            json!({"command": "ls"}),
+        ),
+        (
+            "docker-agent",
+            "fetch",
+            json!({"urls": ["https://a.example"], "format": "text"}),
+            json!({"url": "https://a.example"}),
+        ),
+        (
+            "docker-agent",
+            "search_files_content",
+            json!({"path": ".", "query": "a.b"}),
+            json!({"path": ".", "pattern": "a.b", "literal": true}),
+        ),
+        (
+            "docker-agent",
+            "search_files_content",
+            json!({"path": ".", "query": "a.b", "is_regex": true}),
+            json!({"path": ".", "pattern": "a.b"}),
+        ),
+        (
+            "docker-agent",
+            "edit_file",
+            json!({"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}),
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+        ),
+        (
+            "pi",
+            "bash",
+            json!({"command": "ls", "timeout": 9}),
+            json!({"command": "ls", "timeout_seconds": 9}),
+        ),
+        (
+            "pi",
+            "edit",
+            json!({"path": "a", "oldText": "x", "newText": "y"}),
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+        ),
+        (
+            "pi",
+            "grep",
+            json!({"pattern": "x", "ignoreCase": true}),
+            json!({"pattern": "x", "ignore_case": true}),
+        ),
+    ];
+    for (profile, tool, foreign, own) in cases {
+        let profile = profile_named(profile).unwrap();
+        let read = profile.face_named(tool).unwrap().read(object(foreign)).unwrap();
+        assert_eq!(Value::Object(read.arguments()), own, "{} {tool}", profile.name);
+    }
+}
+
+#[test]
+fn a_call_that_says_two_things_is_refused() {
+    let cases = [
+        (
+            "docker-agent",
+            "shell",
+            json!({"cmd": "ls", "command": "rm -rf /"}),
+        ),
+        (
+            "docker-agent",
+            "fetch",
+            json!({"urls": ["https://a.example"], "url": "https://b.example"}),
+        ),
+        (
+            "docker-agent",
+            "fetch",
+            json!({"urls": ["https://a.example", "https://b.example"]}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "delete_lines", "line_start": 1, "line_end": 2}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "replace_string", "find": "x"}),
+        ),
+        ("chibi", "file_lines", json!({"path": "a", "start": 7, "end": 3})),
+        ("chibi", "file_lines", json!({"path": "a", "start": 0, "end": 3})),
+        (
+            "pi",
+            "edit",
+            json!({"path": "a", "oldText": "x", "newText": "y", "edits": [{"oldText": "z", "newText": "y"}]}),
+        ),
+    ];
+    for (profile, tool, foreign) in cases {
+        let profile = profile_named(profile).unwrap();
+        let read = profile.face_named(tool).unwrap().read(object(foreign.clone()));
+        assert!(read.is_err(), "{} {tool} {foreign}: {read:?}", profile.name);
+    }
+}
+
+#[test]
+fn a_range_is_shown_as_a_range_and_a_whole_file_as_its_head() {
+    let profile = profile_named("chibi").unwrap();
+    let shown = |arguments: Value| {
+        let arguments = object(arguments);
+        let face = profile.face_for(OperationKind::Read, &arguments).unwrap();
+        (face.name, Value::Object((face.to_foreign)(&arguments)))
+    };
+    assert_eq!(shown(json!({"path": "a"})), ("file_head", json!({"path": "a"})));
+    assert_eq!(
+        shown(json!({"path": "a", "limit": 9})),
+        ("file_head", json!({"path": "a", "lines": 9}))
+    );
+    assert_eq!(
+        shown(json!({"path": "a", "offset": 2, "limit": 9})),
+        ("file_lines", json!({"path": "a", "start": 2, "end": 10}))
+    );
+    assert_eq!(
+        shown(json!({"path": "a", "offset": 2})),
+        ("file_lines", json!({"path": "a", "start": 2}))
+    );
+}

@@ -1,0 +1,5 @@
+//! pi: how it names what becket does.
+
+mod tools;
+
+pub use tools::profile;

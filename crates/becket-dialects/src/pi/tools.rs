@@ -1,0 +1,202 @@
+//! pi's names for becket's operations. It has no tool that fetches.
+//!
+//! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
+//! age finds its fields: a single replacement is shown in both forms, and both are read.
+
+use becket_events::{Face, OperationKind, Profile};
+use serde_json::{Map, Value, json};
+
+use crate::words::{self, Renames, schema};
+
+const BASH: Renames = &[("timeout", "timeout_seconds")];
+const GREP: Renames = &[("ignoreCase", "ignore_case")];
+
+/// pi's tool profile.
+pub fn profile() -> Profile {
+    let mut faces = files();
+    faces.extend(searching());
+    Profile {
+        name: "pi",
+        faces,
+        absent: vec![OperationKind::Fetch],
+    }
+}
+
+fn files() -> Vec<Face> {
+    vec![
+        Face {
+            name: "read",
+            description: "Read a text file or a picture. For long files use offset and limit.",
+            parameters: schema(
+                &[
+                    ("path", "string", "The file."),
+                    ("offset", "integer", "The first line to read, counted from 1."),
+                    ("limit", "integer", "How many lines to read."),
+                ],
+                &["path"],
+            ),
+            operation: OperationKind::Read,
+            to_own: Ok,
+            to_foreign: Map::clone,
+        },
+        Face {
+            name: "bash",
+            description: "Run a command with the shell and return its output.",
+            parameters: schema(
+                &[
+                    ("command", "string", "The command line."),
+                    ("timeout", "integer", "Seconds after which the command is ended."),
+                ],
+                &["command"],
+            ),
+            operation: OperationKind::Shell,
+            to_own: |arguments| Ok(words::to_own(arguments, BASH)),
+            to_foreign: |arguments| words::to_foreign(arguments, BASH),
+        },
+        Face {
+            name: "edit",
+            description: "Replace exact pieces of text in a file. Each old text must occur exactly once.",
+            parameters: edit_schema(),
+            operation: OperationKind::Edit,
+            to_own: edit_to_own,
+            to_foreign: edit_to_foreign,
+        },
+        Face {
+            name: "write",
+            description: "Write a file, replacing what was there. Folders are made as needed.",
+            parameters: schema(
+                &[
+                    ("path", "string", "The file."),
+                    ("content", "string", "Its new content."),
+                ],
+                &["path", "content"],
+            ),
+            operation: OperationKind::Write,
+            to_own: Ok,
+            to_foreign: Map::clone,
+        },
+    ]
+}
+
+fn searching() -> Vec<Face> {
+    vec![
+        Face {
+            name: "grep",
+            description: "Search the contents of files, leaving out what .gitignore names.",
+            parameters: schema(
+                &[
+                    (
+                        "pattern",
+                        "string",
+                        "The regular expression, or plain text with `literal`.",
+                    ),
+                    (
+                        "path",
+                        "string",
+                        "A file or directory to search; the working directory when absent.",
+                    ),
+                    ("glob", "string", "Only files that match this glob."),
+                    (
+                        "ignoreCase",
+                        "boolean",
+                        "Whether upper and lower case count as the same.",
+                    ),
+                    ("literal", "boolean", "Whether the pattern is plain text."),
+                    ("context", "integer", "Lines to show around each match."),
+                    ("limit", "integer", "How many matches to return at most."),
+                ],
+                &["pattern"],
+            ),
+            operation: OperationKind::Grep,
+            to_own: |arguments| Ok(words::to_own(arguments, GREP)),
+            to_foreign: |arguments| words::to_foreign(arguments, GREP),
+        },
+        Face {
+            name: "find",
+            description: "Find files by a glob pattern, leaving out what .gitignore names.",
+            parameters: schema(
+                &[
+                    ("pattern", "string", "The glob pattern, such as `**/*.ts`."),
+                    (
+                        "path",
+                        "string",
+                        "Where to look; the working directory when absent.",
+                    ),
+                    ("limit", "integer", "How many files to return at most."),
+                ],
+                &["pattern"],
+            ),
+            operation: OperationKind::Find,
+            to_own: Ok,
+            to_foreign: Map::clone,
+        },
+        Face {
+            name: "ls",
+            description: "List a directory.",
+            parameters: schema(
+                &[(
+                    "path",
+                    "string",
+                    "The directory; the working directory when absent.",
+                )],
+                &[],
+            ),
+            operation: OperationKind::List,
+            to_own: Ok,
+            to_foreign: Map::clone,
+        },
+    ]
+}
+
+fn edit_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file."},
+            "edits": {
+                "type": "array",
+                "description": "The replacements, all found in the file as it is now.",
+                "items": schema(
+                    &[
+                        ("oldText", "string", "The text to find; it must occur exactly once."),
+                        ("newText", "string", "The text to put in its place."),
+                    ],
+                    &["oldText", "newText"],
+                ),
+            },
+        },
+        "required": ["path", "edits"],
+        "additionalProperties": false,
+    })
+}
+
+fn edit_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let single = match (arguments.remove("oldText"), arguments.remove("newText")) {
+        (None, None) => None,
+        (Some(old), Some(new)) => Some(json!([{"oldText": old, "newText": new}])),
+        (Some(_), None) => return Err("argument `newText` is missing".to_owned()),
+        (None, Some(_)) => return Err("argument `oldText` is missing".to_owned()),
+    };
+    match (single, arguments.get("edits")) {
+        (Some(single), Some(edits)) if single != *edits => {
+            return Err(
+                "`edits` and `oldText`/`newText` say different things: give only one of them".to_owned(),
+            );
+        }
+        (Some(single), None) => {
+            arguments.insert("edits".to_owned(), single);
+        }
+        _ => {}
+    }
+    words::edits_to_own(arguments)
+}
+
+fn edit_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
+    let mut foreign = words::edits_to_foreign(arguments);
+    if let Some([only]) = foreign.get("edits").and_then(Value::as_array).map(Vec::as_slice) {
+        let (old, new) = (only["oldText"].clone(), only["newText"].clone());
+        foreign.insert("oldText".to_owned(), old);
+        foreign.insert("newText".to_owned(), new);
+    }
+    foreign
+}

@@ -1,0 +1,601 @@
+//! From the bytes of an answer to its parts, whatever the wire format.
+//!
+//! The formats differ in what an event says (`AnswerReader`); what holds for all of them stands here: no wait without
+//! a deadline, no answer without a limit, and nothing counts as complete before the provider said so.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::Duration;
+
+use becket_agent::provider::{AnswerPart, ProviderError, ProviderErrorKind};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::Value;
+use sse_stream::{Sse, SseByteStream};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::failure;
+use crate::secret::Secret;
+
+/// The largest answer that is read.
+pub(crate) const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
+
+/// How long to wait for figures about a message that is complete already.
+const SETTLING_TIME: Duration = Duration::from_secs(5);
+
+/// A provider that only sends signs of life may do so for this many idle times.
+const SIGNS_OF_LIFE: u32 = 10;
+
+pub(crate) type PartStream = Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>;
+pub(crate) type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadFailure>> + Send>>;
+type EventStream = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
+
+/// What one wire format makes of an answer's events.
+pub(crate) trait AnswerReader: Send {
+    /// Reads one event and adds what it brings.
+    fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable>;
+
+    /// The end of the message, if the provider has said that it is complete.
+    fn complete(&mut self, parts: &mut VecDeque<AnswerPart>) -> Option<AnswerPart>;
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More must follow.
+    Open,
+    /// The message is complete; figures about it may follow.
+    Settling,
+    /// Nothing of interest follows.
+    Finished,
+}
+
+/// Why an event could not be used.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The provider reports a failure.
+    Reported(Value),
+    /// The event makes no sense.
+    Nonsense(String),
+}
+
+/// Why bytes stopped coming.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadFailure {
+    #[error("sent nothing for {} seconds", .0.as_secs_f64())]
+    Idle(Duration),
+    #[error("lost the connection ({0})")]
+    Connection(String),
+    #[error("sent more than {} MiB", LARGEST_ANSWER / (1024 * 1024))]
+    TooLarge,
+}
+
+/// How an answer's bytes are framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON document, from a server that does not stream or was told not to.
+    Document,
+}
+
+/// Where an answer comes from, for messages.
+pub(crate) struct Origin {
+    /// The address, without credentials.
+    pub place: String,
+    /// The key, so that it can be masked in what the provider says.
+    pub key: Option<Secret>,
+}
+
+/// The parts of an answer, read from its bytes.
+pub(crate) fn parts<R: AnswerReader + 'static>(
+    bytes: impl Stream<Item = Result<Bytes, ReadFailure>> + Send + 'static,
+    framing: Framing,
+    reader: R,
+    origin: Origin,
+    idle: Duration,
+) -> PartStream {
+    let bytes = with_deadlines(bytes, idle);
+    let events: EventStream = match framing {
+        // The blank line lets an event count that a clean end of the answer left without one.
+        Framing::Events => Box::pin(SseByteStream::new(
+            bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))])),
+        )),
+        Framing::Document => Box::pin(stream::once(document(bytes))),
+    };
+    let reading = Reading {
+        events,
+        reader,
+        origin,
+        idle,
+        ready: VecDeque::new(),
+        progress: Progress::Open,
+        arrived: false,
+        ended: false,
+    };
+    Box::pin(stream::unfold(reading, |mut reading| async move {
+        let part = reading.next().await?;
+        Some((part, reading))
+    }))
+}
+
+/// An answer while it is read.
+struct Reading<R> {
+    events: EventStream,
+    reader: R,
+    origin: Origin,
+    idle: Duration,
+    ready: VecDeque<AnswerPart>,
+    progress: Progress,
+    /// Whether content has been passed on; from then on a failure cannot be repaired by asking again.
+    arrived: bool,
+    ended: bool,
+}
+
+impl<R: AnswerReader> Reading<R> {
+    async fn next(&mut self) -> Option<Result<AnswerPart, ProviderError>> {
+        let silence = Instant::now() + self.idle * SIGNS_OF_LIFE;
+        let mut settled = Instant::now() + self.idle.min(SETTLING_TIME);
+        loop {
+            if let Some(part) = self.ready.pop_front() {
+                self.arrived = true;
+                return Some(Ok(part));
+            }
+            if self.ended {
+                return None;
+            }
+            let deadline = match self.progress {
+                Progress::Open => silence,
+                Progress::Settling | Progress::Finished => settled,
+            };
+            let before = self.progress;
+            if let Err(error) = self.advance(deadline).await {
+                self.ended = true;
+                return Some(Err(error));
+            }
+            if before == Progress::Open && self.progress == Progress::Settling {
+                settled = Instant::now() + self.idle.min(SETTLING_TIME);
+            }
+        }
+    }
+
+    /// Reads one event, or learns why there is none.
+    async fn advance(&mut self, deadline: Instant) -> Result<(), ProviderError> {
+        let problem = match timeout_at(deadline, self.events.next()).await {
+            Ok(Some(Ok(event))) => match event.data {
+                Some(data) if !data.is_empty() => return self.event(&data),
+                _ => return Ok(()),
+            },
+            Ok(Some(Err(sse_stream::Error::Body(error)))) => error.to_string(),
+            Ok(Some(Err(error))) => format!("sent unreadable bytes ({error})"),
+            Ok(None) => "closed the connection".to_owned(),
+            Err(_) => "sent signs of life only".to_owned(),
+        };
+        if self.finish() {
+            return Ok(());
+        }
+        Err(self.failure(format!("{problem} before the answer was complete")))
+    }
+
+    fn event(&mut self, data: &str) -> Result<(), ProviderError> {
+        match self.reader.event(data, &mut self.ready) {
+            Ok(progress) => self.progress = progress,
+            // What follows a complete message cannot make it incomplete.
+            Err(_) if self.finish() => return Ok(()),
+            Err(Unreadable::Reported(value)) => return Err(self.reported(&value)),
+            Err(Unreadable::Nonsense(what)) => {
+                let message = format!(
+                    "{} sent an answer that makes no sense: {what}. Ask again",
+                    self.origin.place
+                );
+                return Err(ProviderError::new(
+                    ProviderErrorKind::Broken,
+                    self.masked(message),
+                ));
+            }
+        }
+        if self.progress == Progress::Finished && !self.finish() {
+            return Err(self.failure("ended the answer without a message".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Ends the answer if the provider has said that the message is complete.
+    fn finish(&mut self) -> bool {
+        let Some(completed) = self.reader.complete(&mut self.ready) else {
+            return false;
+        };
+        self.ready.push_back(completed);
+        self.ended = true;
+        true
+    }
+
+    fn has_content(&self) -> bool {
+        self.arrived || !self.ready.is_empty()
+    }
+
+    fn failure(&self, what: String) -> ProviderError {
+        let kind = if self.has_content() {
+            ProviderErrorKind::Broken
+        } else {
+            ProviderErrorKind::Transient
+        };
+        ProviderError::new(
+            kind,
+            self.masked(format!("{} {what}. Ask again", self.origin.place)),
+        )
+    }
+
+    fn reported(&self, value: &Value) -> ProviderError {
+        let mut error = failure::from_stream(value, &self.origin.place);
+        if error.kind == ProviderErrorKind::Transient && self.has_content() {
+            error.kind = ProviderErrorKind::Broken;
+        }
+        error.message = self.masked(error.message);
+        error
+    }
+
+    fn masked(&self, message: String) -> String {
+        match &self.origin.key {
+            Some(key) => key.redact(&message),
+            None => message,
+        }
+    }
+}
+
+/// The bytes, with a failure where they stop coming or do not end.
+fn with_deadlines(
+    bytes: impl Stream<Item = Result<Bytes, ReadFailure>> + Send + 'static,
+    idle: Duration,
+) -> ByteStream {
+    let source: ByteStream = Box::pin(bytes);
+    Box::pin(stream::unfold(
+        (Some(source), 0_usize),
+        move |(source, total)| async move {
+            let mut source = source?;
+            let failure = match timeout(idle, source.next()).await {
+                Err(_) => ReadFailure::Idle(idle),
+                Ok(None) => return None,
+                Ok(Some(Err(failure))) => failure,
+                Ok(Some(Ok(chunk))) if total + chunk.len() > LARGEST_ANSWER => {
+                    drop(chunk);
+                    ReadFailure::TooLarge
+                }
+                Ok(Some(Ok(chunk))) => {
+                    let total = total + chunk.len();
+                    return Some((Ok(chunk), (Some(source), total)));
+                }
+            };
+            Some((Err(failure), (None, total)))
+        },
+    ))
+}
+
+/// All bytes as the data of one event.
+async fn document(mut bytes: ByteStream) -> Result<Sse, sse_stream::Error> {
+    let mut text = Vec::new();
+    while let Some(chunk) = bytes.next().await {
+        text.extend_from_slice(&chunk.map_err(|failure| sse_stream::Error::Body(Box::new(failure)))?);
+    }
+    let text = String::from_utf8(text).map_err(|error| sse_stream::Error::Utf8Parse(error.utf8_error()))?;
+    Ok(Sse::default().data(text.trim_start_matches('\u{feff}')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::Delta;
+    use proptest::prelude::*;
+    use testkit::{AnthropicStream, OpenAiStream};
+
+    const IDLE: Duration = Duration::from_secs(30);
+
+    type Outcome = Result<Vec<AnswerPart>, ProviderError>;
+
+    /// Everything that is read from bytes which come in these chunks.
+    fn read<R: AnswerReader + 'static>(reader: R, chunks: Vec<Vec<u8>>) -> Outcome {
+        let bytes = stream::iter(chunks.into_iter().map(|chunk| Ok(Bytes::from(chunk))));
+        let origin = Origin {
+            place: "here".into(),
+            key: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let parts: Vec<_> = parts(bytes, Framing::Events, reader, origin, IDLE)
+                .collect()
+                .await;
+            parts.into_iter().collect()
+        })
+    }
+
+    fn read_openai(chunks: Vec<Vec<u8>>) -> Outcome {
+        read(crate::openai::Reader::new("m"), chunks)
+    }
+
+    fn read_anthropic(chunks: Vec<Vec<u8>>) -> Outcome {
+        read(crate::anthropic::Reader::new("m"), chunks)
+    }
+
+    fn openai_answer() -> String {
+        let comment = OpenAiStream::new("m")
+            .text("Grüße 🦀")
+            .data(r#"{"choices":[]}"#)
+            .unfinished();
+        let rest = OpenAiStream::new("m")
+            .tool_call(0, "a", "read", &["{\"path\":", "\"ä\"}"])
+            .finish("tool_calls")
+            .usage(3, 4)
+            .done();
+        format!("\u{feff}: OPENROUTER PROCESSING\n\n{comment}:\n{rest}")
+    }
+
+    fn anthropic_answer() -> String {
+        AnthropicStream::new("m", 3)
+            .thinking("hm", "seal")
+            .text(&["Grüße ", "🦀"])
+            .tool_call("a", "read", &["", "{\"path\":", "\"ä\"}"])
+            .stop("tool_use", 7)
+    }
+
+    /// The bytes cut at these places.
+    fn cut(bytes: &[u8], places: &[prop::sample::Index]) -> Vec<Vec<u8>> {
+        let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
+        places.sort_unstable();
+        let ends = places.iter().copied().chain([bytes.len()]);
+        let begins = [0].into_iter().chain(places.iter().copied());
+        begins
+            .zip(ends)
+            .map(|(begin, end)| bytes[begin..end].to_vec())
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn chunk_boundaries_never_matter(
+            places in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+            crlf in any::<bool>(),
+            tight in any::<bool>(),
+        ) {
+            for (text, read) in [
+                (openai_answer(), read_openai as fn(Vec<Vec<u8>>) -> Outcome),
+                (anthropic_answer(), read_anthropic),
+            ] {
+                let expected = read(vec![text.clone().into_bytes()]).unwrap();
+                let text = if crlf { text.replace('\n', "\r\n") } else { text };
+                let text = if tight { text.replace("data: ", "data:") } else { text };
+                let found = read(cut(text.as_bytes(), &places)).unwrap();
+                prop_assert_eq!(found, expected);
+            }
+        }
+
+        #[test]
+        fn a_stream_that_breaks_off_never_completes(end in any::<prop::sample::Index>()) {
+            let whole = openai_answer();
+            let decided = whole.find(r#""finish_reason":"tool_calls""#).unwrap();
+            let error = read_openai(vec![whole.as_bytes()[..end.index(decided)].to_vec()]).unwrap_err();
+            prop_assert!(matches!(error.kind, ProviderErrorKind::Broken | ProviderErrorKind::Transient));
+
+            let whole = anthropic_answer();
+            let decided = whole.rfind(r#"{"type":"message_stop"}"#).unwrap();
+            let error = read_anthropic(vec![whole.as_bytes()[..end.index(decided)].to_vec()]).unwrap_err();
+            prop_assert!(matches!(error.kind, ProviderErrorKind::Broken | ProviderErrorKind::Transient));
+        }
+
+        #[test]
+        fn nonsense_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "(data:? ?.{0,40}\n{1,2}){0,8}") {
+            for bytes in [bytes.clone(), text.clone().into_bytes()] {
+                let _ = read_openai(vec![bytes.clone()]);
+                let _ = read_anthropic(vec![bytes]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_blank_line_may_be_missing() {
+        let text = openai_answer();
+        assert_eq!(
+            read_openai(vec![text.trim_end().into()]),
+            read_openai(vec![text.clone().into()])
+        );
+        let text = anthropic_answer();
+        assert_eq!(
+            read_anthropic(vec![text.trim_end().into()]),
+            read_anthropic(vec![text.clone().into()])
+        );
+    }
+
+    #[test]
+    fn a_complete_message_needs_no_farewell() {
+        let text = OpenAiStream::new("m").text("hi").finish("stop").unfinished();
+        let parts = read_openai(vec![text.into()]).unwrap();
+        assert_eq!(parts.len(), 2, "{parts:?}");
+        let text = OpenAiStream::new("m").text("hi").done();
+        assert_eq!(read_openai(vec![text.into()]).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn an_end_without_a_message_is_worth_another_try() {
+        for text in [
+            "",
+            "data: [DONE]\n\n",
+            ": comment\n\n",
+            "data: {\"choices\":[]}\n\n",
+        ] {
+            let error = read_openai(vec![text.into()]).unwrap_err();
+            assert_eq!(error.kind, ProviderErrorKind::Transient, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn tool_calls_are_put_together_however_servers_write_them() {
+        let call = |index, id: &str, name: &str| {
+            AnswerPart::Delta(Delta::ToolCall {
+                index,
+                id: id.into(),
+                name: name.into(),
+            })
+        };
+        let arguments = |index, text: &str| {
+            AnswerPart::Delta(Delta::Arguments {
+                index,
+                text: text.into(),
+            })
+        };
+        let table: &[(&[&str], Vec<AnswerPart>)] = &[
+            // Without an index, told apart by id.
+            (
+                &[
+                    r#"[{"id":"a","function":{"name":"x","arguments":"{}"}},{"id":"b","function":{"name":"y","arguments":"{\"k\":1}"}}]"#,
+                ],
+                vec![
+                    call(0, "a", "x"),
+                    arguments(0, "{}"),
+                    call(1, "b", "y"),
+                    arguments(1, r#"{"k":1}"#),
+                ],
+            ),
+            // All with the index 0.
+            (
+                &[
+                    r#"[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}]"#,
+                    r#"[{"index":0,"id":"b","function":{"name":"y","arguments":"{}"}}]"#,
+                ],
+                vec![
+                    call(0, "a", "x"),
+                    arguments(0, "{}"),
+                    call(1, "b", "y"),
+                    arguments(1, "{}"),
+                ],
+            ),
+            // The id and the name on every piece.
+            (
+                &[
+                    r#"[{"index":0,"id":"a","function":{"name":"x","arguments":"{"}}]"#,
+                    r#"[{"index":0,"id":"a","function":{"name":"x","arguments":"}"}}]"#,
+                ],
+                vec![call(0, "a", "x"), arguments(0, "{"), arguments(0, "}")],
+            ),
+            // Interleaved.
+            (
+                &[
+                    r#"[{"index":0,"id":"a","function":{"name":"x"}},{"index":1,"id":"b","function":{"name":"y"}}]"#,
+                    r#"[{"index":1,"function":{"arguments":"[1]"}},{"index":0,"id":"","function":{"name":null,"arguments":"[0]"}}]"#,
+                ],
+                vec![
+                    call(0, "a", "x"),
+                    call(1, "b", "y"),
+                    arguments(1, "[1]"),
+                    arguments(0, "[0]"),
+                ],
+            ),
+            // Arguments as an object, and none at all.
+            (
+                &[
+                    r#"[{"id":"a","function":{"name":"x","arguments":{"k":"v"}}}]"#,
+                    r#"[{"id":"b","function":{"name":"y"}}]"#,
+                ],
+                vec![
+                    call(0, "a", "x"),
+                    arguments(0, r#"{"k":"v"}"#),
+                    call(1, "b", "y"),
+                    arguments(1, "{}"),
+                ],
+            ),
+            // The name comes late.
+            (
+                &[
+                    r#"[{"index":0,"id":"a","function":{"arguments":"{"}}]"#,
+                    r#"[{"index":0,"function":{"name":"x","arguments":"}"}}]"#,
+                ],
+                vec![call(0, "a", "x"), arguments(0, "{}")],
+            ),
+        ];
+        for (deltas, expected) in table {
+            let stream = deltas.iter().fold(OpenAiStream::new("m"), |stream, calls| {
+                stream.delta(serde_json::json!({"tool_calls": serde_json::from_str::<Value>(calls).unwrap()}))
+            });
+            let mut parts = read_openai(vec![stream.finish("stop").done().into()]).unwrap();
+            let last = parts.pop();
+            assert_eq!(&parts, expected);
+            let reason = becket_events::StopReason::ToolCalls;
+            assert!(matches!(last, Some(AnswerPart::Completed { stop_reason, .. }) if stop_reason == reason));
+        }
+    }
+
+    #[test]
+    fn a_call_without_an_id_gets_one() {
+        let stream =
+            OpenAiStream::new("m").delta(serde_json::json!({"tool_calls": [{"function": {"name": "x"}}]}));
+        let parts = read_openai(vec![stream.finish("tool_calls").done().into()]).unwrap();
+        assert!(
+            matches!(&parts[0], AnswerPart::Delta(Delta::ToolCall { id, .. }) if id.starts_with("call_"))
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_name_is_no_message() {
+        let stream = OpenAiStream::new("m").tool_call(0, "a", "", &["{}"]);
+        assert!(read_openai(vec![stream.finish("tool_calls").done().into()]).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn signs_of_life_do_not_count_for_ever() {
+        let life = stream::unfold((), |()| async {
+            tokio::time::sleep(IDLE / 2).await;
+            Some((Ok(Bytes::from_static(b": alive\n\n")), ()))
+        });
+        let origin = Origin {
+            place: "here".into(),
+            key: None,
+        };
+        let reader = crate::openai::Reader::new("m");
+        let begin = Instant::now();
+        let parts: Vec<_> = parts(life, Framing::Events, reader, origin, IDLE).collect().await;
+        assert_eq!(parts.len(), 1);
+        assert_eq!(parts[0].as_ref().unwrap_err().kind, ProviderErrorKind::Transient);
+        assert_eq!(begin.elapsed(), IDLE * SIGNS_OF_LIFE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_complete_message_does_not_wait_for_figures_for_long() {
+        let text = OpenAiStream::new("m").text("hi").finish("stop").unfinished();
+        let bytes = stream::iter([Ok(Bytes::from(text))]).chain(stream::pending());
+        let origin = Origin {
+            place: "here".into(),
+            key: None,
+        };
+        let begin = Instant::now();
+        let parts: Vec<_> = parts(
+            bytes,
+            Framing::Events,
+            crate::openai::Reader::new("m"),
+            origin,
+            IDLE,
+        )
+        .collect()
+        .await;
+        assert!(matches!(parts[1], Ok(AnswerPart::Completed { .. })), "{parts:?}");
+        assert_eq!(begin.elapsed(), SETTLING_TIME);
+    }
+
+    #[tokio::test]
+    async fn an_endless_answer_is_cut() {
+        let chunk = Bytes::from(vec![b' '; 1024 * 1024]);
+        let bytes = stream::repeat_with(move || Ok(chunk.clone()));
+        let origin = Origin {
+            place: "here".into(),
+            key: None,
+        };
+        let reader = crate::openai::Reader::new("m");
+        let parts: Vec<_> = parts(bytes, Framing::Document, reader, origin, IDLE)
+            .collect()
+            .await;
+        assert!(
+            parts[0].as_ref().unwrap_err().message.contains("64 MiB"),
+            "{parts:?}"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! Reads an answer of the messages interface, streamed or whole.
+
+use std::collections::{HashMap, VecDeque};
+
+use becket_agent::provider::AnswerPart;
+use becket_events::{Delta, StopReason, Usage};
+use serde_json::Value;
+
+use super::REDACTED;
+use crate::answer::{AnswerReader, Progress, Unreadable};
+
+/// What has been read of a message.
+pub(crate) struct Reader {
+    model: String,
+    /// The tool calls, by the number of their block.
+    calls: HashMap<u64, Call>,
+    stop_reason: Option<String>,
+    stopped: bool,
+    tokens: Tokens,
+}
+
+/// A tool call while it arrives.
+struct Call {
+    /// Its place among the calls.
+    index: usize,
+    /// Arguments that came with the call's beginning.
+    input: Option<String>,
+    has_arguments: bool,
+}
+
+/// Tokens in the provider's own division, where cached ones are not part of the input.
+#[derive(Default)]
+struct Tokens {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl Reader {
+    pub fn new(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            calls: HashMap::new(),
+            stop_reason: None,
+            stopped: false,
+            tokens: Tokens::default(),
+        }
+    }
+
+    fn message(&mut self, message: &Value) {
+        if let Some(model) = message
+            .get("model")
+            .and_then(Value::as_str)
+            .filter(|model| !model.is_empty())
+        {
+            self.model = model.to_owned();
+        }
+        self.usage(message.get("usage"));
+        self.reason(message.get("stop_reason"));
+    }
+
+    fn reason(&mut self, reason: Option<&Value>) {
+        if let Some(reason) = reason.and_then(Value::as_str) {
+            self.stop_reason = Some(reason.to_owned());
+        }
+    }
+
+    fn usage(&mut self, usage: Option<&Value>) {
+        let Some(usage) = usage else { return };
+        let mut take = |target: fn(&mut Tokens) -> &mut u64, field: &str| {
+            if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+                *target(&mut self.tokens) = tokens;
+            }
+        };
+        take(|tokens| &mut tokens.input, "input_tokens");
+        take(|tokens| &mut tokens.output, "output_tokens");
+        take(|tokens| &mut tokens.cache_read, "cache_read_input_tokens");
+        take(|tokens| &mut tokens.cache_write, "cache_creation_input_tokens");
+    }
+
+    fn block_start(&mut self, number: u64, block: &Value, parts: &mut VecDeque<AnswerPart>) {
+        let field = |name: &str| {
+            block
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => push_text(parts, field("text")),
+            Some("thinking") => push_thinking(parts, field("thinking"), field("signature")),
+            Some("redacted_thinking") => {
+                push_thinking(parts, String::new(), format!("{REDACTED}{}", field("data")));
+            }
+            Some("tool_use") => {
+                let index = self.calls.len();
+                let input = block
+                    .get("input")
+                    .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+                let call = Call {
+                    index,
+                    input: input.map(Value::to_string),
+                    has_arguments: false,
+                };
+                self.calls.insert(number, call);
+                let (mut id, name) = (field("id"), field("name"));
+                if id.is_empty() {
+                    id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                }
+                parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
+            }
+            // Blocks of tools that run at the provider, and of kinds that are yet to come.
+            _ => {}
+        }
+    }
+
+    fn block_delta(&mut self, number: u64, delta: &Value, parts: &mut VecDeque<AnswerPart>) {
+        let field = |name: &str| {
+            delta
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        match delta.get("type").and_then(Value::as_str) {
+            Some("text_delta") => push_text(parts, field("text")),
+            Some("thinking_delta") => push_thinking(parts, field("thinking"), String::new()),
+            Some("signature_delta") => push_thinking(parts, String::new(), field("signature")),
+            Some("input_json_delta") => {
+                let text = field("partial_json");
+                let Some(call) = self.calls.get_mut(&number).filter(|_| !text.is_empty()) else {
+                    return;
+                };
+                call.has_arguments |= !text.trim().is_empty();
+                parts.push_back(AnswerPart::Delta(Delta::Arguments {
+                    index: call.index,
+                    text,
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    /// A call whose arguments came with its beginning, or that has none, gets them here.
+    fn block_stop(&mut self, number: u64, parts: &mut VecDeque<AnswerPart>) {
+        let Some(call) = self.calls.get_mut(&number).filter(|call| !call.has_arguments) else {
+            return;
+        };
+        call.has_arguments = true;
+        let text = call.input.take().unwrap_or_else(|| "{}".to_owned());
+        parts.push_back(AnswerPart::Delta(Delta::Arguments {
+            index: call.index,
+            text,
+        }));
+    }
+
+    /// An answer that was not streamed.
+    fn whole(&mut self, message: &Value, parts: &mut VecDeque<AnswerPart>) {
+        self.message(message);
+        let blocks = message
+            .get("content")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        for (number, block) in (0..).zip(blocks) {
+            self.block_start(number, block, parts);
+            self.block_stop(number, parts);
+        }
+        self.stopped = self.stop_reason.is_some();
+    }
+
+    fn stop(&self) -> StopReason {
+        match self.stop_reason.as_deref() {
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+            Some("refusal") => StopReason::Refused,
+            _ if !self.calls.is_empty() => StopReason::ToolCalls,
+            _ => StopReason::Stop,
+        }
+    }
+}
+
+impl AnswerReader for Reader {
+    fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
+        let event: Value = serde_json::from_str(data)
+            .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
+        match event.get("type").and_then(Value::as_str) {
+            Some("message_start") => self.message(event.get("message").unwrap_or(&Value::Null)),
+            Some("content_block_start") => {
+                self.block_start(number, event.get("content_block").unwrap_or(&Value::Null), parts);
+            }
+            Some("content_block_delta") => {
+                self.block_delta(number, event.get("delta").unwrap_or(&Value::Null), parts);
+            }
+            Some("content_block_stop") => self.block_stop(number, parts),
+            Some("message_delta") => {
+                self.reason(event.pointer("/delta/stop_reason"));
+                self.usage(event.get("usage"));
+            }
+            Some("message_stop") => self.stopped = true,
+            Some("message") => self.whole(&event, parts),
+            Some("error") => return Err(Unreadable::Reported(event)),
+            None if event.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(Unreadable::Reported(event));
+            }
+            _ => {}
+        }
+        Ok(if self.stopped {
+            Progress::Finished
+        } else {
+            Progress::Open
+        })
+    }
+
+    fn complete(&mut self, parts: &mut VecDeque<AnswerPart>) -> Option<AnswerPart> {
+        if !self.stopped {
+            return None;
+        }
+        let mut open: Vec<u64> = self.calls.keys().copied().collect();
+        open.sort_unstable();
+        open.into_iter().for_each(|number| self.block_stop(number, parts));
+        let cached = self.tokens.cache_read.saturating_add(self.tokens.cache_write);
+        Some(AnswerPart::Completed {
+            stop_reason: self.stop(),
+            usage: Usage {
+                input_tokens: self.tokens.input.saturating_add(cached),
+                output_tokens: self.tokens.output,
+                cache_read_tokens: self.tokens.cache_read,
+                cache_write_tokens: self.tokens.cache_write,
+                cost: None,
+            },
+            model: self.model.clone(),
+        })
+    }
+}
+
+fn push_text(parts: &mut VecDeque<AnswerPart>, text: String) {
+    if !text.is_empty() {
+        parts.push_back(AnswerPart::Delta(Delta::Text { text }));
+    }
+}
+
+fn push_thinking(parts: &mut VecDeque<AnswerPart>, text: String, signature: String) {
+    if !text.is_empty() || !signature.is_empty() {
+        let signature = Some(signature).filter(|signature| !signature.is_empty());
+        parts.push_back(AnswerPart::Delta(Delta::Thinking { text, signature }));
+    }
+}

@@ -1,0 +1,93 @@
+//! Anthropic's messages interface.
+
+mod answer;
+mod body;
+
+use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError};
+use becket_events::Json;
+use futures_util::future::BoxFuture;
+use url::Url;
+
+use crate::http::{Channel, Endpoint, KeyHeader};
+pub(crate) use answer::Reader;
+
+/// Marks a signature that is in truth the sealed text of a thought the provider does not show.
+const REDACTED: &str = "redacted:";
+
+/// The version of the interface that this crate speaks.
+const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
+
+/// A model behind the messages interface.
+pub struct Anthropic {
+    provider: String,
+    model: String,
+    channel: Channel,
+}
+
+impl Anthropic {
+    /// A model at that address. Nothing is opened before the first request.
+    pub fn new(endpoint: Endpoint) -> Self {
+        let url = messages_url(&endpoint.base_url);
+        Self {
+            channel: Channel::new(url, &endpoint, KeyHeader::ApiKey),
+            provider: endpoint.provider,
+            model: endpoint.model,
+        }
+    }
+}
+
+impl Provider for Anthropic {
+    fn name(&self) -> &str {
+        &self.provider
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+        body::write_body(&self.model, request)
+    }
+
+    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        let reader = Reader::new(&self.model);
+        Box::pin(self.channel.send(body.text(), HEADERS, reader))
+    }
+}
+
+/// The address of the interface, whether or not the base address names the version.
+fn messages_url(base: &Url) -> Url {
+    let mut url = base.clone();
+    let path = base.path().trim_end_matches('/');
+    let path = match path {
+        _ if path.ends_with("/messages") => path.to_owned(),
+        _ if path.ends_with("/v1") => format!("{path}/messages"),
+        _ => format!("{path}/v1/messages"),
+    };
+    url.set_path(&path);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_addresses_lead_to_the_interface() {
+        let table = [
+            (
+                "https://api.anthropic.com",
+                "https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "https://api.anthropic.com/v1/",
+                "https://api.anthropic.com/v1/messages",
+            ),
+            ("https://host/anthropic", "https://host/anthropic/v1/messages"),
+            ("https://host/x/v1/messages", "https://host/x/v1/messages"),
+        ];
+        for (base, url) in table {
+            assert_eq!(messages_url(&Url::parse(base).unwrap()).as_str(), url);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! What a provider's failure means: whether trying again helps, and what to tell the person.
+//!
+//! Both interfaces answer with a status, some headers and a JSON error, and neither has a code for everything: that a
+//! conversation is too long is partly said in words only. All such knowledge stands in this file.
+
+use std::time::{Duration, SystemTime};
+
+use becket_agent::provider::{ProviderError, ProviderErrorKind};
+use serde_json::Value;
+
+/// Longest part of a provider's own words that a message quotes.
+const QUOTE_LIMIT: usize = 600;
+
+/// Longest wait that a provider can ask for; whatever is longer counts as this.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Codes and types of error objects that say that the conversation is too long.
+const TOO_LONG_CODES: &[&str] = &[
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "request_too_large",
+    "string_above_max_length",
+];
+
+/// Words that say the same where a provider has no code for it.
+const TOO_LONG_WORDS: &[&str] = &[
+    "prompt is too long",
+    "maximum context length",
+    "context_length_exceeded",
+    "exceed context limit",
+    "exceeds the available context size",
+    "exceeds the context window",
+    "exceeds the maximum number of tokens",
+    "input is too long",
+];
+
+/// Codes and types of error objects after which trying again may help.
+const TRANSIENT_CODES: &[&str] = &[
+    "overloaded_error",
+    "api_error",
+    "rate_limit_error",
+    "rate_limit_exceeded",
+    "server_error",
+    "timeout_error",
+    "overloaded",
+];
+
+/// Codes and types of error objects that speak of the key.
+const KEY_CODES: &[&str] = &["authentication_error", "permission_error", "invalid_api_key"];
+
+/// Codes of a refusal that looks like a rate limit but does not pass with time.
+const SPENT_CODES: &[&str] = &[
+    "insufficient_quota",
+    "billing_error",
+    "billing_hard_limit_reached",
+];
+
+/// An error object as providers write it, inside an answer or as its body.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ErrorObject {
+    /// The provider's own words.
+    pub message: String,
+    /// Its codes and types, in lower case.
+    pub codes: Vec<String>,
+    /// A status inside the object, as gateways write it.
+    pub status: Option<u16>,
+}
+
+impl ErrorObject {
+    /// Reads the error out of a body: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or text.
+    pub fn read(body: &str) -> Self {
+        match serde_json::from_str::<Value>(body) {
+            Ok(value) => Self::of(&value),
+            Err(_) => Self {
+                message: quote(body),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Reads the error out of a JSON value.
+    pub fn of(value: &Value) -> Self {
+        let error = value.get("error").unwrap_or(value);
+        let message = match error {
+            Value::String(text) => text.clone(),
+            _ => ["message", "detail", "error"]
+                .iter()
+                .find_map(|field| error.get(field).or_else(|| value.get(field)))
+                .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+                .unwrap_or_else(|| error.to_string()),
+        };
+        let codes = ["code", "type"]
+            .iter()
+            .filter_map(|field| error.get(field)?.as_str())
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let status = error
+            .get("code")
+            .and_then(Value::as_u64)
+            .and_then(|code| u16::try_from(code).ok());
+        Self {
+            message: quote(&message),
+            codes,
+            status: status.filter(|status| (400..600).contains(status)),
+        }
+    }
+
+    fn has_code(&self, table: &[&str]) -> bool {
+        self.codes.iter().any(|code| table.contains(&code.as_str()))
+    }
+
+    fn says_too_long(&self) -> bool {
+        let words = self.message.to_ascii_lowercase();
+        self.has_code(TOO_LONG_CODES) || TOO_LONG_WORDS.iter().any(|part| words.contains(part))
+    }
+
+    /// The kind of failure, from the codes first and then from the status.
+    pub fn kind(&self, status: Option<u16>) -> ProviderErrorKind {
+        let status = status.or(self.status);
+        if status == Some(413) || self.says_too_long() {
+            return ProviderErrorKind::ContextTooLong;
+        }
+        if self.has_code(SPENT_CODES) {
+            return ProviderErrorKind::Rejected;
+        }
+        match status {
+            Some(401 | 403) => ProviderErrorKind::Key,
+            Some(408 | 429 | 500..) => ProviderErrorKind::Transient,
+            Some(_) => ProviderErrorKind::Rejected,
+            None if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
+            None if self.has_code(TRANSIENT_CODES) => ProviderErrorKind::Transient,
+            None => ProviderErrorKind::Rejected,
+        }
+    }
+}
+
+/// The failure that an answer with an error status means.
+pub(crate) fn from_status(
+    status: u16,
+    header: impl Fn(&str) -> Option<String>,
+    body: &str,
+    place: &str,
+) -> ProviderError {
+    let object = ErrorObject::read(body);
+    let kind = match status {
+        300..400 => ProviderErrorKind::Rejected,
+        _ => object.kind(Some(status)),
+    };
+    let words = if object.message.is_empty() {
+        "no explanation".to_owned()
+    } else {
+        object.message
+    };
+    let hint = hint(kind, Some(status));
+    ProviderError {
+        kind,
+        message: format!("{place} answered with status {status}: {words}. {hint}"),
+        retry_after: retry_after(header, SystemTime::now()),
+    }
+}
+
+/// The failure that an error object inside a stream means.
+pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
+    let object = ErrorObject::of(value);
+    let kind = object.kind(None);
+    let hint = hint(kind, object.status);
+    ProviderError::new(
+        kind,
+        format!("{place} broke off its answer: {}. {hint}", object.message),
+    )
+}
+
+/// What to try after a failure of that kind.
+fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
+    match (kind, status) {
+        (_, Some(300..400)) => "Redirects are not followed; set the base URL to the final address",
+        (_, Some(404)) => "Check the model's name and the base URL",
+        (_, Some(402)) => "Check the account's credit",
+        (ProviderErrorKind::Transient, _) => "Trying again later may help",
+        (ProviderErrorKind::Key, _) => "Check the provider's key and what it is allowed to use",
+        (ProviderErrorKind::ContextTooLong, _) => {
+            "Shorten or compact the conversation, or use a model with a larger context"
+        }
+        (ProviderErrorKind::Rejected, _) => {
+            "Check the model's name, the account and what hooks changed in the request"
+        }
+        (ProviderErrorKind::Broken, _) => "Ask again",
+    }
+}
+
+/// When the provider wants to be asked again: `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
+    let number = |name: &str, unit: f64| {
+        let value: f64 = header(name)?.trim().parse().ok()?;
+        (value.is_finite() && value >= 0.0).then_some(value * unit)
+    };
+    let wait = number("retry-after-ms", 0.001)
+        .or_else(|| number("retry-after", 1.0))
+        .map(|seconds| Duration::from_secs_f64(seconds.min(LONGEST_RETRY_AFTER.as_secs_f64())));
+    wait.or_else(|| {
+        let date = httpdate::parse_http_date(header("retry-after")?.trim()).ok()?;
+        Some(
+            date.duration_since(now)
+                .unwrap_or_default()
+                .min(LONGEST_RETRY_AFTER),
+        )
+    })
+}
+
+/// A provider's words in one line, cut to a readable length, without a full stop of their own.
+fn quote(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line: String = match line.char_indices().nth(QUOTE_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    };
+    if line.ends_with('.') && !line.ends_with("..") {
+        line.pop();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ProviderErrorKind::*;
+
+    #[test]
+    fn every_class_of_failure_is_recognised() {
+        let table: &[(u16, &str, ProviderErrorKind)] = &[
+            (
+                429,
+                r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#,
+                Transient,
+            ),
+            (
+                429,
+                r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
+                Rejected,
+            ),
+            (500, "oops", Transient),
+            (503, "", Transient),
+            (
+                529,
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Transient,
+            ),
+            (408, "", Transient),
+            (401, r#"{"error":{"message":"Incorrect API key provided"}}"#, Key),
+            (
+                403,
+                r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#,
+                Key,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"too much","code":"context_length_exceeded"}}"#,
+                ContextTooLong,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens."}}"#,
+                ContextTooLong,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}"#,
+                ContextTooLong,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+                ContextTooLong,
+            ),
+            (
+                413,
+                r#"{"type":"error","error":{"type":"request_too_large","message":"big"}}"#,
+                ContextTooLong,
+            ),
+            (400, r#"{"error":{"message":"bad tool"}}"#, Rejected),
+            (
+                404,
+                r#"{"error":"model 'x' not found, try pulling it first"}"#,
+                Rejected,
+            ),
+            (
+                402,
+                r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+                Rejected,
+            ),
+            (302, "", Rejected),
+        ];
+        for (status, body, kind) in table {
+            let error = from_status(*status, |_| None, body, "http://host/v1");
+            assert_eq!(error.kind, *kind, "{status} {body}");
+            assert!(error.message.contains("http://host/v1"), "{}", error.message);
+            assert!(error.message.contains(&status.to_string()), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn error_objects_inside_a_stream_are_recognised() {
+        let table = [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Transient,
+            ),
+            (r#"{"error":{"code":502,"message":"upstream"}}"#, Transient),
+            (r#"{"error":{"code":429,"message":"slow down"}}"#, Transient),
+            (
+                r#"{"error":{"message":"prompt is too long","type":"invalid_request_error"}}"#,
+                ContextTooLong,
+            ),
+            (r#"{"error":{"message":"no","type":"authentication_error"}}"#, Key),
+            (
+                r#"{"error":{"message":"no","type":"invalid_request_error"}}"#,
+                Rejected,
+            ),
+            (r#"{"error":"plain"}"#, Rejected),
+        ];
+        for (body, kind) in table {
+            let value: Value = serde_json::from_str(body).unwrap();
+            assert_eq!(from_stream(&value, "place").kind, kind, "{body}");
+        }
+    }
+
+    #[test]
+    fn retry_after_is_read_in_each_form() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:00 GMT").unwrap();
+        type Headers = &'static [(&'static str, &'static str)];
+        let table: &[(Headers, Option<Duration>)] = &[
+            (&[("retry-after", "7")], Some(Duration::from_secs(7))),
+            (&[("retry-after", "0.5")], Some(Duration::from_millis(500))),
+            (
+                &[("retry-after-ms", "1500"), ("retry-after", "9")],
+                Some(Duration::from_millis(1500)),
+            ),
+            (
+                &[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")],
+                Some(Duration::from_secs(37)),
+            ),
+            (
+                &[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")],
+                Some(Duration::ZERO),
+            ),
+            (&[("retry-after", "1e300")], Some(LONGEST_RETRY_AFTER)),
+            (&[("retry-after", "-1")], None),
+            (&[("retry-after", "soon")], None),
+            (&[("retry-after", "NaN")], None),
+            (&[], None),
+        ];
+        for (headers, wait) in table {
+            let header = |name: &str| {
+                headers
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(retry_after(header, now), *wait, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_cut_to_one_line() {
+        let object = ErrorObject::read(&"<html>\nä ".repeat(1000));
+        assert!(object.message.chars().count() <= QUOTE_LIMIT + 1);
+        assert!(!object.message.contains('\n'));
+    }
+}

@@ -1,0 +1,469 @@
+//! Writes a request in the words of chat completions.
+//!
+//! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
+
+use becket_agent::provider::{ModelRequest, ProviderError, ProviderErrorKind, RequestOptions, ToolFace};
+use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, text_of};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Whose words the body uses where servers differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyStyle {
+    /// OpenAI's own servers: `max_completion_tokens`.
+    OpenAi,
+    /// Servers that speak the same interface: `max_tokens`.
+    Compatible,
+    /// Models without a network. Notes carry their kind, failed results are marked, tools name their operation.
+    Embedded,
+}
+
+/// The request as JSON text.
+pub(crate) fn write_body(
+    model: &str,
+    request: &ModelRequest<'_>,
+    style: BodyStyle,
+) -> Result<Json, ProviderError> {
+    let mut body = String::from(r#"{"model":"#);
+    push_json(&mut body, model);
+    body.push_str(r#","messages":["#);
+    push_messages(&mut body, request, style);
+    body.push(']');
+    push_tools(&mut body, request.tools, style);
+    push_options(&mut body, request.options, style);
+    body.push_str(r#","stream":true,"stream_options":{"include_usage":true}}"#);
+    Json::parse(body).map_err(|error| {
+        let message = format!("The request for {model} is not valid JSON ({error}). This is a bug in becket");
+        ProviderError::new(ProviderErrorKind::Rejected, message)
+    })
+}
+
+fn push_messages(body: &mut String, request: &ModelRequest<'_>, style: BodyStyle) {
+    let mut separator = "";
+    let mut push = |text: &str| {
+        body.push_str(separator);
+        body.push_str(text);
+        separator = ",";
+    };
+    if !request.system_prompt.is_empty() {
+        push(&to_json(&PlainMessage::new("system", request.system_prompt)));
+    }
+    // Pictures from tools wait until all results of an answer are written: nothing may stand between these.
+    let mut pictures: Vec<&Message> = Vec::new();
+    for message in request.messages {
+        if !matches!(message.body(), MessageBody::Tool { .. }) {
+            pictures
+                .drain(..)
+                .for_each(|message| push(pictures_of(&segment(message, style))));
+        }
+        let text = segment(message, style);
+        if has_pictures_from_a_tool(message) {
+            push(result_of(&text));
+            pictures.push(message);
+        } else {
+            push(&text);
+        }
+    }
+    pictures
+        .drain(..)
+        .for_each(|message| push(pictures_of(&segment(message, style))));
+}
+
+/// The message's piece of the body. A tool's result with pictures is two messages with a line break between them;
+/// JSON as written here has no other one.
+fn segment(message: &Message, style: BodyStyle) -> std::borrow::Cow<'_, str> {
+    match style {
+        BodyStyle::OpenAi | BodyStyle::Compatible => {
+            message.wire("openai", |record| write_message(record, style))
+        }
+        BodyStyle::Embedded => message.wire("openai-embedded", |record| write_message(record, style)),
+    }
+}
+
+fn has_pictures_from_a_tool(message: &Message) -> bool {
+    matches!(message.body(), MessageBody::Tool { content, .. } if content.iter().any(is_picture))
+}
+
+fn is_picture(part: &Part) -> bool {
+    matches!(part, Part::Image { .. })
+}
+
+fn result_of(segment: &str) -> &str {
+    segment.split_once('\n').map_or(segment, |(result, _)| result)
+}
+
+fn pictures_of(segment: &str) -> &str {
+    segment.split_once('\n').map_or(segment, |(_, pictures)| pictures)
+}
+
+/// A message with plain text.
+#[derive(Serialize)]
+struct PlainMessage<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+}
+
+impl<'a> PlainMessage<'a> {
+    fn new(role: &'static str, content: impl Into<Content<'a>>) -> Self {
+        Self {
+            role,
+            name: None,
+            tool_call_id: None,
+            is_error: false,
+            content: content.into(),
+            tool_calls: Vec::new(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    None,
+    Borrowed(&'a str),
+    Owned(String),
+    Parts(Vec<WirePart<'a>>),
+}
+
+impl<'a> From<&'a str> for Content<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Borrowed(text)
+    }
+}
+
+impl From<String> for Content<'_> {
+    fn from(text: String) -> Self {
+        Self::Owned(text)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WirePart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+fn write_message(record: &MessageRecord, style: BodyStyle) -> String {
+    let embedded = style == BodyStyle::Embedded;
+    match &record.body {
+        MessageBody::User { content } => to_json(&PlainMessage::new("user", spoken(content))),
+        MessageBody::Note { kind, content, .. } => {
+            let mut message = PlainMessage::new("user", spoken(content));
+            message.name = embedded.then_some(kind.as_str());
+            to_json(&message)
+        }
+        MessageBody::Assistant {
+            content, tool_calls, ..
+        } => {
+            let text = text_of(content);
+            let content = if text.is_empty() && !tool_calls.is_empty() {
+                Content::None
+            } else {
+                text.into()
+            };
+            let mut message = PlainMessage::new("assistant", content);
+            message.tool_calls = tool_calls.iter().map(wire_call).collect();
+            to_json(&message)
+        }
+        MessageBody::Tool {
+            tool_call_id,
+            content,
+            is_error,
+            ..
+        } => {
+            let mut message = PlainMessage::new("tool", text_of(content));
+            message.tool_call_id = Some(tool_call_id);
+            message.is_error = embedded && *is_error;
+            let mut text = to_json(&message);
+            if content.iter().any(is_picture) {
+                text.push('\n');
+                let pictures = content
+                    .iter()
+                    .filter(|part| is_picture(part))
+                    .filter_map(wire_part);
+                text.push_str(&to_json(&PlainMessage::new(
+                    "user",
+                    Content::Parts(pictures.collect()),
+                )));
+            }
+            text
+        }
+    }
+}
+
+fn wire_call(call: &ToolCall) -> WireCall<'_> {
+    // Servers with a template read the arguments as JSON, and an empty text is none.
+    let arguments = match call.arguments.trim() {
+        "" => "{}",
+        _ => call.arguments.as_str(),
+    };
+    WireCall {
+        id: &call.id,
+        kind: "function",
+        function: WireFunction {
+            name: &call.name,
+            arguments,
+        },
+    }
+}
+
+/// What a person says: plain text where it is only that, since not every server takes a list.
+fn spoken(content: &[Part]) -> Content<'_> {
+    match content {
+        [Part::Text { text }] => text.as_str().into(),
+        _ if content.iter().any(is_picture) => Content::Parts(content.iter().filter_map(wire_part).collect()),
+        _ => text_of(content).into(),
+    }
+}
+
+fn wire_part(part: &Part) -> Option<WirePart<'_>> {
+    match part {
+        Part::Text { text } => Some(WirePart::Text { text }),
+        Part::Image { media_type, data } => Some(WirePart::ImageUrl {
+            image_url: ImageUrl {
+                url: format!("data:{media_type};base64,{data}"),
+            },
+        }),
+        Part::Thinking { .. } => None,
+    }
+}
+
+fn push_tools(body: &mut String, tools: &[ToolFace], style: BodyStyle) {
+    #[derive(Serialize)]
+    struct Tool<'a> {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        function: Function<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        operation: Option<&'static str>,
+    }
+    #[derive(Serialize)]
+    struct Function<'a> {
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a Value,
+    }
+    if tools.is_empty() {
+        return;
+    }
+    let tools: Vec<Tool<'_>> = tools
+        .iter()
+        .map(|face| Tool {
+            kind: "function",
+            function: Function {
+                name: &face.name,
+                description: &face.description,
+                parameters: &face.parameters,
+            },
+            operation: face
+                .operation
+                .filter(|_| style == BodyStyle::Embedded)
+                .map(|kind| kind.name()),
+        })
+        .collect();
+    body.push_str(r#","tools":"#);
+    push_json(body, &tools);
+}
+
+fn push_options(body: &mut String, options: &RequestOptions, style: BodyStyle) {
+    if let Some(temperature) = options.temperature {
+        body.push_str(r#","temperature":"#);
+        push_json(body, &temperature);
+    }
+    if let Some(max_tokens) = options.max_tokens {
+        body.push_str(match style {
+            BodyStyle::OpenAi => r#","max_completion_tokens":"#,
+            BodyStyle::Compatible | BodyStyle::Embedded => r#","max_tokens":"#,
+        });
+        push_json(body, &max_tokens);
+    }
+}
+
+pub(crate) fn push_json<T: Serialize + ?Sized>(body: &mut String, value: &T) {
+    body.push_str(&to_json(value));
+}
+
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("text, numbers and JSON values can be written as JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::{OperationKind, StopReason, Usage};
+    use serde_json::json;
+
+    fn message(body: MessageBody) -> Message {
+        Message::new(MessageRecord {
+            id: "m".into(),
+            time_ms: 0,
+            body,
+        })
+    }
+
+    fn user(content: Vec<Part>) -> Message {
+        message(MessageBody::User { content })
+    }
+
+    fn tool(id: &str, content: Vec<Part>) -> Message {
+        message(MessageBody::Tool {
+            tool_call_id: id.into(),
+            tool_name: "read".into(),
+            content,
+            is_error: true,
+        })
+    }
+
+    fn picture() -> Part {
+        Part::Image {
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        }
+    }
+
+    fn conversation() -> Vec<Message> {
+        vec![
+            user(vec![Part::text("a\n\"b\""), picture()]),
+            message(MessageBody::Assistant {
+                content: vec![Part::Thinking {
+                    text: "hm".into(),
+                    signature: Some("s".into()),
+                }],
+                tool_calls: vec![
+                    ToolCall {
+                        id: "c1".into(),
+                        name: "read".into(),
+                        arguments: r#"{"path":"x"}"#.into(),
+                    },
+                    ToolCall {
+                        id: "c2".into(),
+                        name: "list".into(),
+                        arguments: String::new(),
+                    },
+                ],
+                model: "m".into(),
+                stop_reason: StopReason::ToolCalls,
+                usage: Usage::default(),
+            }),
+            tool("c1", vec![Part::text("one\ntwo"), picture()]),
+            tool("c2", vec![Part::text("three")]),
+            message(MessageBody::Note {
+                kind: "hook".into(),
+                content: vec![Part::text("x"), Part::text("y")],
+                display: false,
+                details: None,
+            }),
+        ]
+    }
+
+    fn body(style: BodyStyle, options: &RequestOptions) -> Value {
+        let messages = conversation();
+        let tools = [ToolFace {
+            name: "bash".into(),
+            description: "Runs".into(),
+            parameters: json!({"type": "object"}),
+            operation: Some(OperationKind::Shell),
+        }];
+        let request = ModelRequest {
+            system_prompt: "be brief",
+            messages: &messages,
+            tools: &tools,
+            options,
+        };
+        let first = write_body("gpt", &request, style).unwrap();
+        assert_eq!(first, write_body("gpt", &request, style).unwrap());
+        first.to_value()
+    }
+
+    #[test]
+    fn a_whole_conversation_is_written() {
+        let options = RequestOptions {
+            temperature: Some(0.5),
+            max_tokens: Some(9),
+        };
+        let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+        assert_eq!(
+            body(BodyStyle::Compatible, &options),
+            json!({
+                "model": "gpt",
+                "messages": [
+                    {"role": "system", "content": "be brief"},
+                    {"role": "user", "content": [{"type": "text", "text": "a\n\"b\""}, image]},
+                    {"role": "assistant", "content": null, "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"x\"}"}},
+                        {"id": "c2", "type": "function", "function": {"name": "list", "arguments": "{}"}},
+                    ]},
+                    {"role": "tool", "tool_call_id": "c1", "content": "one\ntwo"},
+                    {"role": "tool", "tool_call_id": "c2", "content": "three"},
+                    {"role": "user", "content": [image]},
+                    {"role": "user", "content": "xy"},
+                ],
+                "tools": [{"type": "function", "function": {
+                    "name": "bash", "description": "Runs", "parameters": {"type": "object"}}}],
+                "temperature": 0.5,
+                "max_tokens": 9,
+                "stream": true,
+                "stream_options": {"include_usage": true},
+            })
+        );
+    }
+
+    #[test]
+    fn styles_differ_where_servers_do() {
+        let options = RequestOptions {
+            temperature: None,
+            max_tokens: Some(9),
+        };
+        let real = body(BodyStyle::OpenAi, &options);
+        assert_eq!(
+            (&real["max_completion_tokens"], &real["max_tokens"]),
+            (&json!(9), &Value::Null)
+        );
+        let embedded = body(BodyStyle::Embedded, &options);
+        assert_eq!(embedded["tools"][0]["operation"], "shell");
+        assert_eq!(embedded["messages"][4]["is_error"], true);
+        assert_eq!(embedded["messages"][6]["name"], "hook");
+    }
+
+    #[test]
+    fn an_empty_request_is_valid() {
+        let options = RequestOptions::default();
+        let request = ModelRequest {
+            system_prompt: "",
+            messages: &[],
+            tools: &[],
+            options: &options,
+        };
+        let value = write_body("gpt", &request, BodyStyle::OpenAi).unwrap().to_value();
+        assert_eq!(value["messages"], json!([]));
+        assert_eq!(value.get("tools"), None);
+    }
+}

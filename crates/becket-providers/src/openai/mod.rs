@@ -1,0 +1,106 @@
+//! OpenAI's chat completions, which OpenRouter, Ollama, vLLM, llama.cpp and many others speak too.
+
+mod answer;
+mod body;
+
+use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError};
+use becket_events::Json;
+use futures_util::future::BoxFuture;
+use url::Url;
+
+use crate::http::{Channel, Endpoint, KeyHeader};
+pub(crate) use answer::Reader;
+pub(crate) use body::{BodyStyle, push_json, to_json, write_body};
+
+/// A model behind the chat completions interface.
+pub struct OpenAi {
+    provider: String,
+    model: String,
+    style: BodyStyle,
+    channel: Channel,
+}
+
+impl OpenAi {
+    /// A model at that address. Nothing is opened before the first request.
+    pub fn new(endpoint: Endpoint) -> Self {
+        let url = completions_url(&endpoint.base_url);
+        let style = match url.host_str() {
+            Some("api.openai.com") => BodyStyle::OpenAi,
+            _ => BodyStyle::Compatible,
+        };
+        Self {
+            channel: Channel::new(url, &endpoint, KeyHeader::Bearer),
+            provider: endpoint.provider,
+            model: endpoint.model,
+            style,
+        }
+    }
+}
+
+impl Provider for OpenAi {
+    fn name(&self) -> &str {
+        &self.provider
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+        write_body(&self.model, request, self.style)
+    }
+
+    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        let reader = Reader::new(&self.model);
+        Box::pin(self.channel.send(body.text(), &[], reader))
+    }
+}
+
+/// The address of the interface: a base address without any path gets the usual `/v1`.
+fn completions_url(base: &Url) -> Url {
+    const PATH: &str = "/chat/completions";
+    let mut url = base.clone();
+    let path = base.path().trim_end_matches('/');
+    let path = match path {
+        "" => format!("/v1{PATH}"),
+        _ if path.ends_with(PATH) => path.to_owned(),
+        _ => format!("{path}{PATH}"),
+    };
+    url.set_path(&path);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_addresses_lead_to_the_interface() {
+        let table = [
+            (
+                "https://api.openai.com/v1",
+                "https://api.openai.com/v1/chat/completions",
+            ),
+            (
+                "https://api.openai.com/v1/",
+                "https://api.openai.com/v1/chat/completions",
+            ),
+            (
+                "http://localhost:8000",
+                "http://localhost:8000/v1/chat/completions",
+            ),
+            ("https://host/api/v4", "https://host/api/v4/chat/completions"),
+            (
+                "https://host/v1/chat/completions",
+                "https://host/v1/chat/completions",
+            ),
+            (
+                "https://host/x?api-version=1",
+                "https://host/x/chat/completions?api-version=1",
+            ),
+        ];
+        for (base, url) in table {
+            assert_eq!(completions_url(&Url::parse(base).unwrap()).as_str(), url);
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! Decides which provider serves a model's name.
+//!
+//! The environment comes in as a function and the configuration as a value, so that the decision can be tested as a
+//! table and only the binary reads either.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use becket_agent::provider::Provider;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use crate::anthropic::Anthropic;
+use crate::http::{Endpoint, Timeouts, without_credentials};
+use crate::openai::OpenAi;
+use crate::rehearsal::{self, Rehearsal};
+use crate::scripted::{self, Scripted};
+use crate::secret::Secret;
+
+/// The environment variables that hold keys. Whoever starts hooks and tools leaves them out of their environment.
+pub const KEY_VARIABLES: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"];
+
+/// What the configuration says about providers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProviderSettings {
+    /// The model to use where the command line names none, as `provider/name`.
+    pub model: Option<String>,
+    /// Providers by name: changes to known ones, and further ones.
+    pub providers: BTreeMap<String, ProviderEntry>,
+    /// How long to wait for a provider.
+    pub timeouts: Timeouts,
+}
+
+/// What the configuration says about one provider. It goes before the environment. Its `Debug` output holds no
+/// credentials.
+#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProviderEntry {
+    /// The interface it speaks; `openai` where nothing else is known.
+    pub api: Option<Api>,
+    /// The address below which the interface is found.
+    pub base_url: Option<String>,
+    /// The key itself.
+    #[schemars(with = "Option<String>")]
+    pub key: Option<Secret>,
+    /// The environment variable that holds the key.
+    pub key_variable: Option<String>,
+    /// The model to use where none is named.
+    pub model: Option<String>,
+}
+
+impl fmt::Debug for ProviderEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |text: &String| {
+            Url::parse(text).map_or_else(|_| "***".to_owned(), |url| without_credentials(&url))
+        };
+        formatter
+            .debug_struct("ProviderEntry")
+            .field("api", &self.api)
+            .field("base_url", &self.base_url.as_ref().map(plain))
+            .field("key", &self.key)
+            .field("key_variable", &self.key_variable)
+            .field("model", &self.model)
+            .finish()
+    }
+}
+
+/// An interface that a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// OpenAI's chat completions.
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+}
+
+/// Why no provider could be chosen.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SelectError {
+    /// No provider has that name.
+    #[error("{0}")]
+    UnknownProvider(String),
+    /// The model's name is missing.
+    #[error("{0}")]
+    NoModel(String),
+    /// The provider needs a key.
+    #[error("{0}")]
+    NoKey(String),
+    /// The address makes no sense.
+    #[error("{0}")]
+    BadAddress(String),
+    /// The script of a scripted model cannot be used.
+    #[error("{0}")]
+    Script(String),
+}
+
+/// A provider that is known without configuration.
+struct Known {
+    name: &'static str,
+    api: Api,
+    base_url: &'static str,
+    base_variable: &'static str,
+    key_variable: Option<&'static str>,
+    default_model: Option<&'static str>,
+}
+
+/// In the order in which they are tried when nobody names a model.
+const KNOWN: &[Known] = &[
+    Known {
+        name: "openai",
+        api: Api::OpenAi,
+        base_url: "https://api.openai.com/v1",
+        base_variable: "OPENAI_BASE_URL",
+        key_variable: Some("OPENAI_API_KEY"),
+        default_model: Some("gpt-4.1"),
+    },
+    Known {
+        name: "anthropic",
+        api: Api::Anthropic,
+        base_url: "https://api.anthropic.com",
+        base_variable: "ANTHROPIC_BASE_URL",
+        key_variable: Some("ANTHROPIC_API_KEY"),
+        default_model: Some("claude-sonnet-4-5"),
+    },
+    Known {
+        name: "openrouter",
+        api: Api::OpenAi,
+        base_url: "https://openrouter.ai/api/v1",
+        base_variable: "OPENROUTER_BASE_URL",
+        key_variable: Some("OPENROUTER_API_KEY"),
+        default_model: Some("openrouter/auto"),
+    },
+    Known {
+        name: OLLAMA,
+        api: Api::OpenAi,
+        base_url: "http://127.0.0.1:11434/v1",
+        base_variable: "OLLAMA_HOST",
+        key_variable: None,
+        default_model: None,
+    },
+];
+
+const OLLAMA: &str = "ollama";
+
+/// Beginnings of model names that say whose model it is.
+const FAMILIES: &[(&str, &str)] = &[
+    ("claude-", "anthropic"),
+    ("gpt-", "openai"),
+    ("chatgpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4-", "openai"),
+];
+
+/// All environment variables that may hold a key, those that the configuration names included.
+pub fn key_variables(settings: &ProviderSettings) -> Vec<String> {
+    let configured = settings
+        .providers
+        .values()
+        .filter_map(|entry| entry.key_variable.clone());
+    KEY_VARIABLES
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(configured)
+        .collect()
+}
+
+/// The provider for a model's name, or for no name: the configured model, else the first provider that has a key,
+/// else the rehearsal.
+///
+/// Names are `provider/name`; `rehearsal`; `scripted/FILE`; a provider alone for its usual model; or the plain name
+/// of a model whose family is known.
+pub fn select(
+    model: Option<&str>,
+    environment: &dyn Fn(&str) -> Option<String>,
+    settings: &ProviderSettings,
+) -> Result<Arc<dyn Provider>, SelectError> {
+    let choice = Choice {
+        environment,
+        settings,
+    };
+    let named = model
+        .or(settings.model.as_deref())
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    match named {
+        Some(name) => choice.named(name),
+        None => choice.unnamed(),
+    }
+}
+
+struct Choice<'a> {
+    environment: &'a dyn Fn(&str) -> Option<String>,
+    settings: &'a ProviderSettings,
+}
+
+impl Choice<'_> {
+    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, SelectError> {
+        let (provider, model) = match name.split_once('/') {
+            Some((provider, model)) => (provider, Some(model).filter(|model| !model.is_empty())),
+            None if self.is_provider(name) => (name, None),
+            None => (self.family(name)?, Some(name)),
+        };
+        match (provider, model) {
+            (rehearsal::NAME, _) => Ok(Arc::new(Rehearsal::new())),
+            (scripted::NAME, Some(file)) => {
+                let script = Scripted::load(Path::new(file))
+                    .map_err(|error| SelectError::Script(error.to_string()))?;
+                Ok(Arc::new(script))
+            }
+            (scripted::NAME, None) => {
+                let message = "A scripted model needs its file. Write it as scripted/FILE".to_owned();
+                Err(SelectError::NoModel(message))
+            }
+            _ if self.is_provider(provider) => self.connect(provider, model),
+            _ => Err(self.unknown(provider, name)),
+        }
+    }
+
+    fn unnamed(&self) -> Result<Arc<dyn Provider>, SelectError> {
+        let with_key = KNOWN
+            .iter()
+            .find(|known| self.default_model(known.name).is_some() && self.key(known.name).is_some());
+        match with_key {
+            Some(known) => self.connect(known.name, None),
+            None => Ok(Arc::new(Rehearsal::new())),
+        }
+    }
+
+    fn connect(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Provider>, SelectError> {
+        let model = model
+            .map(str::to_owned)
+            .or_else(|| self.default_model(provider))
+            .ok_or_else(|| {
+                SelectError::NoModel(format!(
+                    "No model of {provider} is named. Write it as {provider}/NAME"
+                ))
+            })?;
+        let endpoint = Endpoint {
+            provider: provider.to_owned(),
+            model,
+            base_url: self.base_url(provider)?,
+            key: self.key(provider),
+            timeouts: self.settings.timeouts,
+        };
+        if endpoint.key.is_none() {
+            self.demand_key(provider, &endpoint.base_url)?;
+        }
+        Ok(match self.api(provider) {
+            Api::OpenAi => Arc::new(OpenAi::new(endpoint)),
+            Api::Anthropic => Arc::new(Anthropic::new(endpoint)),
+        })
+    }
+
+    fn entry(&self, provider: &str) -> Option<&ProviderEntry> {
+        self.settings.providers.get(provider)
+    }
+
+    fn is_provider(&self, name: &str) -> bool {
+        [rehearsal::NAME, scripted::NAME].contains(&name)
+            || known(name).is_some()
+            || self.entry(name).is_some()
+    }
+
+    fn api(&self, provider: &str) -> Api {
+        let configured = self.entry(provider).and_then(|entry| entry.api);
+        configured
+            .or_else(|| known(provider).map(|known| known.api))
+            .unwrap_or(Api::OpenAi)
+    }
+
+    fn default_model(&self, provider: &str) -> Option<String> {
+        let configured = self.entry(provider).and_then(|entry| entry.model.clone());
+        configured.or_else(|| known(provider)?.default_model.map(str::to_owned))
+    }
+
+    fn key(&self, provider: &str) -> Option<Secret> {
+        let entry = self.entry(provider);
+        let written = entry.and_then(|entry| entry.key.clone());
+        written.filter(|key| !key.is_empty()).or_else(|| {
+            let variable = entry
+                .and_then(|entry| entry.key_variable.as_deref())
+                .or_else(|| known(provider)?.key_variable)?;
+            Some(Secret::new(self.variable(variable)?))
+        })
+    }
+
+    /// An empty variable counts as none.
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.environment)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    fn base_url(&self, provider: &str) -> Result<Url, SelectError> {
+        let known = known(provider);
+        let configured = self.entry(provider).and_then(|entry| entry.base_url.clone());
+        let (text, place) = if let Some(text) = configured {
+            (text, format!("base_url of {provider} in the configuration"))
+        } else if let Some(known) = known {
+            match self.variable(known.base_variable) {
+                Some(host) if provider == OLLAMA => (ollama_url(host.trim()), known.base_variable.to_owned()),
+                Some(text) => (text, known.base_variable.to_owned()),
+                None => (known.base_url.to_owned(), known.name.to_owned()),
+            }
+        } else {
+            let message = format!("The provider {provider} has no base_url in the configuration. Add one");
+            return Err(SelectError::BadAddress(message));
+        };
+        let bad = |why: &str| {
+            let message =
+                format!("{place} is no address that can be used ({why}). Write it as https://HOST/PATH");
+            SelectError::BadAddress(message)
+        };
+        let url = Url::parse(text.trim()).map_err(|error| bad(&error.to_string()))?;
+        match (url.scheme(), url.has_host()) {
+            ("http" | "https", true) => Ok(url),
+            _ => Err(bad("it must begin with http:// or https://")),
+        }
+    }
+
+    /// The usual addresses need a key; a server of one's own may not.
+    fn demand_key(&self, provider: &str, base_url: &Url) -> Result<(), SelectError> {
+        let Some(known) = known(provider) else {
+            return Ok(());
+        };
+        let Some(variable) = known.key_variable else {
+            return Ok(());
+        };
+        if without_credentials(base_url).trim_end_matches('/') != known.base_url {
+            return Ok(());
+        }
+        let configured = self
+            .entry(provider)
+            .and_then(|entry| entry.key_variable.as_deref());
+        let variable = configured.unwrap_or(variable);
+        Err(SelectError::NoKey(format!(
+            "{provider} needs a key. Set {variable}, or use another model: `rehearsal` needs none, `ollama/NAME` runs on \
+             this machine"
+        )))
+    }
+
+    fn family(&self, name: &str) -> Result<&'static str, SelectError> {
+        let family = FAMILIES.iter().find(|(beginning, _)| name.starts_with(beginning));
+        family.map(|(_, provider)| *provider).ok_or_else(|| {
+            let likely = self.similar(name);
+            let suggestion = likely.map(|found| format!(" Did you mean {found}?")).unwrap_or_default();
+            SelectError::UnknownProvider(format!(
+                "It is not clear whose model {name} is. Write it as provider/{name}, such as ollama/{name}.{suggestion}"
+            ))
+        })
+    }
+
+    fn unknown(&self, provider: &str, name: &str) -> SelectError {
+        let suggestion = match self.similar(provider) {
+            Some(found) => format!("Did you mean {found}?"),
+            None => format!("Models of OpenRouter are written as openrouter/{name}"),
+        };
+        SelectError::UnknownProvider(format!(
+            "There is no provider {provider}; known are {}. {suggestion}",
+            self.names().join(", ")
+        ))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let known = KNOWN.iter().map(|known| known.name);
+        let embedded = [rehearsal::NAME, scripted::NAME];
+        let own = self
+            .settings
+            .providers
+            .keys()
+            .map(String::as_str)
+            .filter(|name| self::known(name).is_none());
+        known.chain(embedded).chain(own).collect()
+    }
+
+    fn similar(&self, name: &str) -> Option<&str> {
+        let scored = self
+            .names()
+            .into_iter()
+            .map(|known| (strsim::jaro_winkler(known, name), known));
+        let best = scored.max_by(|one, two| one.0.total_cmp(&two.0))?;
+        (best.0 > 0.85).then_some(best.1)
+    }
+}
+
+fn known(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+/// Ollama's own way to write its address: scheme and port may be missing, and the address at which a server listens
+/// everywhere means this machine.
+fn ollama_url(host: &str) -> String {
+    let (scheme, rest, default_port) = match host.split_once("://") {
+        Some((scheme, rest)) => (scheme, rest, None),
+        None => ("http", host, Some(11434)),
+    };
+    let (authority, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let has_port = authority
+        .rsplit_once(':')
+        .is_some_and(|(name, port)| (!name.contains(':') || name.ends_with(']')) && !port.is_empty());
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((name, port)) if has_port => (name, Some(port.to_owned())),
+        _ => (
+            authority.trim_end_matches(':'),
+            default_port.map(|port: u16| port.to_string()),
+        ),
+    };
+    let name = match name {
+        "" | "0.0.0.0" | "[::]" => "127.0.0.1",
+        _ => name,
+    };
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let path = match path.trim_end_matches('/') {
+        "" => "/v1",
+        path => path,
+    };
+    format!("{scheme}://{name}{port}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_hosts_are_read_as_ollama_reads_them() {
+        let table = [
+            ("127.0.0.1:11434", "http://127.0.0.1:11434/v1"),
+            ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+            ("0.0.0.0:9000", "http://127.0.0.1:9000/v1"),
+            (":9000", "http://127.0.0.1:9000/v1"),
+            ("box", "http://box:11434/v1"),
+            ("http://box:1234/", "http://box:1234/v1"),
+            ("https://box", "https://box/v1"),
+            ("[::1]:7", "http://[::1]:7/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("http://box/ollama/v1", "http://box/ollama/v1"),
+        ];
+        for (host, url) in table {
+            assert_eq!(ollama_url(host), url, "{host}");
+        }
+    }
+
+    #[test]
+    fn every_known_key_variable_is_listed() {
+        for variable in KNOWN.iter().filter_map(|known| known.key_variable) {
+            assert!(KEY_VARIABLES.contains(&variable), "{variable}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Where becket remembers: contexts, transcripts, inboxes, blobs and traces.
+//!
+//! Read `sqlite.rs` first: it is the store that the program uses, one SQLite file that several processes may share.
+//! `schema.rs` has the tables, `writing.rs` and `reading.rs` the SQL, `writer.rs` the thread through which every
+//! change goes, `open.rs` how a file is made and set up. `memory.rs` forgets everything in the end and is for tests
+//! and for agents that shall leave nothing behind.
+//!
+//! This crate knows no model, no tool and no terminal; where the file lies, its user decides.
+//!
+//! # Two sessions in one context
+//!
+//! A transcript is a tree. Every session stands at an entry: at first where its context stands, then at the last
+//! entry that it wrote itself. It always appends there. Two sessions that work in one context at once therefore
+//! branch and never mix their messages, and each sees a conversation that makes sense. The context stands where the
+//! last writer stands, and the next session goes on from there; the other branch stays in the tree.
+
+mod memory;
+mod name;
+mod open;
+mod problem;
+mod reading;
+mod schema;
+mod sqlite;
+mod writer;
+mod writing;
+
+pub use memory::MemoryStore;
+pub use name::{ContextName, ContextNameError};
+pub use reading::{ContextSummary, InboxMessage, SessionSummary, StoredTrace};
+pub use sqlite::SqliteStore;
+pub use writing::Consumed;

@@ -1,0 +1,195 @@
+//! A store that lives as long as the value. It keeps the same promises as the one on disk, except the disk.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
+use becket_hooks::DispatchTrace;
+use futures_util::future::BoxFuture;
+
+use crate::name::ContextName;
+
+/// A store in memory: for tests, and for agents that shall leave nothing behind.
+#[derive(Default)]
+pub struct MemoryStore(Mutex<Memory>);
+
+#[derive(Default)]
+struct Memory {
+    contexts: HashMap<String, Context>,
+    sessions: HashMap<String, Session>,
+    blobs: HashMap<String, Vec<u8>>,
+    traces: Vec<(String, DispatchTrace)>,
+}
+
+#[derive(Default)]
+struct Context {
+    /// All entries with all branches, the oldest first.
+    entries: Vec<StoredEntry>,
+    /// Where an entry is in `entries`.
+    places: HashMap<String, usize>,
+    leaf: Option<String>,
+}
+
+struct Session {
+    context: String,
+    leaf: Option<String>,
+    ended: Option<String>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The entries of a context from the root to where its conversation stands; none for an unknown context.
+    pub fn entries(&self, context: &str) -> Vec<StoredEntry> {
+        self.memory()
+            .contexts
+            .get(context)
+            .map(Context::path)
+            .unwrap_or_default()
+    }
+
+    /// Why a session ended; `None` while it runs.
+    pub fn end_of(&self, session_id: &str) -> Option<String> {
+        self.memory()
+            .sessions
+            .get(session_id)
+            .and_then(|session| session.ended.clone())
+    }
+
+    /// The traced dispatches of a session, in their order.
+    pub fn trace_of(&self, session_id: &str) -> Vec<DispatchTrace> {
+        let memory = self.memory();
+        let of_session = memory.traces.iter().filter(|(session, _)| session == session_id);
+        of_session.map(|(_, trace)| trace.clone()).collect()
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Every change below is checked before it begins, so a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Context {
+    fn path(&self) -> Vec<StoredEntry> {
+        let mut path = Vec::new();
+        let mut next = self.leaf.as_ref();
+        while let Some(id) = next {
+            let entry = &self.entries[self.places[id]];
+            path.push(entry.clone());
+            next = entry.parent_id.as_ref();
+        }
+        path.reverse();
+        path
+    }
+}
+
+impl Memory {
+    fn begin(&mut self, session: NewSession) -> Result<OpenedSession, StoreError> {
+        let name = ContextName::parse(&session.context_name)?;
+        let id = session.session_id;
+        if self.sessions.contains_key(&id) {
+            return Err(StoreError::new(format!(
+                "there is already a session {id:?}; give each its own id"
+            )));
+        }
+        let resumed = self.contexts.contains_key(name.as_str());
+        let context = self.contexts.entry(name.to_string()).or_default();
+        let begun = Session {
+            context: name.to_string(),
+            leaf: context.leaf.clone(),
+            ended: None,
+        };
+        self.sessions.insert(id, begun);
+        Ok(OpenedSession {
+            resumed,
+            entries: context.path(),
+        })
+    }
+
+    fn append(&mut self, session_id: &str, entries: Vec<NewEntry>) -> Result<(), StoreError> {
+        let Self {
+            sessions, contexts, ..
+        } = self;
+        let session = sessions
+            .get_mut(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        let context = contexts.entry(session.context.clone()).or_default();
+        let is_double = |(index, entry): (usize, &NewEntry)| {
+            context.places.contains_key(&entry.id)
+                || entries[..index].iter().any(|other| other.id == entry.id)
+        };
+        if let Some(double) = entries.iter().enumerate().position(is_double) {
+            let (name, id) = (&session.context, &entries[double].id);
+            return Err(StoreError::new(format!(
+                "the context {name} already has an entry {id:?}"
+            )));
+        }
+        for NewEntry { id, content } in entries {
+            context.places.insert(id.clone(), context.entries.len());
+            context.entries.push(StoredEntry {
+                parent_id: session.leaf.replace(id.clone()),
+                id,
+                session_id: session_id.to_owned(),
+                content,
+            });
+        }
+        context.leaf.clone_from(&session.leaf);
+        Ok(())
+    }
+
+    fn end(&mut self, session_id: &str, reason: &str) -> Result<(), StoreError> {
+        let session = self
+            .sessions
+            .get_mut(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        session.ended.get_or_insert_with(|| reason.to_owned());
+        Ok(())
+    }
+
+    fn put_blob(&mut self, bytes: Vec<u8>) -> String {
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        self.blobs.entry(hash.clone()).or_insert(bytes);
+        hash
+    }
+}
+
+impl Store for MemoryStore {
+    fn begin_session<'a>(&'a self, session: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        Box::pin(async move { self.memory().begin(session) })
+    }
+
+    fn append<'a>(
+        &'a self,
+        session_id: &'a str,
+        entries: Vec<NewEntry>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.memory().append(session_id, entries) })
+    }
+
+    fn end_session<'a>(
+        &'a self,
+        session_id: &'a str,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.memory().end(session_id, reason) })
+    }
+
+    fn put_blob<'a>(&'a self, bytes: Vec<u8>) -> BoxFuture<'a, Result<String, StoreError>> {
+        Box::pin(async move { Ok(self.memory().put_blob(bytes)) })
+    }
+
+    fn blob<'a>(&'a self, hash: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
+        Box::pin(async move { Ok(self.memory().blobs.get(hash).cloned()) })
+    }
+
+    fn trace(&self, session_id: &str, trace: DispatchTrace) {
+        self.memory().traces.push((session_id.to_owned(), trace));
+    }
+}
+
+fn no_session(session_id: &str) -> StoreError {
+    StoreError::new(format!("there is no session {session_id:?}; begin it first"))
+}

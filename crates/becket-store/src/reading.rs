@@ -1,0 +1,336 @@
+//! What is read, as SQL, and the shapes in which it is handed out.
+
+use becket_agent::store::StoredEntry;
+use becket_events::Json;
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::problem::Problem;
+
+/// A context in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSummary {
+    /// Its name.
+    pub name: String,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When a session last began, wrote or ended in it, in milliseconds since 1970.
+    pub last_used_ms: u64,
+    /// How many messages it holds, those on branches that were left included.
+    pub message_count: u64,
+    /// How many sessions ran in it.
+    pub session_count: u64,
+}
+
+/// A session in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// Identifies the session.
+    pub id: String,
+    /// The session that started this one as a sub-agent.
+    pub parent_id: Option<String>,
+    /// The context it ran in.
+    pub context: String,
+    /// The model, as `provider/name`.
+    pub model: String,
+    /// The directory in which the agent worked.
+    pub cwd: String,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// When it ended; `None` while it runs, and for one that was killed.
+    pub ended_ms: Option<u64>,
+    /// Why it ended.
+    pub reason: Option<String>,
+    /// How many entries it wrote.
+    pub entry_count: u64,
+}
+
+/// A message that waits in a context's inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InboxMessage {
+    /// Identifies the message; later ones have larger ids.
+    pub id: i64,
+    /// The context it is for.
+    pub context: String,
+    /// Who sent it.
+    pub sender: String,
+    /// What was sent.
+    pub content: Json,
+    /// When it was sent, in milliseconds since 1970.
+    pub time_ms: u64,
+}
+
+/// A dispatch as it was traced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTrace {
+    /// The event's name.
+    pub event: String,
+    /// When the dispatch began, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// Everything about it: a `DispatchTrace` as JSON.
+    pub dispatch: Json,
+}
+
+/// An entry whose content is still text, so that it can be taken apart after the lock is given back.
+pub(crate) struct RawEntry {
+    id: String,
+    parent_id: Option<String>,
+    session_id: String,
+    content: String,
+}
+
+impl RawEntry {
+    pub(crate) fn parse(self) -> Result<StoredEntry, Problem> {
+        let content = serde_json::from_str(&self.content).map_err(|error| {
+            Problem::Refused(format!(
+                "the entry {:?} cannot be read ({error}); a newer becket may have written it: update becket",
+                self.id
+            ))
+        })?;
+        Ok(StoredEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            session_id: self.session_id,
+            content,
+        })
+    }
+}
+
+/// The entries from the root to this one. A parent is always older than its child, so the order of age is the order
+/// of the path.
+pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry>, Problem> {
+    let mut path = connection.prepare_cached(
+        "WITH RECURSIVE path(seq, parent) AS (
+             SELECT seq, parent FROM entries WHERE seq = ?
+             UNION ALL
+             SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
+         )
+         SELECT id, session_id, content FROM entries WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
+    )?;
+    let mut rows = path.query([leaf])?;
+    let mut entries = Vec::new();
+    let mut parent_id = None;
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(0)?;
+        entries.push(RawEntry {
+            parent_id: parent_id.replace(id.clone()),
+            id,
+            session_id: row.get(1)?,
+            content: row.get(2)?,
+        });
+    }
+    Ok(entries)
+}
+
+/// The entries from the root to where the context stands.
+pub(crate) fn entries(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
+    match context_column::<Option<i64>>(connection, "leaf", context)? {
+        Some(leaf) => path_to(connection, leaf),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// All entries of the context with all branches, the oldest first.
+pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
+    context_column::<Option<i64>>(connection, "leaf", context)?;
+    let mut tree = connection.prepare(
+        "SELECT entries.id, parents.id, entries.session_id, entries.content
+         FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
+         WHERE entries.context = ? ORDER BY entries.seq",
+    )?;
+    let rows = tree.query_map([context], |row| {
+        Ok(RawEntry {
+            id: row.get(0)?,
+            parent_id: row.get(1)?,
+            session_id: row.get(2)?,
+            content: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(crate) fn settings(connection: &Connection, context: &str) -> Result<Json, Problem> {
+    Ok(Json::parse(context_column(connection, "settings", context)?)?)
+}
+
+pub(crate) fn contexts(connection: &Connection) -> Result<Vec<ContextSummary>, Problem> {
+    let mut contexts = connection.prepare(
+        "SELECT name, created_ms, used_ms, message_count,
+                (SELECT count(*) FROM sessions WHERE sessions.context = contexts.name)
+         FROM contexts ORDER BY used_ms DESC, name",
+    )?;
+    let rows = contexts.query_map([], |row| {
+        Ok(ContextSummary {
+            name: row.get(0)?,
+            created_ms: count(row, 1)?,
+            last_used_ms: count(row, 2)?,
+            message_count: count(row, 3)?,
+            session_count: count(row, 4)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(crate) fn sessions(
+    connection: &Connection,
+    context: Option<&str>,
+) -> Result<Vec<SessionSummary>, Problem> {
+    let mut sessions = connection.prepare(
+        "SELECT id, parent_id, context, model, cwd, started_ms, ended_ms, reason,
+                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id)
+         FROM sessions WHERE ?1 IS NULL OR context = ?1 ORDER BY started_ms DESC, id DESC",
+    )?;
+    let rows = sessions.query_map([context], |row| {
+        let ended: Option<i64> = row.get(6)?;
+        Ok(SessionSummary {
+            id: row.get(0)?,
+            parent_id: row.get(1)?,
+            context: row.get(2)?,
+            model: row.get(3)?,
+            cwd: row.get(4)?,
+            started_ms: count(row, 5)?,
+            ended_ms: ended.map(unsigned),
+            reason: row.get(7)?,
+            entry_count: count(row, 8)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The messages that wait for a context, in the order in which they were sent.
+pub(crate) fn waiting_messages(connection: &Connection, context: &str) -> Result<Vec<InboxMessage>, Problem> {
+    let mut waiting = connection.prepare_cached(
+        "SELECT id, sender, time_ms, content FROM inbox WHERE context = ? AND consumed_by IS NULL ORDER BY id",
+    )?;
+    let mut rows = waiting.query([context])?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next()? {
+        messages.push(InboxMessage {
+            id: row.get(0)?,
+            context: context.to_owned(),
+            sender: row.get(1)?,
+            time_ms: count(row, 2)?,
+            content: Json::parse(row.get(3)?)?,
+        });
+    }
+    Ok(messages)
+}
+
+/// The messages that wait for the context of a session.
+pub(crate) fn messages_for(connection: &Connection, session_id: &str) -> Result<Vec<InboxMessage>, Problem> {
+    let context: Option<String> = connection
+        .prepare_cached("SELECT context FROM sessions WHERE id = ?")?
+        .query_row([session_id], |row| row.get(0))
+        .optional()?;
+    waiting_messages(connection, &context.ok_or_else(|| no_session(session_id))?)
+}
+
+pub(crate) fn blob(connection: &Connection, hash: &str) -> Result<Option<Vec<u8>>, Problem> {
+    let mut blob = connection.prepare_cached("SELECT bytes FROM blobs WHERE hash = ?")?;
+    Ok(blob.query_row([hash], |row| row.get(0)).optional()?)
+}
+
+pub(crate) fn trace_of(connection: &Connection, session_id: &str) -> Result<Vec<StoredTrace>, Problem> {
+    let mut trace =
+        connection.prepare("SELECT event, time_ms, dispatch FROM trace WHERE session_id = ? ORDER BY seq")?;
+    let mut rows = trace.query([session_id])?;
+    let mut dispatches = Vec::new();
+    while let Some(row) = rows.next()? {
+        dispatches.push(StoredTrace {
+            event: row.get(0)?,
+            time_ms: count(row, 1)?,
+            dispatch: Json::parse(row.get(2)?)?,
+        });
+    }
+    Ok(dispatches)
+}
+
+/// Everything that is wrong with the file, each in a sentence.
+pub(crate) fn integrity_check(connection: &Connection) -> Result<Vec<String>, Problem> {
+    let mut findings = texts(connection, "PRAGMA integrity_check")?;
+    findings.retain(|finding| finding != "ok");
+    for (what, query) in BROKEN_PROMISES {
+        findings.extend(
+            texts(connection, query)?
+                .into_iter()
+                .map(|which| format!("{what}: {which}")),
+        );
+    }
+    let mut blobs = connection.prepare("SELECT hash, bytes FROM blobs")?;
+    let mut rows = blobs.query([])?;
+    while let Some(row) = rows.next()? {
+        let hash: String = row.get(0)?;
+        let bytes = row.get_ref(1)?.as_blob().unwrap_or_default();
+        if blake3::hash(bytes).to_hex().as_str() != hash {
+            findings.push(format!("a blob whose bytes do not match its hash: {hash}"));
+        }
+    }
+    Ok(findings)
+}
+
+/// What must never be, and the query that finds it.
+const BROKEN_PROMISES: &[(&str, &str)] = &[
+    (
+        "a row that refers to nothing, in the table",
+        "SELECT \"table\" FROM pragma_foreign_key_check",
+    ),
+    (
+        "an entry without its parent",
+        "SELECT entries.id FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
+         WHERE entries.parent IS NOT NULL
+           AND (parents.seq IS NULL OR parents.seq >= entries.seq OR parents.context <> entries.context)",
+    ),
+    (
+        "an entry that is no JSON",
+        "SELECT id FROM entries WHERE NOT json_valid(content)",
+    ),
+    (
+        "a context that stands at no entry of its own",
+        "SELECT name FROM contexts WHERE leaf IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM entries WHERE seq = leaf AND context = name)",
+    ),
+    (
+        "a session that stands at no entry of its context",
+        "SELECT id FROM sessions WHERE leaf IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM entries WHERE seq = sessions.leaf AND context = sessions.context)",
+    ),
+    (
+        "a context that miscounts its messages",
+        "SELECT name FROM contexts WHERE message_count <> (SELECT count(*) FROM entries
+         WHERE context = name AND json_valid(content) AND json_extract(content, '$.type') = 'message')",
+    ),
+];
+
+pub(crate) fn no_session(session_id: &str) -> Problem {
+    Problem::Refused(format!(
+        "there is no session {session_id:?}; it has not begun, or its context was deleted meanwhile"
+    ))
+}
+
+/// One column of a context's row.
+fn context_column<T: FromSql>(connection: &Connection, column: &str, context: &str) -> Result<T, Problem> {
+    let query = format!("SELECT {column} FROM contexts WHERE name = ?");
+    let value = connection
+        .query_row(&query, params![context], |row| row.get(0))
+        .optional()?;
+    value.ok_or_else(|| {
+        Problem::Refused(format!(
+            "there is no context {context:?}; list the contexts to see which there are"
+        ))
+    })
+}
+
+fn texts(connection: &Connection, query: &str) -> Result<Vec<String>, Problem> {
+    let mut statement = connection.prepare(query)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get(column).map(unsigned)
+}
+
+/// Times and counts are never below zero, but SQLite has signed numbers only.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

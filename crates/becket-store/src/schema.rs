@@ -1,0 +1,178 @@
+//! The tables, and how a file of an older version becomes one of today's.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use crate::problem::Problem;
+
+/// One step for every version; the first makes the tables of version 1. A step that was released never changes.
+pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1];
+
+/// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
+
+/// Texts that name things come first in a row and large ones last: what a query skips is then never read.
+///
+/// `entries.seq` grows with every entry, so a parent always has a smaller one than its children. The places where
+/// contexts and sessions stand are no foreign keys, because each delete of an entry would search for them.
+/// `inbox` and `trace` do not refer to contexts and sessions: a message may wait for a context that does not exist
+/// yet, and a hook may be traced before its session is on disk.
+const VERSION_1: &str = "
+CREATE TABLE contexts (
+    name TEXT PRIMARY KEY,
+    created_ms INTEGER NOT NULL,
+    used_ms INTEGER NOT NULL,
+    message_count INTEGER NOT NULL DEFAULT 0,
+    leaf INTEGER,
+    settings TEXT NOT NULL DEFAULT '{}'
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    parent_id TEXT,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    leaf INTEGER,
+    model TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    started_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    reason TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_context ON sessions(context, started_ms);
+
+CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY,
+    parent INTEGER,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    id TEXT NOT NULL,
+    session_id TEXT NOT NULL REFERENCES sessions(id),
+    time_ms INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    UNIQUE (context, id)
+) STRICT;
+CREATE INDEX entries_by_session ON entries(session_id);
+
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    context TEXT NOT NULL,
+    consumed_by TEXT,
+    sender TEXT NOT NULL,
+    time_ms INTEGER NOT NULL,
+    content TEXT NOT NULL
+) STRICT;
+CREATE INDEX inbox_by_context ON inbox(context, consumed_by);
+
+CREATE TABLE blobs (
+    hash TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE trace (
+    seq INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    time_ms INTEGER NOT NULL,
+    dispatch TEXT NOT NULL
+) STRICT;
+CREATE INDEX trace_by_session ON trace(session_id);
+";
+
+/// Brings the file to the newest version among the steps. A file that is there already costs one read.
+pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
+    if checked_version(connection, steps)? == steps.len() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have migrated the file while this one waited for the lock.
+    let found = checked_version(&transaction, steps)?;
+    for step in &steps[found..] {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", steps.len() as i64)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The version of the file, once it is sure that the file is becket's and not newer than the steps. Changes nothing.
+pub(crate) fn checked_version(connection: &Connection, steps: &[&str]) -> Result<usize, Problem> {
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let found = usize::try_from(found).map_err(|_| not_ours())?;
+    let owner: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if owner != APPLICATION_ID && (found > 0 || has_tables(connection)?) {
+        return Err(not_ours());
+    }
+    if found > steps.len() {
+        return Err(Problem::Refused(format!(
+            "it was written by a newer becket: its tables have version {found}, and this one knows versions up to \
+             {}. Nothing was changed. Update becket, or use another home",
+            steps.len()
+        )));
+    }
+    Ok(found)
+}
+
+fn has_tables(connection: &Connection) -> Result<bool, Problem> {
+    let table: Option<String> = connection
+        .query_row("SELECT name FROM sqlite_schema LIMIT 1", [], |row| row.get(0))
+        .optional()?;
+    Ok(table.is_some())
+}
+
+fn not_ours() -> Problem {
+    Problem::Refused(
+        "it is a database of another program. Nothing was changed. Move it away, or use another home".into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &[&str] = &["CREATE TABLE one (x);"];
+    const NEW: &[&str] = &[
+        OLD[0],
+        "ALTER TABLE one ADD COLUMN y; INSERT INTO one VALUES (1, 2);",
+    ];
+
+    fn message(problem: Result<(), Problem>) -> String {
+        problem.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn runs_only_the_missing_steps_and_each_once() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, OLD).unwrap();
+        connection.execute("INSERT INTO one VALUES (7)", []).unwrap();
+        migrate(&mut connection, NEW).unwrap();
+        migrate(&mut connection, NEW).unwrap();
+        assert_eq!(checked_version(&connection, NEW).unwrap(), 2);
+        let rows: i64 = connection
+            .query_row("SELECT count(*) FROM one", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(rows, 2);
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_at_its_version() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, OLD).unwrap();
+        migrate(&mut connection, &[OLD[0], "CREATE TABLE two (x); SELECT broken;"]).unwrap_err();
+        assert_eq!(checked_version(&connection, NEW).unwrap(), 1);
+        connection.execute("CREATE TABLE two (x)", []).unwrap();
+    }
+
+    #[test]
+    fn refuses_a_newer_version_and_foreign_databases() {
+        let mut newer = Connection::open_in_memory().unwrap();
+        migrate(&mut newer, NEW).unwrap();
+        assert!(message(migrate(&mut newer, OLD)).contains("written by a newer becket"));
+
+        let mut foreign = Connection::open_in_memory().unwrap();
+        foreign.execute("CREATE TABLE theirs (x)", []).unwrap();
+        assert!(message(migrate(&mut foreign, NEW)).contains("another program"));
+        foreign.pragma_update(None, "user_version", 2).unwrap();
+        assert!(message(migrate(&mut foreign, NEW)).contains("another program"));
+    }
+}

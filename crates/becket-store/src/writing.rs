@@ -1,0 +1,223 @@
+//! What is written, as SQL. Every function here runs inside a transaction of the writer's.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use becket_agent::store::{EntryContent, NewEntry, NewSession};
+use becket_events::Json;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+
+use crate::name::ContextName;
+use crate::problem::Problem;
+use crate::reading::{self, RawEntry};
+use crate::writer::WaitingTrace;
+
+/// What `begin_session` found.
+pub(crate) struct Begun {
+    pub(crate) resumed: bool,
+    pub(crate) entries: Vec<RawEntry>,
+}
+
+/// Whether messages could be consumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Consumed {
+    /// All of them were waiting; they are consumed and the entries are stored.
+    All,
+    /// At least one was no longer waiting, so nothing was consumed and nothing stored.
+    TakenByAnother,
+}
+
+pub(crate) fn begin_session(
+    connection: &Connection,
+    session: &NewSession,
+    context: &ContextName,
+) -> Result<Begun, Problem> {
+    let now = now_ms();
+    let made = connection
+        .prepare_cached(
+            "INSERT INTO contexts (name, created_ms, used_ms) VALUES (?1, ?2, ?2) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![context.as_str(), now])?;
+    let resumed = made == 0;
+    let mut leaf: Option<i64> = None;
+    if resumed {
+        leaf = connection
+            .prepare_cached("UPDATE contexts SET used_ms = ?2 WHERE name = ?1 RETURNING leaf")?
+            .query_row(params![context.as_str(), now], |row| row.get(0))?;
+    }
+    let NewSession {
+        session_id,
+        parent_session_id,
+        model,
+        cwd,
+        ..
+    } = session;
+    let stored = connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![session_id, parent_session_id, context.as_str(), leaf, model, cwd, now]);
+    refuse_double(stored, || {
+        format!("there is already a session {session_id:?}; give each its own id")
+    })?;
+    let entries = match leaf {
+        Some(leaf) => reading::path_to(connection, leaf)?,
+        None => Vec::new(),
+    };
+    Ok(Begun { resumed, entries })
+}
+
+/// Adds the entries after the one at which the session stands.
+pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEntry]) -> Result<(), Problem> {
+    let (context, mut leaf) = place_of(connection, session_id)?;
+    let now = now_ms();
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO entries (parent, context, id, session_id, time_ms, content) VALUES (?, ?, ?, ?, ?, ?)",
+    )?;
+    for entry in entries {
+        let content = serde_json::to_string(&entry.content)?;
+        let stored = insert.execute(params![leaf, context, entry.id, session_id, now, content]);
+        refuse_double(stored, || {
+            format!("the context {context} already has an entry {:?}", entry.id)
+        })?;
+        leaf = Some(connection.last_insert_rowid());
+    }
+    let messages = entries
+        .iter()
+        .filter(|entry| matches!(entry.content, EntryContent::Message { .. }))
+        .count();
+    connection
+        .prepare_cached("UPDATE sessions SET leaf = ?2 WHERE id = ?1")?
+        .execute(params![session_id, leaf])?;
+    connection
+        .prepare_cached(
+            "UPDATE contexts SET leaf = ?2, used_ms = ?3, message_count = message_count + ?4 WHERE name = ?1",
+        )?
+        .execute(params![context, leaf, now, messages as i64])?;
+    Ok(())
+}
+
+pub(crate) fn end_session(connection: &Connection, session_id: &str, reason: &str) -> Result<(), Problem> {
+    let (context, _) = place_of(connection, session_id)?;
+    let now = now_ms();
+    connection.execute(
+        "UPDATE sessions SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL",
+        params![session_id, now, reason],
+    )?;
+    connection.execute(
+        "UPDATE contexts SET used_ms = ?2 WHERE name = ?1",
+        params![context, now],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn put_blob(connection: &Connection, hash: &str, bytes: &[u8]) -> Result<(), Problem> {
+    connection
+        .prepare_cached(
+            "INSERT INTO blobs (hash, size, time_ms, bytes) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![hash, bytes.len() as i64, now_ms(), bytes])?;
+    Ok(())
+}
+
+pub(crate) fn push_message(
+    connection: &Connection,
+    context: &ContextName,
+    sender: &str,
+    content: &Json,
+) -> Result<i64, Problem> {
+    connection.execute(
+        "INSERT INTO inbox (context, sender, time_ms, content) VALUES (?, ?, ?, ?)",
+        params![context.as_str(), sender, now_ms(), content.text()],
+    )?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Marks messages of the session's context as consumed and appends entries, or does nothing at all.
+pub(crate) fn append_consuming(
+    connection: &Connection,
+    session_id: &str,
+    entries: &[NewEntry],
+    messages: &[i64],
+) -> Result<Consumed, Problem> {
+    let (context, _) = place_of(connection, session_id)?;
+    let mut waits = connection
+        .prepare_cached("SELECT 1 FROM inbox WHERE id = ? AND context = ? AND consumed_by IS NULL")?;
+    for message in messages {
+        if !waits.exists(params![message, context])? {
+            return Ok(Consumed::TakenByAnother);
+        }
+    }
+    let mut consume = connection.prepare_cached("UPDATE inbox SET consumed_by = ? WHERE id = ?")?;
+    for message in messages {
+        consume.execute(params![session_id, message])?;
+    }
+    append(connection, session_id, entries)?;
+    Ok(Consumed::All)
+}
+
+/// Deletes the context with everything in it; says whether there was anything to delete.
+pub(crate) fn delete_context(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
+    let name = context.as_str();
+    let steps = [
+        "DELETE FROM trace WHERE session_id IN (SELECT id FROM sessions WHERE context = ?)",
+        "DELETE FROM entries WHERE context = ?",
+        "DELETE FROM sessions WHERE context = ?",
+        "DELETE FROM inbox WHERE context = ?",
+        "DELETE FROM contexts WHERE name = ?",
+    ];
+    let mut deleted = 0;
+    for step in steps {
+        deleted += connection.execute(step, [name])?;
+    }
+    Ok(deleted > 0)
+}
+
+pub(crate) fn set_settings(
+    connection: &Connection,
+    context: &ContextName,
+    settings: &Json,
+) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT INTO contexts (name, created_ms, used_ms, settings) VALUES (?1, ?2, ?2, ?3)
+         ON CONFLICT DO UPDATE SET settings = ?3",
+        params![context.as_str(), now_ms(), settings.text()],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Result<(), Problem> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO trace (session_id, event, time_ms, dispatch) VALUES (?, ?, ?, ?)")?;
+    for WaitingTrace { session_id, trace } in traces {
+        let time_ms = i64::try_from(trace.time_ms).unwrap_or(i64::MAX);
+        let dispatch = serde_json::to_string(trace)?;
+        insert.execute(params![session_id, trace.event.info().name, time_ms, dispatch])?;
+    }
+    Ok(())
+}
+
+/// The context of a session, and the entry at which the session stands.
+fn place_of(connection: &Connection, session_id: &str) -> Result<(String, Option<i64>), Problem> {
+    let place = connection
+        .prepare_cached("SELECT context, leaf FROM sessions WHERE id = ?")?
+        .query_row([session_id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    place.ok_or_else(|| reading::no_session(session_id))
+}
+
+/// Gives a broken promise of uniqueness its own words.
+fn refuse_double(stored: rusqlite::Result<usize>, words: impl FnOnce() -> String) -> Result<(), Problem> {
+    match stored {
+        Ok(_) => Ok(()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            Err(Problem::Refused(words()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

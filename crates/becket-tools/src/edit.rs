@@ -1,0 +1,407 @@
+//! Replacing exact pieces of text in a file.
+//!
+//! All pieces are looked for in the file as it is, so their order does not matter. A file whose lines end in CRLF is
+//! edited as if they ended in LF, because that is how models see and write text, and gets its CRLF back.
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use becket_agent::tool::ToolOutput;
+use becket_events::{EditArguments, Part, Replacement};
+use serde_json::json;
+use similar::TextDiff;
+
+use crate::judged_path::{read_whole, reason, replace_file};
+
+/// The largest file that is edited.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The most lines of the diff that are shown.
+const MOST_DIFF_LINES: usize = 120;
+
+/// How long the search for a small diff may take; after that a coarser one does.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+const BOM: char = '\u{FEFF}';
+
+/// Edits the file at `path`, which is the judged form of what the arguments name.
+pub(crate) fn run(arguments: &EditArguments, path: &Path) -> ToolOutput {
+    edit(arguments, path)
+        .unwrap_or_else(|problem| ToolOutput::error(format!("Cannot edit {}: {problem}", arguments.path)))
+}
+
+fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
+    let bytes = read_whole(path, MOST_BYTES).map_err(|error| format!("{}.", reason(&error)))?;
+    let content = String::from_utf8(bytes).map_err(|_| {
+        "it is not UTF-8 text. Change it with a command that understands its encoding.".to_owned()
+    })?;
+    let style = Style::of(&content);
+    let before = style.plain(&content);
+    let after = replaced(&before, &arguments.edits, style)?;
+    let new_content = style.dressed(&after);
+    replace_file(path, new_content.as_bytes()).map_err(|error| format!("{}.", reason(&error)))?;
+    let diff = short_diff(&before, &after);
+    let count = match arguments.edits.len() {
+        1 => "1 replacement".to_owned(),
+        count => format!("{count} replacements"),
+    };
+    Ok(ToolOutput {
+        content: vec![Part::text(format!(
+            "Edited {} ({count}).\n{diff}",
+            arguments.path
+        ))],
+        is_error: false,
+        details: Some(json!({"replacements": arguments.edits.len(), "diff": diff})),
+    })
+}
+
+/// How a file writes its text, besides the text itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Style {
+    bom: bool,
+    /// Whether all lines end in CRLF. In a file with both kinds of ends every end counts as it is.
+    crlf: bool,
+}
+
+impl Style {
+    fn of(content: &str) -> Self {
+        let ends = content.matches('\n').count();
+        Self {
+            bom: content.starts_with(BOM),
+            crlf: ends > 0 && content.matches("\r\n").count() == ends,
+        }
+    }
+
+    fn plain(self, content: &str) -> String {
+        let content = content.strip_prefix(BOM).unwrap_or(content);
+        self.plain_lines(content)
+    }
+
+    fn plain_lines(self, text: &str) -> String {
+        if self.crlf {
+            text.replace("\r\n", "\n")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn dressed(self, text: &str) -> String {
+        let text = if self.crlf {
+            text.replace('\n', "\r\n")
+        } else {
+            text.to_owned()
+        };
+        if self.bom { format!("{BOM}{text}") } else { text }
+    }
+}
+
+/// The text with all replacements made.
+fn replaced(text: &str, edits: &[Replacement], style: Style) -> Result<String, String> {
+    if edits.is_empty() {
+        return Err("no edits are given.".to_owned());
+    }
+    let mut places: Vec<(Range<usize>, usize, String)> = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let (old, new) = (
+            style.plain_lines(&edit.old_text),
+            style.plain_lines(&edit.new_text),
+        );
+        let place = place_of(text, &old, &new).map_err(|problem| {
+            format!(
+                "edit {} of {}: {problem} Nothing was changed.",
+                index + 1,
+                edits.len()
+            )
+        })?;
+        places.push((place, index, new));
+    }
+    places.sort_by_key(|(place, ..)| place.start);
+    for pair in places.windows(2) {
+        let [(one, first, _), (other, second, _)] = pair else {
+            continue;
+        };
+        if one.end > other.start {
+            return Err(format!(
+                "edits {} and {} overlap in line {}. Make one edit of them. Nothing was changed.",
+                first.min(second) + 1,
+                first.max(second) + 1,
+                line_number(text, other.start)
+            ));
+        }
+    }
+    let mut result = String::with_capacity(text.len());
+    let mut done = 0;
+    for (place, _, new) in places {
+        result.push_str(&text[done..place.start]);
+        result.push_str(&new);
+        done = place.end;
+    }
+    result.push_str(&text[done..]);
+    Ok(result)
+}
+
+/// The one place where the old text stands.
+fn place_of(text: &str, old: &str, new: &str) -> Result<Range<usize>, String> {
+    if old.is_empty() {
+        return Err("the old text is empty. Name the text to replace, or write the whole file.".to_owned());
+    }
+    if old == new {
+        return Err("the old and the new text are the same.".to_owned());
+    }
+    let starts = occurrences(text, old);
+    match starts.as_slice() {
+        [start] => Ok(*start..start + old.len()),
+        [] => Err(format!("the old text does not occur.{}", hint(text, old))),
+        several => {
+            let lines: Vec<String> = several
+                .iter()
+                .take(10)
+                .map(|start| line_number(text, *start).to_string())
+                .collect();
+            let more = if several.len() > 10 { " and more" } else { "" };
+            Err(format!(
+                "the old text occurs {} times (lines {}{more}). Add lines around it until it is unique.",
+                several.len(),
+                lines.join(", ")
+            ))
+        }
+    }
+}
+
+/// Where the piece starts, places that overlap included: those too make it ambiguous.
+fn occurrences(text: &str, piece: &str) -> Vec<usize> {
+    let step = piece.chars().next().map_or(1, char::len_utf8);
+    let mut starts = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(piece) {
+        starts.push(from + found);
+        from += found + step;
+    }
+    starts
+}
+
+/// Where the old text nearly stands, so that the next attempt can hit it.
+fn hint(text: &str, old: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let wanted: Vec<String> = old.trim().lines().map(without_space).collect();
+    let Some(first) = wanted.first().filter(|line| !line.is_empty()) else {
+        return String::new();
+    };
+    let bare: Vec<String> = lines.iter().map(|line| without_space(line)).collect();
+    if let Some(start) = bare.windows(wanted.len()).position(|window| window == wanted) {
+        let there = lines[start..start + wanted.len()].join("\n");
+        let number = start + 1;
+        return format!(" With other white space it stands in line {number}:\n{there}\nCopy it exactly.");
+    }
+    let near = bare.iter().position(|line| line == first);
+    near.or_else(|| bare.iter().position(|line| line.contains(first.as_str())))
+        .map(|index| {
+            format!(
+                " Its first line is like line {}: {}.",
+                index + 1,
+                lines[index].trim()
+            )
+        })
+        .unwrap_or_else(|| " Read the file again: it may have changed.".to_owned())
+}
+
+fn without_space(line: &str) -> String {
+    line.chars()
+        .filter(|character| !character.is_whitespace())
+        .collect()
+}
+
+fn line_number(text: &str, position: usize) -> usize {
+    text[..position].matches('\n').count() + 1
+}
+
+/// The change as a unified diff, cut after some lines.
+fn short_diff(before: &str, after: &str) -> String {
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after);
+    let whole = diff.unified_diff().context_radius(3).to_string();
+    let lines = whole.lines().count();
+    if lines <= MOST_DIFF_LINES {
+        return whole;
+    }
+    let mut shown: String = whole
+        .lines()
+        .take(MOST_DIFF_LINES)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    shown.push_str(&format!(
+        "[… {} more lines of the diff …]\n",
+        lines - MOST_DIFF_LINES
+    ));
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Edits a file with that content; returns the new content, the words, and whether it failed.
+    fn edit_file(content: impl AsRef<[u8]>, edits: &[(&str, &str)]) -> (Vec<u8>, String, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("file");
+        std::fs::write(&path, content).unwrap();
+        let arguments = EditArguments {
+            path: "file".to_owned(),
+            edits: edits
+                .iter()
+                .map(|(old, new)| Replacement {
+                    old_text: (*old).to_owned(),
+                    new_text: (*new).to_owned(),
+                })
+                .collect(),
+        };
+        let output = run(&arguments, &path);
+        let [Part::Text { text }] = output.content.as_slice() else {
+            panic!("one text expected")
+        };
+        (std::fs::read(&path).unwrap(), text.clone(), output.is_error)
+    }
+
+    fn edited(content: &str, edits: &[(&str, &str)]) -> String {
+        let (bytes, words, is_error) = edit_file(content, edits);
+        assert!(!is_error, "{words}");
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn refused(content: &str, edits: &[(&str, &str)]) -> String {
+        let (bytes, words, is_error) = edit_file(content, edits);
+        assert!(is_error, "{words}");
+        assert_eq!(bytes, content.as_bytes(), "a refused edit changes nothing");
+        words
+    }
+
+    #[test]
+    fn all_edits_are_found_in_the_original() {
+        assert_eq!(
+            edited("one two three\n", &[("three", "one"), ("one", "3")]),
+            "3 two one\n"
+        );
+        assert_eq!(edited("ab", &[("b", "y"), ("a", "x")]), "xy");
+        assert_eq!(edited("ä\u{1F980}ö", &[("\u{1F980}", "")]), "äö");
+        assert_eq!(edited("no end", &[("end", "end\n")]), "no end\n");
+    }
+
+    #[test]
+    fn line_ends_and_bom_stay() {
+        assert_eq!(
+            edited("a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")]),
+            "x\r\ny\r\nz\r\nc\r\n"
+        );
+        assert_eq!(edited("a\r\nb\r\n", &[("a\r\nb", "x\r\ny")]), "x\r\ny\r\n");
+        assert_eq!(edited("\u{FEFF}a\nb\n", &[("a\n", "x\n")]), "\u{FEFF}x\nb\n");
+        assert_eq!(edited("\u{FEFF}a\r\nb", &[("b", "c\nd")]), "\u{FEFF}a\r\nc\r\nd");
+        assert_eq!(edited("a\nb\r\nc\n", &[("b\r\n", "x\n")]), "a\nx\nc\n");
+    }
+
+    #[test]
+    fn the_change_is_shown_as_a_diff() {
+        let (_, words, _) = edit_file("a\nb\nc\n", &[("b", "x")]);
+        assert_eq!(
+            words,
+            "Edited file (1 replacement).\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"
+        );
+    }
+
+    #[test]
+    fn a_long_diff_is_cut() {
+        let content: String = (0..500).map(|line| format!("line {line}\n")).collect();
+        let new = content.replace("line", "row");
+        let (_, words, is_error) = edit_file(&content, &[(&content, &new)]);
+        assert!(!is_error);
+        assert!(
+            words.lines().count() < 130 && words.contains("more lines of the diff"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn a_text_that_occurs_more_than_once_is_refused_with_its_lines() {
+        let words = refused("x\ny\nx\n", &[("y", "z"), ("x", "w")]);
+        assert!(
+            words.contains("edit 2 of 2: the old text occurs 2 times (lines 1, 3)"),
+            "{words}"
+        );
+        let words = refused("aaa", &[("aa", "b")]);
+        assert!(words.contains("occurs 2 times"), "{words}");
+    }
+
+    #[test]
+    fn other_white_space_is_pointed_out() {
+        let words = refused(
+            "fn main() {\n\trun( 1 );\n}\n",
+            &[("fn main() {\n    run(1);", "x")],
+        );
+        assert!(
+            words.contains("With other white space it stands in line 1:\nfn main() {\n\trun( 1 );"),
+            "{words}"
+        );
+        let words = refused("let a = 1;\nlet b = 2;\n", &[("let b = 2;\nlet c = 3;", "x")]);
+        assert!(words.contains("like line 2: let b = 2;"), "{words}");
+        let words = refused("something\n", &[("else", "x")]);
+        assert!(words.contains("Read the file again"), "{words}");
+    }
+
+    #[test]
+    fn overlapping_and_empty_edits_are_refused() {
+        let words = refused("abcdef\n", &[("cde", "x"), ("abc", "y")]);
+        assert!(words.contains("edits 1 and 2 overlap in line 1"), "{words}");
+        assert!(refused("a\n", &[("", "x")]).contains("the old text is empty"));
+        assert!(refused("a\n", &[("a", "a")]).contains("are the same"));
+        assert!(refused("a\n", &[]).contains("no edits are given"));
+        assert!(refused("", &[("a", "b")]).contains("does not occur"));
+    }
+
+    #[test]
+    fn edits_side_by_side_do_not_overlap() {
+        assert_eq!(edited("abcd", &[("ab", "1"), ("cd", "2")]), "12");
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused() {
+        let (bytes, words, is_error) = edit_file(b"caf\xE9", &[("caf", "x")]);
+        assert!(is_error && words.contains("not UTF-8"), "{words}");
+        assert_eq!(bytes, b"caf\xE9");
+    }
+
+    #[test]
+    fn a_missing_file_and_a_folder_say_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        let arguments = |name: &str| EditArguments {
+            path: name.to_owned(),
+            edits: vec![Replacement {
+                old_text: "a".into(),
+                new_text: "b".into(),
+            }],
+        };
+        let words = |output: ToolOutput| match output.content.into_iter().next() {
+            Some(Part::Text { text }) => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            words(run(&arguments("gone"), &path.join("gone"))),
+            "Cannot edit gone: it does not exist."
+        );
+        assert_eq!(
+            words(run(&arguments("."), &path)),
+            "Cannot edit .: it is a directory."
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn replacing_there_and_back_gives_the_same_file(
+            head in "[a-c\r\n]{0,20}", tail in "[a-c\r\n]{0,20}", bom in any::<bool>(),
+        ) {
+            let content = format!("{}{head}<unique>{tail}", if bom { "\u{FEFF}" } else { "" });
+            let there = edited(&content, &[("<unique>", "{other}")]);
+            prop_assert_eq!(edited(&there, &[("{other}", "<unique>")]), content);
+        }
+    }
+}

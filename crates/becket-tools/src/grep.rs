@@ -1,0 +1,443 @@
+//! Searching the contents of files.
+
+use std::io::Read;
+use std::path::Path;
+
+use becket_agent::tool::{ToolOutput, ToolRun};
+use becket_events::{GrepArguments, Part};
+use regex::bytes::{Regex, RegexBuilder};
+use serde_json::json;
+
+use crate::judged_path::{open_file, reason};
+use crate::settings::ToolSettings;
+use crate::walk::{self, Bounds, FileGlob, FileKind, Stopped};
+
+/// How many matches are returned when the call names no number, and at most.
+const USUAL_LIMIT: u64 = 100;
+const MOST_MATCHES: u64 = 10_000;
+
+/// The most bytes that one call returns.
+const MOST_BYTES: usize = 50 * 1024;
+
+/// The most characters of a line that are shown.
+const MOST_LINE: usize = 500;
+
+/// The largest file that is searched.
+const MOST_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The most lines around a match.
+const MOST_CONTEXT: u64 = 50;
+
+/// Searches the file or directory at `path`, which is the judged form of what the arguments name.
+pub(crate) async fn run(
+    arguments: &GrepArguments,
+    path: &Path,
+    settings: &ToolSettings,
+    run: ToolRun,
+) -> ToolOutput {
+    let (arguments, path) = (arguments.clone(), path.to_owned());
+    let bounds = Bounds::new(settings, &run);
+    tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds))
+        .await
+        .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern."))
+}
+
+fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds) -> ToolOutput {
+    let place = arguments.path.as_deref();
+    let search = match Search::new(arguments, path) {
+        Ok(search) => search,
+        Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")),
+    };
+    let is_folder = match open_file(path).and_then(|file| file.metadata()) {
+        Ok(metadata) => metadata.is_dir(),
+        Err(error) => {
+            return ToolOutput::error(format!(
+                "Cannot search {}: {}.",
+                place.unwrap_or("."),
+                reason(&error)
+            ));
+        }
+    };
+    let mut found = Found::default();
+    let end = if is_folder {
+        walk::files(path, bounds, |below, kind| {
+            let wanted = search.glob.as_ref().is_none_or(|glob| glob.matches(below));
+            if wanted && kind == FileKind::Regular {
+                search.file(&path.join(below), &walk::shown(place, below), &mut found);
+            }
+            !found.more
+        })
+    } else {
+        search.file(path, place.unwrap_or_default(), &mut found);
+        Ok(())
+    };
+    report(arguments, &search, found, end)
+}
+
+/// What is searched for.
+struct Search {
+    regex: Regex,
+    glob: Option<FileGlob>,
+    context: usize,
+    limit: u64,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    text: String,
+    matches: u64,
+    files: u64,
+    too_large: u64,
+    /// Whether there was more than what is kept.
+    more: bool,
+}
+
+impl Search {
+    fn new(arguments: &GrepArguments, root: &Path) -> Result<Self, String> {
+        let pattern = match arguments.literal {
+            Some(true) => regex::escape(&arguments.pattern),
+            _ => arguments.pattern.clone(),
+        };
+        let regex = RegexBuilder::new(&pattern)
+            .case_insensitive(arguments.ignore_case == Some(true))
+            .build()
+            .map_err(|error| {
+                format!(
+                    "the regular expression is not valid: {error}. For plain text, say that it is literal"
+                )
+            })?;
+        let glob = arguments
+            .glob
+            .as_deref()
+            .map(|glob| FileGlob::new(glob, root))
+            .transpose()?;
+        Ok(Self {
+            regex,
+            glob,
+            context: arguments.context.unwrap_or(0).min(MOST_CONTEXT) as usize,
+            limit: arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_MATCHES),
+        })
+    }
+
+    /// Searches one file. What cannot be read or is no text is passed over.
+    fn file(&self, path: &Path, shown: &str, found: &mut Found) {
+        let Ok(file) = open_file(path) else { return };
+        match file.metadata() {
+            Ok(metadata) if !metadata.is_file() => return,
+            Ok(metadata) if metadata.len() > MOST_FILE_BYTES => {
+                found.too_large += 1;
+                return;
+            }
+            Ok(_) => {}
+            Err(_) => return,
+        }
+        let mut bytes = Vec::new();
+        if file.take(MOST_FILE_BYTES).read_to_end(&mut bytes).is_err() || is_binary(&bytes) {
+            return;
+        }
+        let lines: Vec<&[u8]> = lines_of(&bytes);
+        let matching: Vec<usize> = (0..lines.len())
+            .filter(|index| self.regex.is_match(lines[*index]))
+            .collect();
+        if !matching.is_empty() {
+            found.files += 1;
+            self.show(&lines, &matching, shown, found);
+        }
+    }
+
+    /// Adds the matches of one file with the lines around them; those that touch stand together.
+    fn show(&self, lines: &[&[u8]], matching: &[usize], shown: &str, found: &mut Found) {
+        let mut next = 0;
+        for (count, index) in matching.iter().copied().enumerate() {
+            if found.matches >= self.limit || found.text.len() >= MOST_BYTES {
+                found.more = true;
+                return;
+            }
+            found.matches += 1;
+            let start = index.saturating_sub(self.context).max(next);
+            if self.context > 0 && !found.text.is_empty() && (start > next || next == 0) {
+                found.text.push_str("--\n");
+            }
+            // The lines after a match end where the next match begins; it shows the rest itself.
+            let follower = matching.get(count + 1).copied().unwrap_or(lines.len());
+            let end = (index + 1 + self.context).min(follower).min(lines.len());
+            for (number, line) in lines.iter().enumerate().take(end).skip(start) {
+                let mark = if number == index { ':' } else { '-' };
+                found
+                    .text
+                    .push_str(&format!("{shown}{mark}{}{mark} {}\n", number + 1, readable(line)));
+            }
+            next = end;
+        }
+    }
+}
+
+fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<(), Stopped>) -> ToolOutput {
+    let mut text = found.text;
+    if found.matches == 0 && end.is_ok() {
+        text.push_str(&format!("[Nothing matches {}.]\n", arguments.pattern));
+    }
+    if found.more {
+        let limit = if found.matches >= search.limit {
+            "as many as asked for"
+        } else {
+            "as many as fit"
+        };
+        text.push_str(&format!(
+            "[Only the first {} matches are shown, {limit}.]\n",
+            found.matches
+        ));
+    }
+    if found.too_large > 0 {
+        text.push_str(&format!(
+            "[{} files were too large to be searched.]\n",
+            found.too_large
+        ));
+    }
+    if let Err(stopped) = end {
+        text.push_str(&format!("[{}]\n", stopped.words()));
+    }
+    ToolOutput {
+        content: vec![Part::text(text.trim_end_matches('\n'))],
+        is_error: false,
+        details: Some(json!({
+            "matches": found.matches,
+            "files": found.files,
+            "complete": !found.more && end.is_ok(),
+        })),
+    }
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(8 * 1024).any(|byte| *byte == 0)
+}
+
+/// The lines without their ends.
+fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = bytes
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .collect();
+    if lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+fn readable(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    match text.char_indices().nth(MOST_LINE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+    use tokio_util::sync::CancellationToken;
+
+    struct Room {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+    }
+
+    fn room(files: &[(&str, &str)]) -> Room {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        for (file, content) in files {
+            std::fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            std::fs::write(path.join(file), content).unwrap();
+        }
+        Room {
+            _folder: folder,
+            path,
+        }
+    }
+
+    fn pattern(pattern: &str) -> GrepArguments {
+        GrepArguments {
+            pattern: pattern.to_owned(),
+            path: None,
+            glob: None,
+            ignore_case: None,
+            literal: None,
+            context: None,
+            limit: None,
+        }
+    }
+
+    impl Room {
+        async fn call(&self, arguments: GrepArguments) -> (String, bool) {
+            let path = match &arguments.path {
+                None => self.path.clone(),
+                Some(place) => self.path.join(place),
+            };
+            let tool_run = ToolRun {
+                progress: tokio::sync::mpsc::unbounded_channel().0,
+                cancel: CancellationToken::new(),
+            };
+            let output = run(&arguments, &path, &ToolSettings::default(), tool_run).await;
+            match output.content.as_slice() {
+                [Part::Text { text }] => (text.clone(), output.is_error),
+                other => panic!("one text expected: {other:?}"),
+            }
+        }
+
+        async fn grep(&self, arguments: GrepArguments) -> String {
+            let (text, is_error) = self.call(arguments).await;
+            assert!(!is_error, "{text}");
+            text
+        }
+    }
+
+    #[tokio::test]
+    async fn matches_stand_with_file_and_line() {
+        let room = room(&[
+            ("b.txt", "x\nfoo\r\n"),
+            ("a/c.txt", "foo bar\nfoo"),
+            ("d.txt", "bar"),
+        ]);
+        assert_eq!(
+            room.grep(pattern("^fo+")).await,
+            "a/c.txt:1: foo bar\na/c.txt:2: foo\nb.txt:2: foo"
+        );
+        assert_eq!(room.grep(pattern("foo$")).await, "a/c.txt:2: foo\nb.txt:2: foo");
+    }
+
+    #[tokio::test]
+    async fn one_file_can_be_searched_even_an_ignored_one() {
+        let room = room(&[("a.log", "foo\n"), (".gitignore", "*.log\n")]);
+        assert_eq!(room.grep(pattern("foo")).await, "[Nothing matches foo.]");
+        let arguments = GrepArguments {
+            path: Some("a.log".into()),
+            ..pattern("foo")
+        };
+        assert_eq!(room.grep(arguments).await, "a.log:1: foo");
+    }
+
+    #[tokio::test]
+    async fn case_plain_text_and_glob_are_options() {
+        let room = room(&[("a.rs", "A.b\naxb\n"), ("b.txt", "a.b\n")]);
+        let arguments = GrepArguments {
+            literal: Some(true),
+            ..pattern("a.b")
+        };
+        assert_eq!(room.grep(arguments.clone()).await, "b.txt:1: a.b");
+        let arguments = GrepArguments {
+            ignore_case: Some(true),
+            ..arguments
+        };
+        assert_eq!(room.grep(arguments.clone()).await, "a.rs:1: A.b\nb.txt:1: a.b");
+        let arguments = GrepArguments {
+            glob: Some("*.rs".into()),
+            ..arguments
+        };
+        assert_eq!(room.grep(arguments).await, "a.rs:1: A.b");
+    }
+
+    #[tokio::test]
+    async fn context_is_merged_where_it_touches() {
+        let room = room(&[("f", "1\nx\n3\nx\n5\n6\n7\n8\nx\n10\n")]);
+        let arguments = GrepArguments {
+            context: Some(1),
+            ..pattern("x")
+        };
+        let expected = "f-1- 1\nf:2: x\nf-3- 3\nf:4: x\nf-5- 5\n--\nf-8- 8\nf:9: x\nf-10- 10";
+        assert_eq!(room.grep(arguments).await, expected);
+    }
+
+    #[tokio::test]
+    async fn files_with_context_are_kept_apart() {
+        let room = room(&[("a", "x\n"), ("b", "x\n")]);
+        let arguments = GrepArguments {
+            context: Some(2),
+            ..pattern("x")
+        };
+        assert_eq!(room.grep(arguments).await, "a:1: x\n--\nb:1: x");
+    }
+
+    #[tokio::test]
+    async fn the_number_of_matches_is_limited_and_told() {
+        let room = room(&[("a", "x\nx\nx\n")]);
+        let arguments = GrepArguments {
+            limit: Some(2),
+            ..pattern("x")
+        };
+        assert_eq!(
+            room.grep(arguments).await,
+            "a:1: x\na:2: x\n[Only the first 2 matches are shown, as many as asked for.]"
+        );
+        let arguments = GrepArguments {
+            limit: Some(3),
+            ..pattern("x")
+        };
+        assert_eq!(room.grep(arguments).await, "a:1: x\na:2: x\na:3: x");
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_long_lines_is_bounded() {
+        let line = format!("{}\n", "x".repeat(100_000));
+        let room = room(&[("a", &line.repeat(300))]);
+        let arguments = GrepArguments {
+            limit: Some(5000),
+            ..pattern("x")
+        };
+        let text = room.grep(arguments).await;
+        assert!(
+            text.len() < 60_000 && text.contains("as many as fit"),
+            "{}",
+            text.len()
+        );
+        assert!(text.lines().all(|line| line.chars().count() < 600));
+    }
+
+    #[tokio::test]
+    async fn binary_files_and_links_are_passed_over() {
+        let room = room(&[("a", "foo\0"), ("real/b", "foo\n")]);
+        symlink(room.path.join("real/b"), room.path.join("link")).unwrap();
+        assert_eq!(room.grep(pattern("foo")).await, "real/b:1: foo");
+    }
+
+    #[tokio::test]
+    async fn other_encodings_are_searched_and_made_readable() {
+        let room = room(&[]);
+        std::fs::write(room.path.join("latin"), b"caf\xE9 foo\n").unwrap();
+        std::fs::write(room.path.join("utf8"), "\u{1F980} foo\n").unwrap();
+        assert_eq!(
+            room.grep(pattern("foo")).await,
+            "latin:1: caf\u{FFFD} foo\nutf8:1: \u{1F980} foo"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_searched_says_why() {
+        let room = room(&[]);
+        let (text, is_error) = room.call(pattern("a(")).await;
+        assert!(
+            is_error && text.contains("regular expression is not valid"),
+            "{text}"
+        );
+        let arguments = GrepArguments {
+            path: Some("gone".into()),
+            ..pattern("x")
+        };
+        assert_eq!(
+            room.call(arguments).await,
+            ("Cannot search gone: it does not exist.".to_owned(), true)
+        );
+        let arguments = GrepArguments {
+            glob: Some("{".into()),
+            ..pattern("x")
+        };
+        assert!(
+            room.call(arguments)
+                .await
+                .0
+                .contains("glob pattern `{` is not valid")
+        );
+    }
+}

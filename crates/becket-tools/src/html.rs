@@ -1,0 +1,482 @@
+//! A web page as readable text: headings, paragraphs, lists, links and code in the manner of Markdown, without
+//! scripts and styles. Whatever the page looks like, this ends after one pass over it.
+
+use url::Url;
+
+/// The text of a page. `base` is its address, against which links are resolved.
+pub(crate) fn to_text(html: &str, base: &Url) -> String {
+    let mut writer = Writer::new(base);
+    let mut rest = html;
+    while let Some(open) = rest.find('<') {
+        writer.text(&rest[..open]);
+        rest = markup(&rest[open..], &mut writer);
+    }
+    writer.text(rest);
+    writer.finish()
+}
+
+/// Elements whose content is not for readers.
+const UNREAD: &[&str] = &[
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "textarea", "select",
+];
+
+/// Handles what begins with `<` and returns what follows it.
+fn markup<'a>(rest: &'a str, writer: &mut Writer) -> &'a str {
+    if let Some(comment) = rest.strip_prefix("<!--") {
+        return after(comment, "-->");
+    }
+    if rest.starts_with("<!") || rest.starts_with("<?") {
+        return after(rest, ">");
+    }
+    let is_tag = |byte: u8| byte.is_ascii_alphabetic() || byte == b'/';
+    if !rest.as_bytes().get(1).copied().is_some_and(is_tag) {
+        writer.text("<");
+        return &rest[1..];
+    }
+    let end = tag_end(rest);
+    let tag = Tag::read(&rest[1..end]);
+    let following = rest.get(end + 1..).unwrap_or_default();
+    if UNREAD.contains(&tag.name.as_str()) && !tag.closing {
+        return after_closing(following, &tag.name);
+    }
+    writer.tag(&tag);
+    following
+}
+
+/// What follows the first occurrence of the mark, or nothing.
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    text.find(mark).map_or("", |start| &text[start + mark.len()..])
+}
+
+/// What follows the closing tag of an element whose content is not read.
+fn after_closing<'a>(text: &'a str, name: &str) -> &'a str {
+    let mut rest = text;
+    while let Some(start) = rest.find("</") {
+        rest = &rest[start + 2..];
+        let same = rest
+            .get(..name.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+        if same {
+            return after(rest, ">");
+        }
+    }
+    ""
+}
+
+/// Where a tag ends; a `>` inside quotes does not end it.
+fn tag_end(text: &str) -> usize {
+    let mut quote = None;
+    for (index, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return index,
+            (None, b'"' | b'\'') if text.as_bytes()[..index].trim_ascii_end().ends_with(b"=") => {
+                quote = Some(byte)
+            }
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    // A quote that never closes: the tag ends at the first `>` after all.
+    text.find('>').unwrap_or(text.len())
+}
+
+/// A tag with the attributes that matter here.
+struct Tag {
+    name: String,
+    closing: bool,
+    inside: String,
+}
+
+impl Tag {
+    fn read(inside: &str) -> Self {
+        let closing = inside.starts_with('/');
+        let inside = inside.trim_start_matches('/');
+        let end = inside
+            .find(|character: char| !character.is_ascii_alphanumeric())
+            .unwrap_or(inside.len());
+        Self {
+            name: inside[..end].to_ascii_lowercase(),
+            closing,
+            inside: inside[end..].to_owned(),
+        }
+    }
+
+    fn attribute(&self, wanted: &str) -> Option<String> {
+        let mut rest = self.inside.as_str();
+        loop {
+            rest = rest.trim_start_matches(|character: char| character.is_whitespace() || character == '/');
+            let end = rest.find(|character: char| character.is_whitespace() || "=/".contains(character));
+            let (name, following) = rest.split_at(end.unwrap_or(rest.len()));
+            if name.is_empty() && !following.starts_with('=') {
+                return None;
+            }
+            let following = following.trim_start();
+            let Some(value) = following.strip_prefix('=') else {
+                rest = following;
+                continue;
+            };
+            let (value, following) = attribute_value(value.trim_start());
+            if name.eq_ignore_ascii_case(wanted) {
+                return Some(decoded(value));
+            }
+            rest = following;
+        }
+    }
+}
+
+fn attribute_value(text: &str) -> (&str, &str) {
+    for quote in ['"', '\''] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            return quoted.split_once(quote).unwrap_or((quoted, ""));
+        }
+    }
+    text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))
+}
+
+/// Collects the readable text.
+struct Writer<'a> {
+    base: &'a Url,
+    text: String,
+    /// Line ends that must stand before the next word.
+    breaks: usize,
+    /// Whether a space must stand before the next word.
+    space: bool,
+    /// How deep in preformatted text.
+    preformatted: usize,
+    /// Where the open link began, and where it leads.
+    link: Option<(usize, String)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(base: &'a Url) -> Self {
+        Self {
+            base,
+            text: String::new(),
+            breaks: 0,
+            space: false,
+            preformatted: 0,
+            link: None,
+        }
+    }
+
+    fn text(&mut self, raw: &str) {
+        let text = decoded(raw);
+        if self.preformatted > 0 {
+            if !text.is_empty() {
+                self.begin();
+                self.text.push_str(&text);
+            }
+            return;
+        }
+        self.space |= text.starts_with(char::is_whitespace);
+        for word in text.split_whitespace() {
+            self.begin();
+            self.text.push_str(word);
+            self.space = true;
+        }
+        self.space = self.space && (text.is_empty() || text.ends_with(char::is_whitespace));
+    }
+
+    /// Puts the line ends and the space that are due.
+    fn begin(&mut self) {
+        if self.text.is_empty() {
+            // Nothing to keep apart from.
+        } else if self.breaks > 0 {
+            self.text.extend(std::iter::repeat_n('\n', self.breaks));
+        } else if self.space && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+        self.breaks = 0;
+        self.space = false;
+    }
+
+    fn need_breaks(&mut self, count: usize) {
+        self.breaks = self.breaks.max(count);
+    }
+
+    fn mark(&mut self, mark: &str) {
+        self.begin();
+        self.text.push_str(mark);
+    }
+
+    fn tag(&mut self, tag: &Tag) {
+        match (tag.name.as_str(), tag.closing) {
+            ("br", _) => self.need_breaks(1),
+            ("hr", false) => {
+                self.need_breaks(2);
+                self.mark("---");
+                self.need_breaks(2);
+            }
+            ("li", false) => {
+                self.need_breaks(1);
+                self.mark("- ");
+            }
+            ("td" | "th", false) => {
+                if self.breaks == 0 && !self.text.is_empty() {
+                    self.text.push_str(" |");
+                }
+                self.space = true;
+            }
+            ("pre", closing) => self.preformatted_block(closing),
+            ("a", false) => self.open_link(tag),
+            ("a", true) => self.close_link(),
+            ("img", false) => self.picture(tag),
+            (name, closing) => self.block(name, closing),
+        }
+    }
+
+    fn block(&mut self, name: &str, closing: bool) {
+        let level = match name.as_bytes() {
+            [b'h', digit @ b'1'..=b'6'] => Some((digit - b'0') as usize),
+            _ => None,
+        };
+        match (level, closing) {
+            (Some(level), false) => {
+                self.need_breaks(2);
+                self.mark(&"#".repeat(level));
+                self.space = true;
+            }
+            (Some(_), true) => self.need_breaks(2),
+            (None, _) => match name {
+                "p" | "ul" | "ol" | "table" | "blockquote" | "article" | "section" | "dl" | "title" => {
+                    self.need_breaks(2);
+                }
+                "div" | "tr" | "header" | "footer" | "main" | "nav" | "aside" | "form" | "figure"
+                | "figcaption" | "dt" | "dd" | "option" | "body" | "head" | "li" => self.need_breaks(1),
+                _ => {}
+            },
+        }
+    }
+
+    fn preformatted_block(&mut self, closing: bool) {
+        if closing && self.preformatted > 0 {
+            self.preformatted -= 1;
+            let end = if self.text.ends_with('\n') { "```" } else { "\n```" };
+            self.text.push_str(end);
+        } else if !closing {
+            self.need_breaks(2);
+            self.mark("```\n");
+            self.preformatted += 1;
+        }
+        self.need_breaks(if closing { 2 } else { 0 });
+    }
+
+    fn open_link(&mut self, tag: &Tag) {
+        self.close_link();
+        let Some(address) = tag.attribute("href").filter(|address| !address.starts_with('#')) else {
+            return;
+        };
+        let Ok(address) = self.base.join(address.trim()) else {
+            return;
+        };
+        if matches!(address.scheme(), "http" | "https" | "mailto") {
+            self.mark("[");
+            self.link = Some((self.text.len(), address.to_string()));
+        }
+    }
+
+    fn close_link(&mut self) {
+        let Some((start, address)) = self.link.take() else {
+            return;
+        };
+        if self.text.len() == start {
+            // A link without words, such as a picture without a description.
+            self.text.truncate(start - 1);
+            return;
+        }
+        self.text.push_str(&format!("]({address})"));
+    }
+
+    fn picture(&mut self, tag: &Tag) {
+        if let Some(description) = tag
+            .attribute("alt")
+            .filter(|description| !description.trim().is_empty())
+        {
+            self.mark(&format!("[picture: {}]", description.trim()));
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.close_link();
+        if self.preformatted > 0 {
+            self.preformatted = 1;
+            self.preformatted_block(true);
+        }
+        self.text.trim().to_owned()
+    }
+}
+
+/// Text with its entities turned into characters. What is no entity stays.
+fn decoded(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('&') {
+        result.push_str(&rest[..start]);
+        rest = &rest[start..];
+        // No name is longer than this, so an `&` in plain text costs nothing.
+        let end = rest.bytes().take(12).position(|byte| byte == b';');
+        match end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
+            Some((character, end)) => {
+                result.push(character);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                result.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    result.push_str(rest);
+    result
+}
+
+/// The named entities that real pages use.
+const NAMED: &[(&str, char)] = &[
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", ' '),
+    ("ensp", ' '),
+    ("emsp", ' '),
+    ("thinsp", ' '),
+    ("shy", '\u{AD}'),
+    ("copy", '©'),
+    ("reg", '®'),
+    ("trade", '™'),
+    ("hellip", '…'),
+    ("mdash", '—'),
+    ("ndash", '–'),
+    ("lsquo", '‘'),
+    ("rsquo", '’'),
+    ("ldquo", '“'),
+    ("rdquo", '”'),
+    ("laquo", '«'),
+    ("raquo", '»'),
+    ("bull", '•'),
+    ("middot", '·'),
+    ("times", '×'),
+    ("deg", '°'),
+    ("euro", '€'),
+    ("pound", '£'),
+    ("sect", '§'),
+    ("para", '¶'),
+    ("larr", '←'),
+    ("rarr", '→'),
+    ("uarr", '↑'),
+    ("darr", '↓'),
+    ("auml", 'ä'),
+    ("ouml", 'ö'),
+    ("uuml", 'ü'),
+    ("Auml", 'Ä'),
+    ("Ouml", 'Ö'),
+    ("Uuml", 'Ü'),
+    ("szlig", 'ß'),
+    ("eacute", 'é'),
+    ("egrave", 'è'),
+    ("agrave", 'à'),
+    ("ccedil", 'ç'),
+    ("ntilde", 'ñ'),
+];
+
+fn entity(name: &str) -> Option<char> {
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+            None => number.parse().ok()?,
+        };
+        return char::from_u32(code).filter(|character| *character != '\0');
+    }
+    NAMED
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, character)| *character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(html: &str) -> String {
+        to_text(html, &Url::parse("https://example.org/docs/page").unwrap())
+    }
+
+    #[test]
+    fn a_page_becomes_readable() {
+        let page = "<!DOCTYPE html><html><head><title>A &amp; B</title><style>p{}</style></head><body>\
+                    <h1>Big\n <em>news</em></h1><p>One <b>two</b>,\n   three.<br>Four</p><script>if (a<b) {}</script>\
+                    <ul><li>first</li><li>second <a href='../x?a=1&amp;b=2'>link</a>.</li></ul>\
+                    <!-- <p>hidden</p> --><hr><p>end</p></body></html>";
+        let expected = "A & B\n\n# Big news\n\nOne two, three.\nFour\n\n- first\n- second \
+                        [link](https://example.org/x?a=1&b=2).\n\n---\n\nend";
+        assert_eq!(text(page), expected);
+    }
+
+    #[test]
+    fn preformatted_text_keeps_its_shape() {
+        assert_eq!(
+            text("<p>x<pre>\n  a &lt; b\n    c</pre>y"),
+            "x\n\n```\n\n  a < b\n    c\n```\n\ny"
+        );
+        assert_eq!(text("<pre>never closed"), "```\nnever closed\n```");
+    }
+
+    #[test]
+    fn tables_are_lines_with_bars() {
+        assert_eq!(
+            text("<table><tr><th>a<th>b</tr><tr><td>1</td><td>2</td></tr></table>"),
+            "a | b\n1 | 2"
+        );
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_words() {
+        assert_eq!(
+            text("<a href='#top'>top</a> <a href='javascript:x()'>run</a> <a>bare</a>"),
+            "top run bare"
+        );
+        assert_eq!(text("a <a href='/x'><img src=y></a> b"), "a b");
+        assert_eq!(
+            text("<a href='/x'><img alt='A cat'></a>"),
+            "[[picture: A cat]](https://example.org/x)"
+        );
+    }
+
+    #[test]
+    fn entities_are_decoded_once() {
+        assert_eq!(
+            text("&amp;lt; &#65;&#x1F980; &unknown; &; & &#0; &#xD800;"),
+            "&lt; A\u{1F980} &unknown; &; & &#0; &#xD800;"
+        );
+    }
+
+    #[test]
+    fn broken_markup_does_not_stop_the_reading() {
+        assert_eq!(text("a < b and c > d"), "a < b and c > d");
+        assert_eq!(text("x <p title=\"never closed>y"), "x\n\ny");
+        assert_eq!(text("x <script>never closed"), "x");
+        assert_eq!(text("x <SCRIPT>no</Script >y"), "x y");
+        assert_eq!(text("x <!-- never closed"), "x");
+        assert_eq!(text("<p title='a > b'>y"), "y");
+        assert_eq!(text("tail <"), "tail <");
+        assert_eq!(text("tail <a"), "tail");
+    }
+
+    #[test]
+    fn a_large_page_takes_no_long_time() {
+        let begun = std::time::Instant::now();
+        let page =
+            "<a href='/x' title=\"<p>&amp".repeat(40_000) + &"<".repeat(100_000) + &"</script".repeat(50_000);
+        text(&page);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(page in "(<|>|/|!|-|&|;|=|\"|'|a|pre|script|li|h1|td|href|#| |\n|ä){0,80}") {
+            text(&page);
+        }
+    }
+}

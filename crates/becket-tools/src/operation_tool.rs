@@ -1,0 +1,156 @@
+//! The operations as tools: a face of a profile in front, one of becket's implementations behind.
+
+use std::sync::Arc;
+
+use becket_agent::gate::{Permit, Target};
+use becket_agent::provider::ToolFace;
+use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_events::{Effect, Face, Operation, Profile};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::settings::ToolSettings;
+use crate::{edit, fetch, find, grep, list, read, shell, write};
+
+/// One tool for each face of the profile.
+pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
+    let settings = Arc::new(settings);
+    profile
+        .faces
+        .iter()
+        .map(|face| Arc::new(OperationTool::new(face.clone(), Arc::clone(&settings))) as Arc<dyn Tool>)
+        .collect()
+}
+
+struct OperationTool {
+    spec: ToolSpec,
+    face: Face,
+    settings: Arc<ToolSettings>,
+}
+
+impl OperationTool {
+    fn new(face: Face, settings: Arc<ToolSettings>) -> Self {
+        let effect = face.operation.effect();
+        let spec = ToolSpec {
+            face: ToolFace {
+                name: face.name.to_owned(),
+                description: face.description.to_owned(),
+                parameters: face.parameters.clone(),
+                operation: Some(face.operation),
+            },
+            own_name: face.operation.name().to_owned(),
+            operation: Some(face.operation),
+            source: "builtin".to_owned(),
+            read_only: effect == Effect::Read,
+            parallel: matches!(effect, Effect::Read | Effect::Network),
+        };
+        Self { spec, face, settings }
+    }
+}
+
+impl Tool for OperationTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        self.face.read(arguments).map(|operation| operation.arguments())
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            match permit.operation() {
+                Some(operation) if operation.kind() == self.face.operation => {
+                    perform(operation, &permit, &self.settings, run).await
+                }
+                _ => not_what_was_judged(),
+            }
+        })
+    }
+}
+
+async fn perform(
+    operation: &Operation,
+    permit: &Permit,
+    settings: &ToolSettings,
+    run: ToolRun,
+) -> ToolOutput {
+    match (operation, permit.target()) {
+        (Operation::Shell(arguments), _) => shell::run(arguments, permit.directory(), settings, run).await,
+        (Operation::Read(arguments), Target::Path(path)) => read::run(arguments, path),
+        (Operation::Write(arguments), Target::Path(path)) => write::run(arguments, path),
+        (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path),
+        (Operation::List(arguments), Target::Path(path)) => list::run(arguments, path),
+        (Operation::Find(arguments), Target::Path(path)) => find::run(arguments, path, settings, run).await,
+        (Operation::Grep(arguments), Target::Path(path)) => grep::run(arguments, path, settings, run).await,
+        (Operation::Fetch(arguments), Target::Addresses(addresses)) => {
+            fetch::run(arguments, addresses, settings, run).await
+        }
+        _ => not_what_was_judged(),
+    }
+}
+
+fn not_what_was_judged() -> ToolOutput {
+    ToolOutput::error("Nothing was done: the permit is for another kind of call than this tool makes.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::OperationKind;
+    use serde_json::json;
+
+    fn tools() -> Vec<Arc<dyn Tool>> {
+        operation_tools(&Profile::own(), ToolSettings::default())
+    }
+
+    #[test]
+    fn the_own_profile_gives_one_tool_per_operation() {
+        let tools = tools();
+        assert_eq!(tools.len(), OperationKind::ALL.len());
+        for (tool, kind) in tools.iter().zip(OperationKind::ALL) {
+            let spec = tool.spec();
+            assert_eq!(spec.own_name, kind.name());
+            assert_eq!(spec.operation, Some(*kind));
+            assert_eq!(spec.source, "builtin");
+        }
+    }
+
+    #[test]
+    fn only_reading_needs_no_yes_and_only_what_changes_nothing_runs_beside_others() {
+        let names = |wanted: fn(&ToolSpec) -> bool| -> Vec<String> {
+            let tools = tools();
+            let specs = tools.iter().map(|tool| tool.spec()).filter(|spec| wanted(spec));
+            specs.map(|spec| spec.own_name.clone()).collect()
+        };
+        assert_eq!(names(|spec| spec.read_only), ["read", "list", "find", "grep"]);
+        assert_eq!(
+            names(|spec| spec.parallel),
+            ["read", "list", "find", "grep", "fetch"]
+        );
+    }
+
+    #[test]
+    fn aliases_end_in_normalise_and_errors_name_the_argument() {
+        let shell = &tools()[0];
+        let Value::Object(arguments) = json!({"cmd": "ls", "timeout": "5"}) else {
+            unreachable!()
+        };
+        assert!(
+            shell.normalise(arguments).is_err(),
+            "an alias is not in the schema, so its text stays text"
+        );
+        let Value::Object(arguments) = json!({"cmd": "ls", "timeout_seconds": "5"}) else {
+            unreachable!()
+        };
+        assert_eq!(
+            Value::Object(shell.normalise(arguments).unwrap()),
+            json!({"command": "ls", "timeout_seconds": 5})
+        );
+        let Value::Object(arguments) = json!({"command": ["ls"]}) else {
+            unreachable!()
+        };
+        let error = shell.normalise(arguments).unwrap_err();
+        assert!(error.contains("`command` must be of type string"), "{error}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What the tools need to be told: their environment and their limits.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::time::Duration;
+
+/// The environment and the limits of the tools.
+#[derive(Clone)]
+pub struct ToolSettings {
+    /// The whole environment of commands. Whoever fills it leaves out keys that commands must not see.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// How long a command may take that names no time of its own.
+    pub shell_timeout: Duration,
+    /// The longest time that a command may ask for.
+    pub shell_timeout_limit: Duration,
+    /// How many bytes of a command's output are kept: half from its beginning, half from its end.
+    pub shell_output_bytes: usize,
+    /// How long find and grep may take.
+    pub search_timeout: Duration,
+    /// How long a fetch may take that names no time of its own.
+    pub fetch_timeout: Duration,
+    /// The longest time that a fetch may ask for.
+    pub fetch_timeout_limit: Duration,
+    /// How many bytes of an answer are read.
+    pub fetch_bytes: usize,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            environment: BTreeMap::new(),
+            shell_timeout: Duration::from_secs(120),
+            shell_timeout_limit: Duration::from_secs(3600),
+            shell_output_bytes: 1024 * 1024,
+            search_timeout: Duration::from_secs(30),
+            fetch_timeout: Duration::from_secs(30),
+            fetch_timeout_limit: Duration::from_secs(300),
+            fetch_bytes: 5 * 1024 * 1024,
+        }
+    }
+}
+
+/// An environment holds secrets, so only its size is shown.
+impl fmt::Debug for ToolSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ToolSettings")
+            .field(
+                "environment",
+                &format_args!("{} variables", self.environment.len()),
+            )
+            .field("shell_timeout", &self.shell_timeout)
+            .field("shell_output_bytes", &self.shell_output_bytes)
+            .field("search_timeout", &self.search_timeout)
+            .field("fetch_timeout", &self.fetch_timeout)
+            .field("fetch_bytes", &self.fetch_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_is_not_shown() {
+        let settings = ToolSettings {
+            environment: BTreeMap::from([("TOKEN".into(), "s3cret".into())]),
+            ..ToolSettings::default()
+        };
+        let shown = format!("{settings:?}");
+        assert!(
+            !shown.contains("s3cret") && shown.contains("1 variables"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,586 @@
+//! Running a command with the shell.
+//!
+//! Standard output and standard error share one pipe, so that their lines stand in the order in which they were
+//! written. The command runs in a process group of its own and never outlives its time or a cancellation.
+
+use std::fmt::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use becket_agent::tool::{ToolOutput, ToolRun};
+use becket_events::{Part, ShellArguments};
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Command;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::kept_output::KeptOutput;
+use crate::process_tree::{Mark, ProcessTree};
+use crate::settings::ToolSettings;
+
+/// How long the output of a command that has ended is read on. Only something left in the background can still hold
+/// the pipe by then.
+const AFTER_THE_END: Duration = Duration::from_millis(300);
+
+/// Runs the command in the directory that it names, or else in `directory`.
+pub(crate) async fn run(
+    arguments: &ShellArguments,
+    directory: &Path,
+    settings: &ToolSettings,
+    run: ToolRun,
+) -> ToolOutput {
+    let directory = directory.join(arguments.cwd.as_deref().unwrap_or_default());
+    if !directory.is_dir() {
+        let text = format!(
+            "Cannot run the command: there is no directory {}.",
+            directory.display()
+        );
+        return ToolOutput::error(text);
+    }
+    if arguments.command.contains('\0') {
+        return ToolOutput::error("Cannot run the command: it contains a NUL character.");
+    }
+    let limit = match arguments.timeout_seconds {
+        Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.shell_timeout_limit),
+        None => settings.shell_timeout,
+    };
+    match start(&arguments.command, &directory, settings) {
+        Ok((tree, pipe)) => {
+            let mut output = Output::new(pipe, settings.shell_output_bytes, &run);
+            let ending = follow(tree, &mut output, limit, &run).await;
+            report(output, &ending, limit)
+        }
+        Err(error) => ToolOutput::error(format!(
+            "Cannot start /bin/sh in {}: {error}.",
+            directory.display()
+        )),
+    }
+}
+
+/// How a command ended.
+enum Ending {
+    Exited(ExitStatus),
+    TimedOut,
+    Cancelled,
+    Lost(io::Error),
+}
+
+fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result<(ProcessTree, Receiver)> {
+    let (reader, writer) = io::pipe()?;
+    let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    let mark = Mark::new(&settings.environment);
+    // The command value holds our copies of the writing end; it goes at the end of this function, so that the pipe
+    // closes when the last process closes it.
+    let child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(command)
+        .current_dir(directory)
+        .env_clear()
+        .envs(&settings.environment)
+        .env(Mark::variable(), &mark.value)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .spawn()?;
+    Ok((ProcessTree::new(child, mark)?, pipe))
+}
+
+async fn follow(mut tree: ProcessTree, output: &mut Output, limit: Duration, run: &ToolRun) -> Ending {
+    let deadline = Instant::now() + limit;
+    let ending = loop {
+        tokio::select! {
+            biased;
+            () = run.cancel.cancelled() => break Ending::Cancelled,
+            () = sleep_until(deadline) => break Ending::TimedOut,
+            status = tree.wait() => break status.map_or_else(Ending::Lost, Ending::Exited),
+            () = output.read(), if output.open => {}
+        }
+    };
+    match ending {
+        Ending::Exited(_) => {
+            output.drain().await;
+            tree.release();
+        }
+        _ => {
+            tree.terminate().await;
+            output.drain().await;
+        }
+    }
+    ending
+}
+
+/// What arrives from the command.
+struct Output {
+    pipe: Receiver,
+    open: bool,
+    buffer: Vec<u8>,
+    kept: KeptOutput,
+    progress: Progress,
+}
+
+impl Output {
+    fn new(pipe: Receiver, most: usize, run: &ToolRun) -> Self {
+        Self {
+            pipe,
+            open: true,
+            buffer: vec![0; 64 * 1024],
+            kept: KeptOutput::new(most),
+            progress: Progress {
+                sender: run.progress.clone(),
+                room: most,
+                torn: Vec::new(),
+            },
+        }
+    }
+
+    async fn read(&mut self) {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => self.open = false,
+            Ok(count) => {
+                self.kept.push(&self.buffer[..count]);
+                self.progress.send(&self.buffer[..count]);
+            }
+        }
+    }
+
+    /// Reads what is still in the pipe, but never longer than a moment.
+    async fn drain(&mut self) {
+        let bound = Instant::now() + AFTER_THE_END;
+        while self.open {
+            if timeout_at(bound, self.read()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Output on its way to whoever watches. It ends after as many bytes as are kept, so that a flood does not pile up
+/// before a slow watcher.
+struct Progress {
+    sender: tokio::sync::mpsc::UnboundedSender<String>,
+    room: usize,
+    /// The beginning of a character whose end has not arrived.
+    torn: Vec<u8>,
+}
+
+impl Progress {
+    fn send(&mut self, bytes: &[u8]) {
+        if self.room == 0 {
+            return;
+        }
+        self.room = self.room.saturating_sub(bytes.len());
+        self.torn.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.torn) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.torn.len(),
+        };
+        let rest = self.torn.split_off(whole);
+        let text = String::from_utf8_lossy(&std::mem::replace(&mut self.torn, rest)).into_owned();
+        if !text.is_empty() {
+            // Nobody has to watch.
+            let _ = self.sender.send(text);
+        }
+    }
+}
+
+fn report(output: Output, ending: &Ending, limit: Duration) -> ToolOutput {
+    let still_open = output.open;
+    let left_out = output.kept.left_out();
+    let mut text = output.kept.into_text();
+    if text.is_empty() {
+        text.push_str("(no output)");
+    }
+    let mut note = |words: std::fmt::Arguments<'_>| {
+        let separator = if text.ends_with('\n') { "" } else { "\n" };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{separator}[{words}]");
+    };
+    let exit_code = match ending {
+        Ending::Exited(status) => {
+            if still_open {
+                note(format_args!(
+                    "a process in the background still runs; its output is no longer read"
+                ));
+            }
+            match (status.code(), status.signal()) {
+                (Some(code), _) => Some(code),
+                (None, signal) => {
+                    let signal = signal.unwrap_or_default();
+                    note(format_args!("killed by signal {signal}"));
+                    Some(128 + signal)
+                }
+            }
+        }
+        Ending::TimedOut => {
+            let seconds = limit.as_secs();
+            note(format_args!(
+                "ended after {seconds} seconds: the time was up; ask for more time if it needs more"
+            ));
+            None
+        }
+        Ending::Cancelled => {
+            note(format_args!("ended: the call was cancelled"));
+            None
+        }
+        Ending::Lost(error) => {
+            note(format_args!("the command was lost: {error}"));
+            None
+        }
+    };
+    if let Some(code) = exit_code.filter(|code| *code != 0) {
+        note(format_args!("exit code {code}"));
+    }
+    ToolOutput {
+        content: vec![Part::text(text)],
+        is_error: exit_code != Some(0),
+        details: Some(json!({
+            "exit_code": exit_code,
+            "timed_out": matches!(ending, Ending::TimedOut),
+            "cancelled": matches!(ending, Ending::Cancelled),
+            "left_out_bytes": left_out,
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
+    use tokio_util::sync::CancellationToken;
+
+    /// Far more than any of these commands takes, so that only a hang meets it.
+    const HANGS: Duration = Duration::from_secs(20);
+
+    struct Room {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+        settings: ToolSettings,
+        progress: mpsc::UnboundedReceiver<String>,
+        run: ToolRun,
+    }
+
+    fn room() -> Room {
+        let folder = tempfile::tempdir().unwrap();
+        let (sender, progress) = mpsc::unbounded_channel();
+        let settings = ToolSettings {
+            environment: [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("GREETING", "hello")]
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
+            ..ToolSettings::default()
+        };
+        Room {
+            path: folder.path().canonicalize().unwrap(),
+            _folder: folder,
+            settings,
+            progress,
+            run: ToolRun {
+                progress: sender,
+                cancel: CancellationToken::new(),
+            },
+        }
+    }
+
+    impl Room {
+        async fn sh(&self, command: &str) -> ToolOutput {
+            self.call(command, None, None).await
+        }
+
+        async fn call(&self, command: &str, cwd: Option<&str>, seconds: Option<u64>) -> ToolOutput {
+            let arguments = ShellArguments {
+                command: command.to_owned(),
+                cwd: cwd.map(str::to_owned),
+                timeout_seconds: seconds,
+            };
+            timeout(
+                HANGS,
+                run(&arguments, &self.path, &self.settings, self.run.clone()),
+            )
+            .await
+            .expect("the command ends in time")
+        }
+
+        /// Waits until the file has a line, and returns it.
+        async fn line_of(&self, file: &str) -> String {
+            let wait = async {
+                loop {
+                    match std::fs::read_to_string(self.path.join(file)) {
+                        Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+                        _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                    }
+                }
+            };
+            timeout(HANGS, wait).await.expect("the file appears")
+        }
+    }
+
+    fn text(output: &ToolOutput) -> &str {
+        match output.content.as_slice() {
+            [Part::Text { text }] => text,
+            other => panic!("one text expected: {other:?}"),
+        }
+    }
+
+    fn lives(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    }
+
+    #[tokio::test]
+    async fn output_of_both_streams_stands_in_the_order_of_writing() {
+        let output = room().sh("echo one; echo two >&2; echo three").await;
+        assert_eq!(text(&output), "one\ntwo\nthree\n");
+        assert!(!output.is_error);
+        assert_eq!(output.details.unwrap()["exit_code"], 0);
+    }
+
+    #[tokio::test]
+    async fn a_failing_command_tells_its_code() {
+        let output = room().sh("printf oops; exit 3").await;
+        assert_eq!(text(&output), "oops\n[exit code 3]");
+        assert!(output.is_error);
+        assert_eq!(output.details.unwrap()["exit_code"], 3);
+        let output = room().sh("no-such-program-anywhere").await;
+        assert!(text(&output).ends_with("[exit code 127]"), "{}", text(&output));
+    }
+
+    #[tokio::test]
+    async fn a_command_without_output_says_so() {
+        assert_eq!(text(&room().sh("true").await), "(no output)");
+    }
+
+    #[tokio::test]
+    async fn a_signal_is_told() {
+        let output = room().sh("kill -KILL $$").await;
+        assert!(
+            text(&output).contains("[killed by signal 9]"),
+            "{}",
+            text(&output)
+        );
+        assert_eq!(output.details.unwrap()["exit_code"], 137);
+    }
+
+    #[tokio::test]
+    async fn the_environment_is_the_given_one_and_nothing_else() {
+        let output = room().sh("echo $GREETING; env | grep -c -e CARGO -e HOME").await;
+        assert!(text(&output).starts_with("hello\n0\n"), "{}", text(&output));
+    }
+
+    #[tokio::test]
+    async fn it_runs_in_the_directory_that_it_names() {
+        let room = room();
+        std::fs::create_dir(room.path.join("sub dir")).unwrap();
+        let output = room.call("pwd", Some("sub dir"), None).await;
+        assert_eq!(text(&output).trim(), room.path.join("sub dir").to_str().unwrap());
+        let output = room.call("pwd", None, None).await;
+        assert_eq!(text(&output).trim(), room.path.to_str().unwrap());
+        let output = room.call("pwd", Some("missing"), None).await;
+        assert!(
+            output.is_error && text(&output).contains("missing"),
+            "{}",
+            text(&output)
+        );
+    }
+
+    #[tokio::test]
+    async fn standard_input_is_empty() {
+        assert_eq!(text(&room().sh("cat; echo end").await), "end\n");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_takes_too_long_is_ended_and_keeps_what_it_wrote() {
+        let output = room().call("echo begun; sleep 600", None, Some(1)).await;
+        assert!(
+            text(&output).starts_with("begun\n[ended after 1 seconds"),
+            "{}",
+            text(&output)
+        );
+        assert!(output.is_error);
+        let details = output.details.unwrap();
+        assert_eq!(
+            (&details["timed_out"], &details["exit_code"]),
+            (&json!(true), &json!(null))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_command_that_ignores_the_request_to_end_is_killed() {
+        let output = room()
+            .call(
+                "trap '' TERM; echo begun; while :; do sleep 1; done",
+                None,
+                Some(1),
+            )
+            .await;
+        assert!(
+            text(&output).contains("ended after 1 seconds"),
+            "{}",
+            text(&output)
+        );
+    }
+
+    #[tokio::test]
+    async fn the_longest_time_is_kept() {
+        let mut room = room();
+        room.settings.shell_timeout_limit = Duration::from_secs(1);
+        let output = room.call("sleep 600", None, Some(5000)).await;
+        assert!(
+            text(&output).contains("ended after 1 seconds"),
+            "{}",
+            text(&output)
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn cancelling_kills_grandchildren_even_in_their_own_session() {
+        let room = room();
+        let command =
+            "sh -c 'echo $$ >plain.pid; sleep 600' & setsid sh -c 'echo $$ >session.pid; sleep 600' & wait";
+        let watch = async {
+            let pids = [room.line_of("plain.pid").await, room.line_of("session.pid").await];
+            assert!(pids.iter().all(|pid| lives(pid)));
+            room.run.cancel.cancel();
+            pids
+        };
+        let (output, pids) = tokio::join!(room.sh(command), watch);
+        assert!(text(&output).contains("cancelled"), "{}", text(&output));
+        assert_eq!(output.details.unwrap()["cancelled"], true);
+        for pid in pids {
+            assert!(!lives(&pid), "{pid} outlived the cancellation");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn cancelling_kills_a_daemon_that_has_left_the_family() {
+        let room = room();
+        let daemon = r#"setsid sh -c "echo \$\$ >daemon.pid; exec sleep 600" >/dev/null 2>&1 & exit"#;
+        let command = format!("sh -c '{daemon}'; echo gone >parent.pid; sleep 600");
+        let watch = async {
+            let pid = room.line_of("daemon.pid").await;
+            room.line_of("parent.pid").await;
+            assert!(lives(&pid));
+            room.run.cancel.cancel();
+            pid
+        };
+        let (_, pid) = tokio::join!(room.sh(&command), watch);
+        assert!(!lives(&pid), "{pid} outlived the cancellation");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn dropping_the_call_kills_the_command() {
+        let room = room();
+        let pid = tokio::select! {
+            _ = room.sh("echo $$ >own.pid; sleep 600") => panic!("the command cannot end by itself"),
+            pid = room.line_of("own.pid") => pid,
+        };
+        let gone = async {
+            while lives(&pid) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(HANGS, gone).await.expect("the command is killed");
+    }
+
+    #[tokio::test]
+    async fn a_process_left_in_the_background_does_not_hold_the_call_and_lives_on() {
+        let room = room();
+        let output = room.sh("sleep 600 & echo $! >left.pid; echo done").await;
+        let pid = room.line_of("left.pid").await;
+        assert!(
+            text(&output).starts_with("done\n[a process in the background"),
+            "{}",
+            text(&output)
+        );
+        assert!(!output.is_error);
+        if cfg!(target_os = "linux") {
+            assert!(lives(&pid));
+        }
+        let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_cut_in_the_middle() {
+        let mut room = room();
+        room.settings.shell_output_bytes = 1000;
+        let output = room
+            .sh("echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last")
+            .await;
+        let text = text(&output);
+        assert!(
+            text.starts_with("first\nxxx") && text.ends_with("xxx\nlast\n"),
+            "{}",
+            text.len()
+        );
+        assert!(
+            text.contains("bytes left out here") && text.len() < 1200,
+            "{}",
+            text.len()
+        );
+        let mut streamed = 0;
+        while let Ok(piece) = room.progress.try_recv() {
+            streamed += piece.len();
+        }
+        assert!(streamed < 200_000, "progress of a flood is bounded: {streamed}");
+    }
+
+    #[tokio::test]
+    async fn an_endless_flood_ends_in_time() {
+        let output = room().call("yes", None, Some(1)).await;
+        assert_eq!(output.details.unwrap()["timed_out"], true);
+    }
+
+    #[tokio::test]
+    async fn pieces_are_streamed_while_the_command_runs() {
+        let mut room = room();
+        let arguments = ShellArguments {
+            command: "echo early; until [ -e go ]; do sleep 0.01; done; echo late".to_owned(),
+            cwd: None,
+            timeout_seconds: None,
+        };
+        let command = run(&arguments, &room.path, &room.settings, room.run.clone());
+        let watch = async {
+            let early = room.progress.recv().await.unwrap();
+            std::fs::write(room.path.join("go"), "").unwrap();
+            (early, room.progress.recv().await.unwrap())
+        };
+        let (_, pieces) = timeout(HANGS, async { tokio::join!(command, watch) })
+            .await
+            .unwrap();
+        assert_eq!(pieces, ("early\n".to_owned(), "late\n".to_owned()));
+    }
+
+    #[test]
+    fn a_character_in_two_pieces_is_sent_whole() {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let mut progress = Progress {
+            sender,
+            room: 100,
+            torn: Vec::new(),
+        };
+        let bytes = "aä".as_bytes();
+        progress.send(&bytes[..2]);
+        progress.send(&bytes[2..]);
+        progress.send(&[0xFF, b'b']);
+        assert_eq!(receiver.try_recv().unwrap(), "a");
+        assert_eq!(receiver.try_recv().unwrap(), "ä");
+        assert_eq!(receiver.try_recv().unwrap(), "\u{FFFD}b");
+    }
+
+    #[tokio::test]
+    async fn output_that_is_no_text_is_made_readable() {
+        let output = room().sh("printf 'a\\377b'").await;
+        assert_eq!(text(&output), "a\u{FFFD}b");
+    }
+}

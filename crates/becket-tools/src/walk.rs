@@ -1,0 +1,141 @@
+//! Walking through a directory as find and grep do: sorted, without following links, without what .gitignore names,
+//! and never longer than its time.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use becket_agent::tool::ToolRun;
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+use tokio_util::sync::CancellationToken;
+
+use crate::settings::ToolSettings;
+
+/// When a search must stop.
+pub(crate) struct Bounds {
+    deadline: Instant,
+    cancel: CancellationToken,
+}
+
+/// Why a search stopped before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// Its time was up.
+    TimeIsUp,
+    /// The call was cancelled.
+    Cancelled,
+}
+
+impl Bounds {
+    pub(crate) fn new(settings: &ToolSettings, run: &ToolRun) -> Self {
+        Self {
+            deadline: Instant::now() + settings.search_timeout,
+            cancel: run.cancel.clone(),
+        }
+    }
+
+    /// Whether to go on.
+    pub(crate) fn check(&self) -> Result<(), Stopped> {
+        if self.cancel.is_cancelled() {
+            return Err(Stopped::Cancelled);
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Stopped::TimeIsUp);
+        }
+        Ok(())
+    }
+}
+
+impl Stopped {
+    /// The reason in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::TimeIsUp => "stopped early: the time was up; search a smaller directory",
+            Self::Cancelled => "stopped early: the call was cancelled",
+        }
+    }
+}
+
+/// Visits the files below `root` in order; links are visited as files and not followed. `visit` returns whether to
+/// go on.
+pub(crate) fn files(
+    root: &Path,
+    bounds: &Bounds,
+    mut visit: impl FnMut(&Path, FileKind) -> bool,
+) -> Result<(), Stopped> {
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        // The rules of the project count; those of the person's home are not ours to read.
+        .git_global(false)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(|one, other| one.cmp(other))
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    for entry in walk {
+        bounds.check()?;
+        // A folder that cannot be read is passed over, as everybody's search does.
+        let Ok(entry) = entry else { continue };
+        let Some(kind) = entry.file_type() else { continue };
+        let kind = match kind {
+            kind if kind.is_dir() => continue,
+            kind if kind.is_file() => FileKind::Regular,
+            _ => FileKind::Other,
+        };
+        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        if !visit(below, kind) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// What a visited entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A file with content.
+    Regular,
+    /// A link, a pipe, a device.
+    Other,
+}
+
+/// A glob: with a slash it is held against the path below the searched directory, without one against the name.
+pub(crate) struct FileGlob {
+    matcher: GlobMatcher,
+    whole_path: bool,
+}
+
+impl FileGlob {
+    /// Reads a pattern; the error says what is wrong with it.
+    pub(crate) fn new(pattern: &str, root: &Path) -> Result<Self, String> {
+        let root = format!("{}/", root.display());
+        let relative = pattern
+            .strip_prefix(&root)
+            .or_else(|| pattern.strip_prefix("./"))
+            .unwrap_or(pattern);
+        let glob = GlobBuilder::new(relative)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| format!("the glob pattern `{pattern}` is not valid: {}", error.kind()))?;
+        Ok(Self {
+            matcher: glob.compile_matcher(),
+            whole_path: relative.contains('/'),
+        })
+    }
+
+    /// Whether a path below the searched directory matches.
+    pub(crate) fn matches(&self, below: &Path) -> bool {
+        match below.file_name() {
+            Some(name) if !self.whole_path => self.matcher.is_match(name),
+            _ => self.matcher.is_match(below),
+        }
+    }
+}
+
+/// A path below the searched directory, as the caller would write it.
+pub(crate) fn shown(searched: Option<&str>, below: &Path) -> String {
+    match searched {
+        None | Some("" | "." | "./") => below.display().to_string(),
+        Some(searched) => PathBuf::from(searched).join(below).display().to_string(),
+    }
+}

@@ -1,0 +1,92 @@
+//! Writing a file.
+
+use std::path::Path;
+
+use becket_agent::tool::ToolOutput;
+use becket_events::{Part, WriteArguments};
+use serde_json::json;
+
+use crate::judged_path::{Written, reason, replace_file};
+
+/// Writes the file at `path`, which is the judged form of what the arguments name.
+pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
+    let bytes = arguments.content.len();
+    match replace_file(path, arguments.content.as_bytes()) {
+        Ok(written) => {
+            let verb = match written {
+                Written::Created => "Created",
+                Written::Replaced => "Replaced",
+            };
+            let lines = arguments.content.lines().count();
+            ToolOutput {
+                content: vec![Part::text(format!(
+                    "{verb} {} ({lines} lines, {bytes} bytes).",
+                    arguments.path
+                ))],
+                is_error: false,
+                details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
+            }
+        }
+        Err(error) => ToolOutput::error(format!("Cannot write {}: {}.", arguments.path, reason(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn write(folder: &Path, name: &str, content: &str) -> (String, bool) {
+        let arguments = WriteArguments {
+            path: name.to_owned(),
+            content: content.to_owned(),
+        };
+        let output = run(&arguments, &folder.join(name));
+        match output.content.as_slice() {
+            [Part::Text { text }] => (text.clone(), output.is_error),
+            other => panic!("one text expected: {other:?}"),
+        }
+    }
+
+    fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn content_arrives_byte_for_byte() {
+        let (_guard, path) = folder();
+        for content in ["", "no end", "crlf\r\nlf\n", "\u{FEFF}bom", "ä\u{1F980}\0"] {
+            assert!(!write(&path, "file", content).1);
+            assert_eq!(std::fs::read(path.join("file")).unwrap(), content.as_bytes());
+        }
+    }
+
+    #[test]
+    fn it_says_whether_the_file_is_new() {
+        let (_guard, path) = folder();
+        assert_eq!(
+            write(&path, "a/b.txt", "x\ny\n").0,
+            "Created a/b.txt (2 lines, 4 bytes)."
+        );
+        assert_eq!(
+            write(&path, "a/b.txt", "z").0,
+            "Replaced a/b.txt (1 lines, 1 bytes)."
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_says_why() {
+        let (_guard, path) = folder();
+        std::fs::create_dir(path.join("folder")).unwrap();
+        assert_eq!(
+            write(&path, "folder", "x"),
+            ("Cannot write folder: it is a directory.".to_owned(), true)
+        );
+        symlink("elsewhere", path.join("link")).unwrap();
+        let (text, is_error) = write(&path, "link", "x");
+        assert!(is_error && text.contains("a link took its place"), "{text}");
+        assert!(!path.join("elsewhere").exists());
+    }
+}

@@ -1,0 +1,167 @@
+//! The command line. The doc comments are the manual: help, man page and `docs/cli.md` are made from them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::failure::Exit;
+use crate::surroundings::Surroundings;
+
+/// An agent in which every hook fires.
+///
+/// Give it a prompt, or a command. Without either it starts a chat, or takes its prompt from a pipe.
+#[derive(Debug, Parser)]
+#[command(
+    name = "becket",
+    version,
+    args_conflicts_with_subcommands = false,
+    subcommand_negates_reqs = true
+)]
+#[command(
+    after_help = "Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
+                        5 limit reached, 130 cancelled."
+)]
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+
+    /// What the model is asked. One argument: quote it.
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that every command understands.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The context: a named conversation that goes on from run to run.
+    #[arg(
+        short = 'c',
+        long,
+        global = true,
+        value_name = "NAME",
+        default_value = "default"
+    )]
+    pub context: String,
+
+    /// The model, as provider/name; `rehearsal` needs no key, `scripted/FILE` plays a file.
+    #[arg(short = 'm', long, global = true, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// A file with hooks; may be given several times. What is named here is trusted.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub hooks: Vec<PathBuf>,
+
+    /// The names by which the model knows the tools: becket, chibi, docker-agent, pi.
+    #[arg(long, global = true, value_name = "PROFILE")]
+    pub tools: Option<String>,
+
+    /// Answer every question of the person's with yes. Guards and deny rules stand.
+    #[arg(short = 'y', long, global = true)]
+    pub yes: bool,
+
+    /// Trust what is found in the working directory, for this run only.
+    #[arg(long, global = true)]
+    pub trust: bool,
+
+    /// Print machine-readable output: every event of a run as one JSON line, lists as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// How many requests one prompt may cause.
+    #[arg(long, global = true, value_name = "N")]
+    pub max_iterations: Option<u32>,
+
+    /// How many rounds of tools one prompt may cause.
+    #[arg(long, global = true, value_name = "N")]
+    pub fuel: Option<u32>,
+
+    /// Put configuration, data and cache under this folder. Also: BECKET_HOME.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub home: Option<PathBuf>,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask the model; what is piped in is added to the prompt.
+    ///
+    /// `becket ask -- TEXT` is always a prompt, whatever TEXT looks like.
+    Ask {
+        /// What the model is asked.
+        #[arg(value_name = "PROMPT")]
+        prompt: Vec<String>,
+    },
+    /// Talk with the model.
+    Chat,
+    /// List the contexts.
+    Contexts,
+    /// List the sessions of all contexts, newest first.
+    Sessions,
+    /// Look at hooks and at the events they can answer.
+    Hooks {
+        #[command(subcommand)]
+        command: HooksCommand,
+    },
+    /// Show the configuration in effect, and where it comes from.
+    Config,
+    /// Look for what may be wrong: configuration, store, hooks.
+    Doctor,
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// What can be done with hooks.
+#[derive(Debug, Subcommand)]
+pub enum HooksCommand {
+    /// List the events, or describe one with its schema.
+    Events {
+        /// The event.
+        name: Option<String>,
+    },
+}
+
+impl Args {
+    /// Reads the command line; help and mistakes are printed here.
+    pub fn read(surroundings: &Surroundings) -> Result<Self, ExitCode> {
+        Self::try_parse().map_err(|error| {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Answered
+            };
+            if let Err(broken) = error.print() {
+                surroundings.complain(&broken.to_string());
+            }
+            exit.into()
+        })
+    }
+}
+
+/// The command line as clap knows it, for manuals and completions.
+pub fn command_line() -> clap::Command {
+    Args::command()
+}

@@ -1,0 +1,38 @@
+//! `becket contexts`: the named conversations.
+
+use super::{ago, print};
+use crate::args::Options;
+use crate::failure::{CliError, Exit};
+use crate::folders::Folders;
+use crate::surroundings::Surroundings;
+
+/// Lists the contexts.
+pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let contexts = Folders::find(options.home.as_deref(), surroundings)?
+        .open_store()?
+        .contexts()?;
+    if options.json {
+        for context in &contexts {
+            let line = serde_json::json!({
+                "name": context.name,
+                "created_ms": context.created_ms,
+                "last_used_ms": context.last_used_ms,
+                "message_count": context.message_count,
+                "session_count": context.session_count,
+            });
+            print(&format!("{line}\n"))?;
+        }
+        return Ok(Exit::Answered);
+    }
+    if contexts.is_empty() {
+        surroundings.remark("there are no contexts yet; the first prompt makes one");
+    }
+    for context in contexts {
+        let (name, messages, sessions) = (context.name, context.message_count, context.session_count);
+        let used = ago(context.last_used_ms);
+        print(&format!(
+            "{name:<24} {messages:>5} messages {sessions:>4} sessions  {used}\n"
+        ))?;
+    }
+    Ok(Exit::Answered)
+}

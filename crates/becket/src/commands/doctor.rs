@@ -1,0 +1,94 @@
+//! `becket doctor`: looks for what may be wrong.
+
+use super::print;
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::folders::Folders;
+use crate::surroundings::Surroundings;
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    /// What is wrong; `None` when all is well.
+    trouble: Option<String>,
+}
+
+/// Looks at configuration, model, store and hooks. Ends with 1 if something is wrong.
+pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let mut findings = Vec::new();
+    match Setup::read(options, surroundings) {
+        Ok(setup) => examine(&setup, options, surroundings, &mut findings),
+        Err(error) => {
+            let folders = Folders::find(options.home.as_deref(), surroundings)?;
+            findings.push(finding(
+                format!("settings in {}", folders.config.display()),
+                Some(error.to_string()),
+            ));
+        }
+    }
+    let ill = findings.iter().any(|finding| finding.trouble.is_some());
+    for Finding { what, trouble } in findings {
+        if options.json {
+            print(&format!(
+                "{}\n",
+                serde_json::json!({"what": what, "ok": trouble.is_none(), "trouble": trouble})
+            ))?;
+        } else {
+            match trouble {
+                None => print(&format!("ok    {what}\n"))?,
+                Some(trouble) => print(&format!("wrong {what}: {trouble}\n"))?,
+            }
+        }
+    }
+    Ok(if ill { Exit::Failed } else { Exit::Answered })
+}
+
+fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findings: &mut Vec<Finding>) {
+    let file = setup.folders.config_file();
+    let state = if file.exists() {
+        ""
+    } else {
+        " (not there, the usual settings apply)"
+    };
+    findings.push(finding(format!("settings in {}{state}", file.display()), None));
+    findings.push(match setup.provider(options, surroundings) {
+        Ok(provider) => finding(format!("model {}/{}", provider.name(), provider.model()), None),
+        Err(error) => finding("model".into(), Some(error.to_string())),
+    });
+    let store = setup.folders.store_file();
+    let trouble = setup
+        .folders
+        .open_store()
+        .map_err(|error| error.to_string())
+        .and_then(|store| match store.integrity_check() {
+            Ok(faults) if faults.is_empty() => Ok(()),
+            Ok(faults) => Err(faults.join("; ")),
+            Err(error) => Err(error.to_string()),
+        });
+    findings.push(finding(format!("store {}", store.display()), trouble.err()));
+    let environment = setup.environment(surroundings);
+    for hook in &setup.hooks {
+        let info = &hook.info;
+        let what = format!(
+            "hook {} on {} ({})",
+            info.name,
+            hook.event.info().name,
+            info.source
+        );
+        let trouble = hook
+            .trouble(&environment, &surroundings.cwd)
+            .map(|failure| failure.to_string());
+        let loosened = hook
+            .loosened
+            .then(|| "this guard may fail open: on_failure is allow".to_string());
+        findings.push(finding(what, trouble.or(loosened)));
+    }
+    if let Some(skipped) = &setup.project.skipped {
+        findings.push(finding("project".into(), Some(skipped.clone())));
+    }
+}
+
+fn finding(what: String, trouble: Option<String>) -> Finding {
+    Finding { what, trouble }
+}

@@ -1,0 +1,23 @@
+//! `becket man` and `becket completions`, made from the command line's own description.
+
+use super::print;
+use crate::args::command_line;
+use crate::failure::{CliError, Exit};
+
+/// Prints the manual page.
+pub fn page() -> Result<Exit, CliError> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command_line())
+        .render(&mut page)
+        .map_err(|error| CliError::failed(format!("cannot write the manual page: {error}")))?;
+    print(&String::from_utf8_lossy(&page))?;
+    Ok(Exit::Answered)
+}
+
+/// Prints a completion script.
+pub fn completions(shell: clap_complete::Shell) -> Result<Exit, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command_line(), "becket", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Answered)
+}

@@ -1,0 +1,73 @@
+//! The commands, one file each.
+
+mod ask;
+mod chat;
+mod config;
+mod contexts;
+mod doctor;
+mod events;
+mod manual;
+mod sessions;
+
+use crate::args::{Args, Command, HooksCommand};
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+
+/// Runs what the command line asks for.
+pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let Args {
+        options,
+        prompt,
+        command,
+    } = args;
+    match command {
+        None if prompt.is_empty() && surroundings.stdin_is_terminal => chat::run(&options, surroundings),
+        None => ask::run(&options, prompt, surroundings),
+        Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
+        Some(Command::Ask { prompt }) => ask::run(&options, prompt, surroundings),
+        Some(Command::Chat) => chat::run(&options, surroundings),
+        Some(Command::Contexts) => contexts::run(&options, surroundings),
+        Some(Command::Sessions) => sessions::run(&options, surroundings),
+        Some(Command::Hooks {
+            command: HooksCommand::Events { name },
+        }) => events::run(&options, name.as_deref()),
+        Some(Command::Config) => config::run(&options, surroundings),
+        Some(Command::Doctor) => doctor::run(&options, surroundings),
+        Some(Command::Completions { shell }) => manual::completions(shell),
+        Some(Command::Man) => manual::page(),
+    }
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::failed(format!(
+            "cannot write to standard output: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A moment in words: how long ago it was.
+pub(crate) fn ago(time_ms: u64) -> String {
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_millis() as u64);
+    let seconds = now.saturating_sub(time_ms) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// A single-threaded runtime: nothing here needs more, and it starts at once.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::failed(format!("cannot start: {error}")))
+}

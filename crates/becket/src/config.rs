@@ -1,0 +1,155 @@
+//! The person's settings: `config.toml`. The doc comments are the reference: `docs/config.md` is made from them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
+use becket_providers::ProviderEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+/// The person's settings.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The model to use where the command line names none, as `provider/name`.
+    pub model: Option<String>,
+    /// Providers by name: changes to known ones, and further ones.
+    pub providers: BTreeMap<String, ProviderEntry>,
+    /// How the agent works.
+    pub agent: AgentConfig,
+    /// What the model may use.
+    pub tools: ToolsConfig,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+    /// Hooks that apply to every run.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+}
+
+/// How the agent works.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// The system prompt, instead of becket's own.
+    pub instructions: Option<String>,
+    /// How many requests one prompt may cause.
+    pub max_iterations: Option<u32>,
+    /// How many rounds of tools one prompt may cause.
+    pub fuel: Option<u32>,
+    /// How often a request is tried again.
+    pub max_retries: Option<u32>,
+    /// How many seconds a provider may be silent in the middle of an answer.
+    pub idle_timeout: Option<u64>,
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// What the model may use.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsConfig {
+    /// The names by which the model knows the tools: `becket`, `chibi`, `docker-agent`, `pi`.
+    pub profile: Option<String>,
+    /// Outputs of more bytes than this are put aside, with a preview for the model.
+    pub output_limit: Option<usize>,
+    /// How many seconds a command may take that names no time of its own.
+    pub shell_timeout: Option<u64>,
+    /// Variables that hold provider keys and that the model's commands may see all the same.
+    pub pass_env: Vec<String>,
+}
+
+/// Who may do what without being asked.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermissionsConfig {
+    /// Calls that never run, such as `shell:command=*sudo*`.
+    pub deny: Vec<String>,
+    /// Calls that run without a question, such as `shell:command=git status*`.
+    pub allow: Vec<String>,
+    /// Calls about which the person is asked, even if they only read.
+    pub ask: Vec<String>,
+    /// Folders besides the working directory that are free to read.
+    pub readable: Vec<std::path::PathBuf>,
+}
+
+/// A project's own settings: `becket.toml`. They count only once trusted.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProjectConfig {
+    /// Hooks of the project.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+}
+
+impl Config {
+    /// Reads the settings with their hooks.
+    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml(text, file)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        Ok((config, hooks))
+    }
+}
+
+impl ProjectConfig {
+    /// Reads a project's settings with their hooks.
+    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml(text, file)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        Ok((config, hooks))
+    }
+}
+
+/// The reference page of the settings.
+pub fn config_page() -> String {
+    let mut page = String::from(
+        "# Configuration\n\nGenerated from the types in `crates/becket/src/config.rs` by `cargo xtask generate`. Do not \
+         edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` says \
+         where that is. A project's own settings live in `becket.toml` at its root and count only once trusted. An \
+         unknown key is an error.\n\n## `config.toml`\n\n",
+    );
+    describe(&mut page, &schemars::schema_for!(Config).to_value());
+    page.push_str("\n## `becket.toml`\n\n");
+    describe(&mut page, &schemars::schema_for!(ProjectConfig).to_value());
+    page
+}
+
+/// Writes a table of all keys below a schema.
+fn describe(page: &mut String, root: &Value) {
+    page.push_str("| key | meaning |\n|---|---|\n");
+    rows(page, root, root, "");
+}
+
+fn rows(page: &mut String, schema: &Value, root: &Value, prefix: &str) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return;
+    };
+    for (name, property) in properties {
+        let meaning = property
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        writeln!(page, "| `{prefix}{name}` | {} |", meaning.replace('\n', " ")).expect("in memory");
+        let (inner, suffix) = match property {
+            _ if property.get("items").is_some() => (&property["items"], "[]."),
+            _ if property["additionalProperties"].is_object() => {
+                (&property["additionalProperties"], ".NAME.")
+            }
+            _ => (property, "."),
+        };
+        let target = inner
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|path| root.pointer(&path[1..]));
+        if let Some(target) = target {
+            rows(page, target, root, &format!("{prefix}{name}{suffix}"));
+        }
+    }
+}

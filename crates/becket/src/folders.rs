@@ -1,0 +1,79 @@
+//! Where configuration, data and cache live.
+
+use std::path::{Path, PathBuf};
+
+use becket_store::SqliteStore;
+
+use crate::failure::CliError;
+use crate::surroundings::Surroundings;
+
+/// The folders of this run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// Configuration: `config.toml`.
+    pub config: PathBuf,
+    /// Data: the store, the history of the chat.
+    pub data: PathBuf,
+    /// What can be made again.
+    pub cache: PathBuf,
+}
+
+impl Folders {
+    /// Under one home if one is named, else where the XDG rules put them.
+    pub fn find(home: Option<&Path>, surroundings: &Surroundings) -> Result<Self, CliError> {
+        let named = home
+            .map(Path::to_path_buf)
+            .or_else(|| surroundings.variable("BECKET_HOME").map(Into::into));
+        if let Some(home) = named {
+            let home = surroundings.cwd.join(home);
+            return Ok(Self {
+                config: home.clone(),
+                data: home.clone(),
+                cache: home.join("cache"),
+            });
+        }
+        Ok(Self {
+            config: xdg(surroundings, "XDG_CONFIG_HOME", ".config")?,
+            data: xdg(surroundings, "XDG_DATA_HOME", ".local/share")?,
+            cache: xdg(surroundings, "XDG_CACHE_HOME", ".cache")?,
+        })
+    }
+
+    /// The person's settings.
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    /// The store.
+    pub fn store_file(&self) -> PathBuf {
+        self.data.join("becket.db")
+    }
+
+    /// Opens the store, which is made if it is new.
+    pub fn open_store(&self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::open(self.store_file())?)
+    }
+
+    /// What was typed in the chat.
+    pub fn history_file(&self) -> PathBuf {
+        self.data.join("history.txt")
+    }
+}
+
+fn xdg(surroundings: &Surroundings, variable: &str, below_home: &str) -> Result<PathBuf, CliError> {
+    // The XDG rules say that a relative path is to be ignored.
+    if let Some(folder) = surroundings
+        .variable(variable)
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+    {
+        return Ok(folder.join("becket"));
+    }
+    match surroundings.variable("HOME") {
+        Some(home) => Ok(Path::new(&home).join(below_home).join("becket")),
+        None => Err(
+            CliError::usage("there is no home folder: neither HOME nor BECKET_HOME is set")
+                .hint("name a folder with --home"),
+        ),
+    }
+}

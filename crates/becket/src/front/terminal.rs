@@ -1,0 +1,207 @@
+//! The front end of a terminal or a pipe.
+
+use std::io::Write;
+use std::sync::Mutex;
+
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_events::{Delta, Message, MessageBody, Part};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::markdown::MarkdownStream;
+use super::person;
+use super::style::{Style, harmless};
+
+/// How many lines of a tool's output are shown.
+const OUTPUT_LINES: usize = 8;
+
+/// Shows a run: answers on standard output, the rest on standard error.
+pub struct TerminalFront {
+    /// Whether the answer is rendered; otherwise it is passed on as the model wrote it.
+    rendered: bool,
+    /// Whether events go to standard output, so that the answer must not.
+    silent_answers: bool,
+    /// Whether somebody can be asked.
+    attended: bool,
+    out: Style,
+    err: Style,
+    answer: Mutex<Answer>,
+}
+
+/// The answer that is being shown.
+#[derive(Default)]
+struct Answer {
+    markdown: MarkdownStream,
+    begun: bool,
+    ends_with_newline: bool,
+}
+
+impl TerminalFront {
+    /// For these streams; `attended` says whether a person can be asked.
+    pub fn new(out: Style, err: Style, rendered: bool, attended: bool) -> Self {
+        Self {
+            rendered,
+            silent_answers: false,
+            attended,
+            out,
+            err,
+            answer: Mutex::default(),
+        }
+    }
+
+    /// The same without answers on standard output.
+    pub fn without_answers(mut self) -> Self {
+        self.silent_answers = true;
+        self
+    }
+
+    fn delta(&self, delta: &Delta) {
+        let Delta::Text { text } = delta else { return };
+        let mut answer = self
+            .answer
+            .lock()
+            .expect("no panic happens while the answer is held");
+        answer.begun = true;
+        if self.rendered {
+            let shown = answer.markdown.push(text, self.out);
+            self.write_out(&shown);
+        } else {
+            answer.ends_with_newline = text.ends_with('\n');
+            self.write_out(text);
+        }
+    }
+
+    /// A message is complete: what is left of the answer is shown.
+    fn message(&self, message: &Message) {
+        match message.body() {
+            MessageBody::Assistant { content, .. } => {
+                let mut answer = self
+                    .answer
+                    .lock()
+                    .expect("no panic happens while the answer is held");
+                let Answer {
+                    mut markdown,
+                    begun,
+                    ends_with_newline,
+                } = std::mem::take(&mut *answer);
+                if self.rendered {
+                    self.write_out(&markdown.finish(self.out));
+                } else if begun && !ends_with_newline {
+                    self.write_out("\n");
+                } else if !begun && content.iter().any(|part| matches!(part, Part::Text { .. })) {
+                    self.write_out(&format!("{}\n", message.text()));
+                }
+            }
+            MessageBody::Note {
+                display: true, kind, ..
+            } => {
+                self.say(&format!(
+                    "{} {}",
+                    self.err.dim(&format!("[{kind}]")),
+                    harmless(&message.text())
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    fn tool_call(&self, tool_name: &str, arguments: &Map<String, Value>) {
+        let summary = arguments.values().next().map_or_else(String::new, |first| {
+            let text = first
+                .as_str()
+                .map_or_else(|| first.to_string(), ToString::to_string);
+            shorten(&harmless(&text), 160)
+        });
+        self.say(&format!(
+            "{} {} {summary}",
+            self.err.cyan("→"),
+            self.err.bold(tool_name)
+        ));
+    }
+
+    fn tool_result(&self, output: &str, is_error: bool) {
+        let output = harmless(output.trim_end());
+        let total = output.lines().count();
+        for line in output.lines().take(OUTPUT_LINES) {
+            let line = format!("  {}", shorten(line, 200));
+            self.say(&if is_error {
+                self.err.red(&line)
+            } else {
+                self.err.dim(&line)
+            });
+        }
+        if total > OUTPUT_LINES {
+            self.say(&self.err.dim(&format!("  … {} more lines", total - OUTPUT_LINES)));
+        }
+    }
+
+    fn write_out(&self, text: &str) {
+        if !self.silent_answers && !text.is_empty() {
+            let mut stdout = std::io::stdout().lock();
+            // A reader that has gone away does not end the run: what was begun is finished and stored.
+            let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        }
+    }
+
+    fn say(&self, line: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
+    }
+}
+
+impl Front for TerminalFront {
+    fn show(&self, sight: Sight<'_>) {
+        match sight {
+            Sight::Delta(delta) => self.delta(delta),
+            Sight::Message(message) => self.message(message),
+            Sight::ToolCall { tool_name, arguments } => self.tool_call(tool_name, arguments),
+            Sight::Refused { tool_name, reason } => {
+                self.say(&format!(
+                    "{} {tool_name}: {}",
+                    self.err.red("✗ refused"),
+                    harmless(reason)
+                ));
+            }
+            Sight::ToolResult { output, is_error, .. } => self.tool_result(output, is_error),
+            Sight::Notice(text) => self.say(&format!("{} {}", self.err.green("•"), harmless(text))),
+            Sight::Warning(text) => self.say(&format!("{} {}", self.err.yellow("!"), harmless(text))),
+            Sight::HookFailed(failure) => {
+                self.say(&format!(
+                    "{} {}",
+                    self.err.red("!"),
+                    harmless(&failure.to_string())
+                ));
+                for line in failure.failure.stderr.trim_end().lines() {
+                    self.say(&self.err.dim(&format!("  {}", harmless(line))));
+                }
+            }
+            Sight::Retry { reason, delay_ms } => {
+                let seconds = delay_ms as f64 / 1000.0;
+                self.say(&format!(
+                    "{} {}; trying again in {seconds:.1} s",
+                    self.err.yellow("!"),
+                    harmless(reason)
+                ));
+            }
+        }
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        Box::pin(async move {
+            if self.attended {
+                person::ask(question, self.err).await
+            } else {
+                PersonsAnswer::Nobody
+            }
+        })
+    }
+}
+
+/// The first line of a text, not longer than that many characters.
+fn shorten(text: &str, limit: usize) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let mut short: String = first.chars().take(limit).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

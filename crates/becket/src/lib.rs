@@ -1,0 +1,40 @@
+//! The `becket` program: arguments, configuration, rendering, and one file for each command.
+//!
+//! Reading order: `args.rs` is the command line; `assemble.rs` puts an agent together from it; `commands/ask.rs` runs
+//! it; `front/` is how it is shown. Only this crate reads the environment, the home folder and the terminal.
+
+mod args;
+mod assemble;
+mod commands;
+mod config;
+mod failure;
+mod folders;
+mod front;
+mod project;
+mod surroundings;
+
+use std::process::ExitCode;
+
+pub use args::command_line;
+pub use config::{Config, config_page};
+pub use failure::{CliError, Exit};
+
+use args::Args;
+use surroundings::Surroundings;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    becket_hooks::become_subreaper();
+    let surroundings = Surroundings::of_process();
+    let args = match Args::read(&surroundings) {
+        Ok(args) => args,
+        Err(exit) => return exit,
+    };
+    match commands::run(args, &surroundings) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            surroundings.complain(&error.to_string());
+            error.exit.into()
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the program finds when it starts: variables, terminals, the working directory. Read once, here.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+/// What the program finds when it starts.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The environment.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// Where the program was started.
+    pub cwd: PathBuf,
+    /// Whether standard input is a terminal.
+    pub stdin_is_terminal: bool,
+    /// Whether standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether standard error is a terminal.
+    pub stderr_is_terminal: bool,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn of_process() -> Self {
+        Self {
+            variables: std::env::vars_os().collect(),
+            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            stdin_is_terminal: std::io::stdin().is_terminal(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let value = self.variables.get(OsStr::new(name))?.to_str()?;
+        (!value.is_empty()).then(|| value.to_string())
+    }
+
+    /// Whether colours are wanted where there is a terminal.
+    pub fn wants_colour(&self) -> bool {
+        self.variable("NO_COLOR").is_none() && self.variable("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Writes an error to standard error.
+    pub fn complain(&self, message: &str) {
+        let label = if self.stderr_is_terminal && self.wants_colour() {
+            "\x1b[1;31merror:\x1b[0m"
+        } else {
+            "error:"
+        };
+        // There is nowhere left to complain about a broken standard error.
+        let _ = writeln!(std::io::stderr(), "{label} {message}");
+    }
+
+    /// Writes a remark to standard error.
+    pub fn remark(&self, message: &str) {
+        let _ = writeln!(std::io::stderr(), "becket: {message}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
+
+mod vocabulary;
+
+/// A sealed room with the real binary.
+fn room() -> testkit::Room {
+    testkit::Room::new(env!("CARGO_BIN_EXE_becket"))
+}
