@@ -1,8 +1,14 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
+mod guard;
 mod vocabulary;
 
 /// A sealed room with the real binary.
 fn room() -> testkit::Room {
     testkit::Room::new(env!("CARGO_BIN_EXE_becket"))
+}
+
+/// A file of this repository.
+fn repository_file(name: &str) -> String {
+    format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"))
 }

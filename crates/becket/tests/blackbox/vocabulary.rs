@@ -1,0 +1,218 @@
+//! The two tests of the vocabulary: every declared event fires, and what is documented is what is sent.
+//!
+//! Both look at the same scripted runs of the real program. The first event of each name is kept as an example under
+//! `docs/events/`, from where it goes into the reference page. `BECKET_UPDATE_GOLDENS=1` writes these files anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use becket_events::{EVENTS, EventId, payload_schema};
+use serde_json::Value;
+
+use crate::room;
+
+/// Events that nothing can cause yet, and what they wait for. The test fails if one of them fires.
+const WAITING: &[(&str, &str)] = &[
+    ("pre_session_switch", "contexts that can be switched: chibi, part one"),
+    ("post_session_switch", "contexts that can be switched: chibi, part one"),
+    ("pre_session_fork", "the session tree: pi, part two"),
+    ("post_session_fork", "the session tree: pi, part two"),
+    ("pre_session_tree", "the session tree: pi, part two"),
+    ("post_session_tree", "the session tree: pi, part two"),
+    ("user_shell", "`!command` in the chat: pi, part two"),
+    ("pre_compact", "compaction: chibi, part one"),
+    ("post_compact", "compaction: chibi, part one"),
+    ("pre_clear", "contexts that can be cleared: chibi, part one"),
+    ("post_clear", "contexts that can be cleared: chibi, part one"),
+    ("pre_subagent", "sub-agents: chibi, part two"),
+    ("post_subagent", "sub-agents: chibi, part two"),
+    ("agent_switch", "teams of agents: docker-agent"),
+    ("pre_message_delivery", "messages between contexts: chibi, part two"),
+    ("post_message_delivery", "messages between contexts: chibi, part two"),
+    ("pre_vfs_write", "the virtual file system: chibi, part one"),
+    ("post_vfs_write", "the virtual file system: chibi, part one"),
+    ("file_indexed", "the code index: chibi, part two"),
+    ("model_change", "`/model` in the chat: pi, part two"),
+    ("resources", "skills and templates: pi, part two"),
+];
+
+const TALK: &str = r#"
+[[turns]]
+text = "Let me see."
+usage = { input_tokens = 120, output_tokens = 9 }
+tool_calls = [
+    { id = "call-1", name = "shell", arguments = { command = "echo hello" } },
+    { id = "call-2", name = "write", arguments = { path = "note.txt", content = "hello" } },
+    { id = "call-3", name = "read", arguments = { path = "note.txt" } },
+    { id = "call-4", name = "fetch", arguments = { url = "http://127.0.0.1:9/" } },
+    { id = "call-5", name = "shell", arguments = { command = "seq 1 400" } },
+]
+
+[[turns]]
+text = "Done."
+usage = { input_tokens = 300, output_tokens = 2 }
+"#;
+
+const ONE_CALL: &str = r#"
+[[turns]]
+tool_calls = [{ id = "call-1", name = "shell", arguments = { command = "echo hello" } }]
+
+[[turns]]
+text = "It was refused."
+"#;
+
+const FAILURE: &str = r#"
+[[turns]]
+error = { kind = "rejected", message = "the model does not exist" }
+"#;
+
+const BROKEN_HOOK: &str = r#"
+[[hook]]
+event = "turn_start"
+name = "broken"
+command = "echo something went wrong >&2; exit 3"
+"#;
+
+/// Everything that the scripted runs print, in order, with what changes from run to run made the same.
+fn events() -> &'static [Value] {
+    static EVENTS: OnceLock<Vec<Value>> = OnceLock::new();
+    EVENTS.get_or_init(|| {
+        let room = room();
+        room.config("[tools]\noutput_limit = 1000\n");
+        room.write("talk.toml", TALK);
+        room.write("one-call.toml", ONE_CALL);
+        room.write("failure.toml", FAILURE);
+        room.write("broken.toml", BROKEN_HOOK);
+        let runs: [&[&str]; 5] = [
+            &["--json", "--yes", "--model", "scripted/talk.toml", "What is here?"],
+            &["--json", "--model", "scripted/one-call.toml", "-c", "second", "What is here?"],
+            &["--json", "--model", "scripted/failure.toml", "-c", "third", "What is here?"],
+            &["--json", "--yes", "--model", "scripted/one-call.toml", "-c", "fourth", "--max-iterations", "1", "Go on."],
+            &["--json", "--hooks", "broken.toml", "-c", "fifth", "What is here?"],
+        ];
+        let root = room.work().parent().unwrap().canonicalize().unwrap();
+        let mut all = Vec::new();
+        for run in runs {
+            let finished = room.run(run);
+            let printed = finished.events();
+            assert!(!printed.is_empty(), "{run:?} printed nothing: {}", finished.stderr);
+            all.extend(printed);
+        }
+        let places = [room.work().parent().unwrap().display().to_string(), root.display().to_string()];
+        all.iter_mut().for_each(|event| make_stable(event, "", &places));
+        all
+    })
+}
+
+/// Replaces what is different in every run: ids, times, and the room's place.
+fn make_stable(value: &mut Value, name: &str, places: &[String]) {
+    match value {
+        Value::Object(members) => members.iter_mut().for_each(|(name, value)| make_stable(value, name, places)),
+        Value::Array(items) => items.iter_mut().for_each(|value| make_stable(value, name, places)),
+        Value::Number(_) if matches!(name, "time_ms" | "duration_ms") => *value = 0.into(),
+        Value::String(text) => {
+            for place in places {
+                *text = text.replace(place.as_str(), "/room");
+            }
+            if text.len() == 36 && text.chars().filter(|character| *character == '-').count() == 4 {
+                *text = "01890000-0000-7000-8000-000000000000".into();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn first_of_each() -> BTreeMap<String, Value> {
+    let mut first = BTreeMap::new();
+    for event in events() {
+        first.entry(event["event"].as_str().unwrap().to_string()).or_insert_with(|| event.clone());
+    }
+    first
+}
+
+#[test]
+fn every_declared_event_fires() {
+    let fired: BTreeSet<String> = first_of_each().into_keys().collect();
+    let waiting: BTreeSet<&str> = WAITING.iter().map(|(name, _)| *name).collect();
+    for name in &waiting {
+        assert!(!fired.contains(*name), "{name} fires: take it off the list of those that wait");
+        assert!(EventId::named(name).is_some(), "{name} is not an event");
+    }
+    for event in EVENTS {
+        let known = fired.contains(event.name) || waiting.contains(event.name);
+        assert!(known, "{} is declared but never fires", event.name);
+    }
+}
+
+#[test]
+fn what_is_sent_fits_its_schema() {
+    let mut validators = BTreeMap::new();
+    for event in events() {
+        let name = event["event"].as_str().unwrap();
+        let id = EventId::named(name).unwrap();
+        let validator = validators
+            .entry(name)
+            .or_insert_with(|| jsonschema::validator_for(payload_schema(id).as_value()).unwrap());
+        let errors: Vec<String> = validator.iter_errors(event).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}\n{event:#}");
+    }
+}
+
+#[test]
+fn what_is_documented_is_what_is_sent() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/events");
+    let update = std::env::var_os("BECKET_UPDATE_GOLDENS").is_some();
+    let mut stale = Vec::new();
+    for (name, event) in first_of_each() {
+        let file = folder.join(format!("{name}.json"));
+        let sent = format!("{event:#}\n");
+        if update {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&file, &sent).unwrap();
+        } else if std::fs::read_to_string(&file).unwrap_or_default() != sent {
+            stale.push(format!("{name} sends\n{sent}"));
+        }
+    }
+    assert!(stale.is_empty(), "docs/events differs; BECKET_UPDATE_GOLDENS=1 writes it:\n{}", stale.join("\n"));
+}
+
+#[test]
+fn one_prompt_fires_its_events_in_the_documented_order() {
+    let names: Vec<&str> = events()
+        .iter()
+        .take_while(|event| event["context_name"] == "default")
+        .map(|event| event["event"].as_str().unwrap())
+        .filter(|name| !matches!(*name, "message_update" | "tool_update"))
+        .collect();
+    let beginning = [
+        "session_start",
+        "user_input",
+        "user_prompt",
+        "pre_system_prompt",
+        "post_system_prompt",
+        "agent_start",
+        "message_start",
+        "message_end",
+        "loop_start",
+        "turn_start",
+        "tools_offered",
+        "model_context",
+        "pre_request",
+        "response_start",
+        "message_start",
+        "response",
+        "message_end",
+        "tool_start",
+        "pre_tool",
+        "pre_shell",
+        "permission_request",
+        "approval_decided",
+        "tool_start",
+        "pre_tool",
+        "pre_file_write",
+    ];
+    assert_eq!(names[..beginning.len()], beginning);
+    let end = ["response", "message_end", "stop", "turn_end", "agent_end", "attention", "session_end"];
+    assert_eq!(names[names.len() - end.len()..], end);
+}
