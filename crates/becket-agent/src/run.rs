@@ -536,9 +536,9 @@ impl Session {
             self.raise(ErrorKind::HookBlocked, &reason).await;
             return Ok((TurnEnd::HookBlocked, Some(Ending::Blocked(reason))));
         }
-        let prompt = reply.prompt.get().unwrap_or_else(|| text.into());
+        run.prompt = reply.prompt.get().unwrap_or_else(|| text.into());
         run.context = reply.context.0;
-        self.add(vec![user(&prompt, Vec::new())]).await?;
+        self.add(vec![user(&run.prompt, Vec::new())]).await?;
         self.start_loop(run).await;
         Ok((TurnEnd::Continue, None))
     }

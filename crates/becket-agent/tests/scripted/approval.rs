@@ -1,0 +1,408 @@
+//! Who decides whether a call runs: guards, rules, earlier answers, `--yes`, the person, and nobody.
+
+use becket_agent::Rules;
+use becket_agent::front::PersonsAnswer;
+use becket_events::{
+    Merge, PermissionRequest, PermissionRequestReply, PreFileRead, PreFileReadReply, PreFileWrite,
+    PreFileWriteReply, PreShell, PreShellReply, PreTool, PreToolReply, Strictest, Verdict,
+};
+use becket_hooks::{Cause, Failure};
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, Turn, shell};
+
+/// What stands around one shell call.
+#[derive(Default, Clone)]
+struct Case {
+    yes: bool,
+    deny: &'static [&'static str],
+    allow: &'static [&'static str],
+    ask: &'static [&'static str],
+    guard: Option<Verdict>,
+    permission: Option<Verdict>,
+    person: Option<PersonsAnswer>,
+}
+
+/// Whether the call ran, and who decided.
+async fn decide(case: Case) -> (bool, String) {
+    let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    let own = |rules: &[&str]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+    stage.settings.approval.rules = Rules::parse(&own(case.deny), &own(case.allow), &own(case.ask)).unwrap();
+    stage.settings.approval.yes = case.yes;
+    stage.person.answers.lock().unwrap().extend(case.person);
+    stage.engine.on::<PreTool>("guard", move |_| {
+        Ok(PreToolReply {
+            verdict: Strictest(case.guard.clone()),
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PermissionRequest>("permission", move |_| {
+        Ok(PermissionRequestReply {
+            verdict: Strictest(case.permission.clone()),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    let source = stage.events_named("approval_decided")[0]["source"]
+        .as_str()
+        .unwrap()
+        .to_string();
+    (!stage.runs().is_empty(), source)
+}
+
+#[tokio::test]
+async fn the_order_of_approval() {
+    let ask = || Some(Verdict::Ask("hm".into()));
+    let insist = || Some(Verdict::Insist("really?".into()));
+    let deny = || Some(Verdict::Deny("no".into()));
+    let allow = Some(Verdict::Allow);
+    let rule: &[&str] = &["shell"];
+    let yes = Some(PersonsAnswer::Yes);
+    let no = || Some(PersonsAnswer::No(None));
+    let case = Case::default;
+    let table = [
+        (case(), false, "headless"),
+        (Case { yes: true, ..case() }, true, "yes"),
+        (
+            Case {
+                person: yes.clone(),
+                ..case()
+            },
+            true,
+            "person",
+        ),
+        (
+            Case {
+                person: no(),
+                ..case()
+            },
+            false,
+            "person",
+        ),
+        (
+            Case {
+                person: Some(PersonsAnswer::YesToTool),
+                ..case()
+            },
+            true,
+            "person_for_tool",
+        ),
+        (
+            Case {
+                person: Some(PersonsAnswer::YesToAll),
+                ..case()
+            },
+            true,
+            "person_for_session",
+        ),
+        // Rules.
+        (
+            Case {
+                allow: rule,
+                ..case()
+            },
+            true,
+            "allow_rule",
+        ),
+        (
+            Case {
+                allow: rule,
+                deny: rule,
+                ..case()
+            },
+            false,
+            "deny_rule",
+        ),
+        (
+            Case {
+                yes: true,
+                deny: rule,
+                ..case()
+            },
+            false,
+            "deny_rule",
+        ),
+        (
+            Case {
+                guard: allow.clone(),
+                deny: rule,
+                ..case()
+            },
+            false,
+            "deny_rule",
+        ),
+        (Case { ask: rule, ..case() }, false, "headless"),
+        (
+            Case {
+                ask: rule,
+                yes: true,
+                ..case()
+            },
+            true,
+            "yes",
+        ),
+        // Guards.
+        (
+            Case {
+                guard: deny(),
+                yes: true,
+                allow: rule,
+                ..case()
+            },
+            false,
+            "hook",
+        ),
+        (
+            Case {
+                guard: allow.clone(),
+                ..case()
+            },
+            true,
+            "hook",
+        ),
+        (
+            Case {
+                guard: ask(),
+                allow: rule,
+                ..case()
+            },
+            false,
+            "headless",
+        ),
+        (
+            Case {
+                guard: ask(),
+                yes: true,
+                ..case()
+            },
+            true,
+            "yes",
+        ),
+        (
+            Case {
+                guard: ask(),
+                person: yes.clone(),
+                ..case()
+            },
+            true,
+            "person",
+        ),
+        (
+            Case {
+                guard: insist(),
+                yes: true,
+                allow: rule,
+                ..case()
+            },
+            false,
+            "headless",
+        ),
+        (
+            Case {
+                guard: insist(),
+                yes: true,
+                person: yes.clone(),
+                ..case()
+            },
+            true,
+            "person",
+        ),
+        (
+            Case {
+                guard: insist(),
+                permission: allow.clone(),
+                ..case()
+            },
+            false,
+            "headless",
+        ),
+        // Hooks that answer in the person's place.
+        (
+            Case {
+                permission: allow.clone(),
+                ..case()
+            },
+            true,
+            "hook",
+        ),
+        (
+            Case {
+                permission: deny(),
+                yes: true,
+                ..case()
+            },
+            false,
+            "hook",
+        ),
+        (
+            Case {
+                permission: deny(),
+                allow: rule,
+                ..case()
+            },
+            true,
+            "allow_rule",
+        ),
+        (
+            Case {
+                permission: insist(),
+                yes: true,
+                ..case()
+            },
+            false,
+            "headless",
+        ),
+    ];
+    for (index, (case, ran, source)) in table.into_iter().enumerate() {
+        assert_eq!(decide(case).await, (ran, source.to_string()), "row {index}");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_for_the_tool_lasts_for_the_session() {
+    let mut stage = Stage::new(vec![
+        Turn::Call(vec![shell("a")]),
+        Turn::Call(vec![shell("b"), ("custom", json!({}))]),
+        Turn::Say("ok"),
+    ]);
+    stage.settings.approval.yes = false;
+    stage
+        .person
+        .answers
+        .lock()
+        .unwrap()
+        .push_back(PersonsAnswer::YesToTool);
+    stage.answer("go").await;
+    assert_eq!(
+        stage.runs().len(),
+        2,
+        "both shell calls, not the other tool: {:?}",
+        stage.runs()
+    );
+    assert_eq!(stage.person.questions.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn the_person_may_stop_everything() {
+    let mut stage = Stage::new(vec![Turn::Call(vec![shell("a"), shell("b")])]);
+    stage.settings.approval.yes = false;
+    stage
+        .person
+        .answers
+        .lock()
+        .unwrap()
+        .push_back(PersonsAnswer::Cancel);
+    assert_eq!(stage.play("go").await.ending, becket_agent::Ending::Cancelled);
+    assert!(stage.runs().is_empty());
+    assert_eq!(
+        stage.stored()[3],
+        "cancelled",
+        "the second call was not asked about"
+    );
+}
+
+#[tokio::test]
+async fn the_question_shows_what_hooks_know() {
+    let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage.settings.approval.yes = false;
+    stage.engine.on::<PermissionRequest>("label", |_| {
+        let metadata = json!({"risk": "low"}).as_object().unwrap().clone();
+        Ok(PermissionRequestReply {
+            metadata: Merge(metadata),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    let questions = stage.person.questions.lock().unwrap();
+    assert_eq!(questions[0].metadata["risk"], "low");
+    assert_eq!(questions[0].arguments["command"], "ls");
+}
+
+/// The fate of a read or write of a path: whether it ran without anybody being asked.
+async fn touches(tool: &'static str, path: &str) -> bool {
+    let arguments = if tool == "write" {
+        json!({"path": path, "content": ""})
+    } else {
+        json!({"path": path})
+    };
+    let mut stage = Stage::new(vec![Turn::Call(vec![(tool, arguments)]), Turn::Say("ok")]);
+    stage.settings.approval.yes = false;
+    std::os::unix::fs::symlink("/etc", stage.folder.path().join("link")).unwrap();
+    std::fs::write(stage.folder.path().join("file"), "").unwrap();
+    stage.answer("go").await;
+    !stage.runs().is_empty()
+}
+
+#[tokio::test]
+async fn reading_is_free_inside_the_working_directory_only() {
+    assert!(touches("read", "file").await);
+    assert!(touches("read", "./x/../file").await);
+    assert!(!touches("read", "/etc/hosts").await);
+    assert!(!touches("read", "../outside").await);
+    assert!(!touches("read", "link/hosts").await, "a link leads outside");
+    assert!(!touches("write", "file").await, "writing is never free");
+}
+
+#[tokio::test]
+async fn the_guards_of_files_and_shell_see_the_resolved_target() {
+    let stage = Stage::new(vec![
+        Turn::Call(vec![
+            ("read", json!({"path": "link/hosts"})),
+            ("write", json!({"path": "sub/../file", "content": "x"})),
+            shell("ls"),
+        ]),
+        Turn::Say("ok"),
+    ]);
+    std::os::unix::fs::symlink("/etc", stage.folder.path().join("link")).unwrap();
+    let refuse = |what: &str| Strictest(Some(Verdict::Deny(format!("not {what}"))));
+    stage.engine.on::<PreFileRead>("r", move |occasion| {
+        let verdict = if occasion.payload.inside {
+            Strictest::default()
+        } else {
+            refuse(&occasion.payload.path)
+        };
+        Ok(PreFileReadReply {
+            verdict,
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PreFileWrite>("w", move |occasion| {
+        let inside = occasion.payload.inside && occasion.payload.path.ends_with("/file");
+        Ok(PreFileWriteReply {
+            verdict: if inside {
+                refuse("there")
+            } else {
+                Strictest::default()
+            },
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PreShell>("s", move |occasion| {
+        Ok(PreShellReply {
+            verdict: refuse(&occasion.payload.command),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    assert!(stage.runs().is_empty(), "{:?}", stage.runs());
+    assert_eq!(
+        stage.stored()[2..5],
+        ["refused: not /etc/hosts", "refused: not there", "refused: not ls"]
+    );
+}
+
+#[tokio::test]
+async fn a_guard_that_breaks_refuses_also_under_yes() {
+    let stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage
+        .engine
+        .on::<PreShell>("broken", |_| Err(Failure::new(Cause::TimedOut, "")));
+    stage.answer("go").await;
+    assert!(stage.runs().is_empty());
+    assert_eq!(
+        stage.stored()[2],
+        "refused: hook broken could not decide: timed out"
+    );
+    let failed: Vec<Value> = stage.events_named("hook_failed");
+    assert_eq!(failed[0]["refused"], true);
+}

@@ -1,0 +1,8 @@
+//! The loop, driven through its four traits by scripts: a model that plays turns, tools that say what they did, a
+//! store in memory, a person with prepared answers.
+
+mod approval;
+mod endings;
+mod hooks;
+mod stage;
+mod tools;

@@ -1,0 +1,427 @@
+//! The stage on which the scripts are played.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::gate::Permit;
+use becket_agent::provider::{
+    AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
+};
+use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
+use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
+use becket_events::{Delta, EventId, InputSource, Json, Message, OperationKind, StopReason, Usage};
+use becket_hooks::{DispatchTrace, Engine};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// What the model does in one turn.
+#[derive(Clone)]
+pub enum Turn {
+    Say(&'static str),
+    Call(Vec<(&'static str, Value)>),
+    /// Calls in an answer that reached its length limit.
+    CutOff(Vec<(&'static str, Value)>),
+    Fail(ProviderErrorKind),
+    /// Some words, and then silence until cancelled.
+    Hang(&'static str),
+}
+
+/// A model that plays turns and remembers what it was asked.
+#[derive(Default)]
+pub struct Model {
+    turns: Mutex<VecDeque<Turn>>,
+    pub requests: Mutex<Vec<Value>>,
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        "stage"
+    }
+
+    fn model(&self) -> &str {
+        "model"
+    }
+
+    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+        let messages: Vec<Value> = request
+            .messages
+            .iter()
+            .map(|message| json!({"text": message.text(), "calls": message.tool_calls().len()}))
+            .collect();
+        let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        Ok(json!({"system": request.system_prompt, "messages": messages, "tools": tools}).into())
+    }
+
+    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move {
+            self.requests.lock().unwrap().push(body.to_value());
+            let turn = self
+                .turns
+                .lock()
+                .unwrap()
+                .pop_front()
+                .expect("the script has another turn");
+            let usage = Usage {
+                input_tokens: 10,
+                output_tokens: 1,
+                ..Usage::default()
+            };
+            let completed = |stop_reason| AnswerPart::Completed {
+                stop_reason,
+                usage,
+                model: String::new(),
+            };
+            let parts: Vec<Result<AnswerPart, ProviderError>> = match turn {
+                Turn::Fail(kind) => return Err(ProviderError::new(kind, "the script says so")),
+                Turn::Say(text) => vec![Ok(say(text)), Ok(completed(StopReason::Stop))],
+                Turn::Call(calls) => call_parts(calls, completed(StopReason::ToolCalls)),
+                Turn::CutOff(calls) => call_parts(calls, completed(StopReason::Length)),
+                Turn::Hang(text) => {
+                    let silence = futures_util::stream::pending();
+                    let words = futures_util::stream::iter([Ok(say(text))]);
+                    let parts = Box::pin(futures_util::StreamExt::chain(words, silence));
+                    return Ok(Answering {
+                        status: 200,
+                        headers: Vec::new(),
+                        parts,
+                    });
+                }
+            };
+            Ok(Answering {
+                status: 200,
+                headers: Vec::new(),
+                parts: Box::pin(futures_util::stream::iter(parts)),
+            })
+        })
+    }
+}
+
+fn say(text: &str) -> AnswerPart {
+    AnswerPart::Delta(Delta::Text { text: text.into() })
+}
+
+fn call_parts(calls: Vec<(&str, Value)>, end: AnswerPart) -> Vec<Result<AnswerPart, ProviderError>> {
+    let mut parts = Vec::new();
+    for (index, (name, arguments)) in calls.into_iter().enumerate() {
+        let text = arguments
+            .as_str()
+            .map_or_else(|| arguments.to_string(), ToString::to_string);
+        parts.push(AnswerPart::Delta(Delta::ToolCall {
+            index,
+            id: format!("c{index}"),
+            name: name.into(),
+        }));
+        parts.push(AnswerPart::Delta(Delta::Arguments { index, text }));
+    }
+    parts.push(end);
+    parts.into_iter().map(Ok).collect()
+}
+
+/// A tool that notes every run, and takes its time if told so.
+pub struct Prop {
+    spec: ToolSpec,
+    pub runs: Arc<Mutex<Vec<String>>>,
+    delay: Duration,
+    output: String,
+}
+
+impl Prop {
+    pub fn new(name: &str, operation: Option<OperationKind>, runs: &Arc<Mutex<Vec<String>>>) -> Self {
+        let read_only = operation == Some(OperationKind::Read);
+        let face = ToolFace {
+            name: name.into(),
+            description: name.into(),
+            parameters: json!({"type": "object"}),
+            operation,
+        };
+        let spec = ToolSpec {
+            face,
+            own_name: name.into(),
+            operation,
+            source: "stage".into(),
+            read_only,
+            parallel: true,
+        };
+        Self {
+            spec,
+            runs: Arc::clone(runs),
+            delay: Duration::ZERO,
+            output: format!("{name} ran"),
+        }
+    }
+
+    pub fn slow(mut self, milliseconds: u64) -> Self {
+        self.delay = Duration::from_millis(milliseconds);
+        self
+    }
+
+    pub fn saying(mut self, output: &str) -> Self {
+        self.output = output.into();
+        self
+    }
+}
+
+impl Tool for Prop {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        match self.spec.operation {
+            Some(kind) => kind
+                .read(arguments)
+                .map(|operation| operation.arguments())
+                .map_err(|e| e.to_string()),
+            None => Ok(arguments),
+        }
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let _ = run.progress.send("working".into());
+            tokio::select! {
+                () = tokio::time::sleep(self.delay) => {}
+                () = run.cancel.cancelled() => return ToolOutput::error("cancelled"),
+            }
+            let arguments = Value::Object(permit.arguments().clone());
+            self.runs
+                .lock()
+                .unwrap()
+                .push(format!("{} {arguments}", self.spec.own_name));
+            ToolOutput::text(self.output.clone())
+        })
+    }
+}
+
+/// A store in memory that keeps one context.
+#[derive(Default)]
+pub struct Memory {
+    pub entries: Mutex<Vec<StoredEntry>>,
+    pub traces: Mutex<Vec<DispatchTrace>>,
+    pub fail_appends: Mutex<bool>,
+}
+
+impl Store for Memory {
+    fn begin_session<'a>(&'a self, _: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        let entries = self.entries.lock().unwrap().clone();
+        Box::pin(async {
+            Ok(OpenedSession {
+                resumed: !entries.is_empty(),
+                entries,
+            })
+        })
+    }
+
+    fn append<'a>(&'a self, session: &'a str, new: Vec<NewEntry>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if *self.fail_appends.lock().unwrap() {
+                return Err(StoreError::new("the disk is full"));
+            }
+            let mut entries = self.entries.lock().unwrap();
+            for NewEntry { id, content } in new {
+                let parent_id = entries.last().map(|entry| entry.id.clone());
+                entries.push(StoredEntry {
+                    id,
+                    parent_id,
+                    session_id: session.into(),
+                    content,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    fn end_session<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn put_blob<'a>(&'a self, bytes: Vec<u8>) -> BoxFuture<'a, Result<String, StoreError>> {
+        Box::pin(async move { Ok(format!("hash-of-{}", bytes.len())) })
+    }
+
+    fn blob<'a>(&'a self, hash: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
+        Box::pin(async move { Ok(hash.starts_with("hash-of-").then(|| b"one\ntwo\nthree".to_vec())) })
+    }
+
+    fn trace(&self, _: &str, trace: DispatchTrace) {
+        self.traces.lock().unwrap().push(trace);
+    }
+}
+
+/// A person with prepared answers, who remembers what was shown.
+#[derive(Default)]
+pub struct Person {
+    pub answers: Mutex<VecDeque<PersonsAnswer>>,
+    pub questions: Mutex<Vec<Question>>,
+    pub seen: Mutex<Vec<String>>,
+}
+
+impl Front for Person {
+    fn show(&self, sight: Sight<'_>) {
+        self.seen.lock().unwrap().push(format!("{sight:?}"));
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        self.questions.lock().unwrap().push(question.clone());
+        let answer = self
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .unwrap_or(PersonsAnswer::Nobody);
+        Box::pin(async move { answer })
+    }
+}
+
+/// Everything together.
+pub struct Stage {
+    pub engine: Arc<Engine>,
+    pub model: Arc<Model>,
+    pub store: Arc<Memory>,
+    pub person: Arc<Person>,
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub runs: Arc<Mutex<Vec<String>>>,
+    pub settings: AgentSettings,
+    pub events: Arc<Mutex<Vec<(EventId, Value)>>>,
+    pub cancel: CancellationToken,
+    pub folder: tempfile::TempDir,
+}
+
+impl Stage {
+    /// With the tools `shell`, `read`, `write` and `custom`, and a yes to every question.
+    pub fn new(turns: Vec<Turn>) -> Self {
+        let engine = Arc::new(Engine::new(None));
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&events);
+        engine.watch(Arc::new(move |event, text| {
+            list.lock()
+                .unwrap()
+                .push((event, serde_json::from_str(text).unwrap()));
+        }));
+        let runs = Arc::default();
+        let tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(Prop::new("shell", Some(OperationKind::Shell), &runs)),
+            Arc::new(Prop::new("read", Some(OperationKind::Read), &runs)),
+            Arc::new(Prop::new("write", Some(OperationKind::Write), &runs)),
+            Arc::new(Prop::new("custom", None, &runs)),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = AgentSettings {
+            cwd: folder.path().into(),
+            ..AgentSettings::default()
+        };
+        settings.approval.yes = true;
+        settings.retry_delay = Duration::from_millis(1);
+        Self {
+            engine,
+            model: Arc::new(Model {
+                turns: Mutex::new(turns.into()),
+                ..Model::default()
+            }),
+            store: Arc::default(),
+            person: Arc::default(),
+            tools,
+            runs,
+            settings,
+            events,
+            cancel: CancellationToken::new(),
+            folder,
+        }
+    }
+
+    pub async fn open(&self) -> Session {
+        let agent = Agent {
+            engine: Arc::clone(&self.engine),
+            provider: self.model.clone(),
+            tools: self.tools.clone(),
+            store: self.store.clone(),
+            front: self.person.clone(),
+            settings: self.settings.clone(),
+        };
+        Session::open(Arc::new(agent), "default").await.unwrap()
+    }
+
+    /// Plays one prompt in a session of its own.
+    pub async fn play(&self, prompt: &str) -> RunEnd {
+        let mut session = self.open().await;
+        let end = session.prompt(input(prompt), self.cancel.clone()).await.unwrap();
+        session.end(end.ending.reason()).await.unwrap();
+        end
+    }
+
+    /// Plays one prompt that must be answered, and returns the answer.
+    pub async fn answer(&self, prompt: &str) -> String {
+        let end = self.play(prompt).await;
+        assert_eq!(end.ending, Ending::Answered);
+        end.answer
+    }
+
+    pub fn runs(&self) -> Vec<String> {
+        self.runs.lock().unwrap().clone()
+    }
+
+    pub fn names(&self) -> Vec<&'static str> {
+        self.events
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(event, _)| event.info().name)
+            .collect()
+    }
+
+    pub fn events_named(&self, name: &str) -> Vec<Value> {
+        let events = self.events.lock().unwrap();
+        events
+            .iter()
+            .filter(|(event, _)| event.info().name == name)
+            .map(|(_, value)| value.clone())
+            .collect()
+    }
+
+    /// The reasons with which turns ended.
+    pub fn turn_ends(&self) -> Vec<String> {
+        self.events_named("turn_end")
+            .iter()
+            .map(|event| event["reason"].as_str().unwrap().to_string())
+            .collect()
+    }
+
+    /// The texts that the model saw with a request.
+    pub fn seen_by_model(&self, request: usize) -> Vec<String> {
+        let requests = self.model.requests.lock().unwrap();
+        let messages = requests[request]["messages"].as_array().unwrap();
+        messages
+            .iter()
+            .map(|message| message["text"].as_str().unwrap().to_string())
+            .collect()
+    }
+
+    /// The texts of the stored messages.
+    pub fn stored(&self) -> Vec<String> {
+        let entries = self.store.entries.lock().unwrap();
+        entries.iter().map(|entry| message_of(entry).text()).collect()
+    }
+}
+
+pub fn message_of(entry: &StoredEntry) -> Message {
+    match &entry.content {
+        becket_agent::store::EntryContent::Message { message } => message.clone(),
+        other => panic!("not a message: {other:?}"),
+    }
+}
+
+pub fn input(text: &str) -> Input {
+    Input {
+        text: text.into(),
+        images: Vec::new(),
+        source: InputSource::Interactive,
+    }
+}
+
+pub fn shell(command: &str) -> (&'static str, Value) {
+    ("shell", json!({"command": command}))
+}
