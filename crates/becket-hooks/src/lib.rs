@@ -1,9 +1,9 @@
 //! becket's engine: it asks the handlers of an event, in one known order, and folds their answers.
 //!
 //! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds
-//! the handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it wants, `outcome.rs` what comes
-//! back. `lane/` runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own
-//! hook files.
+//! the handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
+//! wants, `outcome.rs` what comes back. `lane/` runs programs, `row.rs` says what their input and output mean,
+//! `hookfile.rs` reads becket's own hook files.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 

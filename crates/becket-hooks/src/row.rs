@@ -111,7 +111,8 @@ fn parse_reply<E: Event>(stdout: &[u8]) -> Result<E::Reply, Failure> {
             format!("a reply is a JSON object, not {}", beginning(text)),
         ));
     }
-    serde_json::from_value(value).map_err(|error| {
+    // Read from the text once more: what a hook wrote is kept byte for byte, where the reply holds JSON text.
+    serde_json::from_str(text).map_err(|error| {
         let detail = format!(
             "{error}; `becket hooks events {}` shows what can be answered",
             E::NAME

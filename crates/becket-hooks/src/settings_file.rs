@@ -72,7 +72,13 @@ impl Place<'_> {
     fn check(&self, table: &DeTable<'_>, schema: &Value, root: &Value) -> Result<(), SettingsError> {
         let schema = resolve(schema, root);
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-            return Ok(());
+            // A table whose names are free, such as that of the providers.
+            let Some(each) = schema.get("additionalProperties").filter(|each| each.is_object()) else {
+                return Ok(());
+            };
+            return table
+                .iter()
+                .try_for_each(|(_, value)| self.check_value(value.get_ref(), each, root));
         };
         for (key, value) in table {
             let Some(property) = properties.get(key.get_ref().as_ref()) else {

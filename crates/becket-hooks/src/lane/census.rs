@@ -44,12 +44,19 @@ impl Hunt {
         }
     }
 
-    /// Looks around once and sends the signal to whom it finds.
-    pub(super) fn signal(&mut self, signal: Signal) {
-        let entries = everybody();
-        for entry in self.find(&entries) {
-            // A process that is gone by now is what we want.
-            let _ = kill_process(entry.pid, signal);
+    /// Looks around once and remembers whom it finds, because descent can no longer be seen once parents die.
+    pub(super) fn look(&mut self) {
+        self.find(&everybody());
+    }
+
+    /// Sends a signal to everybody who was found outside of the group.
+    pub(super) fn signal_found(&self, signal: Signal) {
+        for (pid, _) in self.found() {
+            let left_the_group = rustix::process::getpgid(Some(pid)).is_ok_and(|group| group != self.main);
+            if left_the_group {
+                // A process that is gone by now is what we want.
+                let _ = kill_process(pid, signal);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! The system gives orphans to the process, not to a lane, so the list of them is the one thing that all lanes of a
 //! process share. Statuses of processes that somebody waits for are never taken: a group is asked only after its
-//! leader was reaped by its lane, and other processes only if they left our session (which nothing that this process
+//! lane is done with it, and other processes only if they left our session (which nothing that this process
 //! starts does by itself) and stayed dead for so long that nobody can be waiting for them.
 
 use std::sync::Mutex;
@@ -26,9 +26,9 @@ static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
 });
 
 struct Orphans {
-    /// Groups whose leader has ended while other members lived on.
+    /// Groups that nobody waits for and that have living members.
     groups: Vec<Pid>,
-    /// Processes of other sessions, named by number and start, and when they may be reaped if they are dead by then.
+    /// Other processes that are ours to reap, named by number and start, and when that may be done.
     strays: Vec<(Pid, u64, Instant)>,
     last_sweep: Option<Instant>,
 }
@@ -53,7 +53,8 @@ pub fn reap_orphans() {
     with_orphans(|orphans| orphans.sweep(Instant::now()));
 }
 
-/// Notes that the leader of a group has ended and was reaped. What is left of the group lives on.
+/// Notes that nobody waits for a group any more: its leader was reaped, or was killed and is of no interest. What is
+/// left of the group is reaped when it dies.
 pub(super) fn leave_behind(group: Pid) {
     with_orphans(|orphans| {
         if reap_group(group) {
@@ -95,23 +96,21 @@ impl Orphans {
                 .iter()
                 .any(|child| (child.pid, child.started) == (*pid, *started))
         });
-        for child in children
-            .iter()
-            .filter(|child| child.zombie && child.session != session)
-        {
-            let known = self.strays.iter().find(|(pid, ..)| *pid == child.pid);
-            match known {
+        for child in children.iter().filter(|child| child.zombie) {
+            match self.strays.iter().find(|(pid, ..)| *pid == child.pid) {
                 Some((_, _, due)) if *due <= now => {
                     let _ = waitpid(Some(child.pid), WaitOptions::NOHANG);
                 }
-                Some(_) => {}
-                None => self.strays.push((child.pid, child.started, now + DEAD_FOR)),
+                None if child.session != session => {
+                    self.strays.push((child.pid, child.started, now + DEAD_FOR));
+                }
+                _ => {}
             }
         }
     }
 }
 
-/// Reaps the dead members of a group whose leader was reaped, and says whether this process has living ones left
+/// Reaps the dead members of a group whose leader nobody waits for, and says whether this process has living ones left
 /// among its children.
 pub(super) fn reap_group(group: Pid) -> bool {
     loop {

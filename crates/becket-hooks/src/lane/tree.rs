@@ -72,8 +72,10 @@ impl Tree {
     /// Ends everything: first with a request, then by force. Takes at most 400 ms, whatever the processes do.
     pub(super) async fn terminate(&mut self) {
         let mut hunt = self.hunt();
-        hunt.signal(Signal::TERM);
+        hunt.look();
+        // The group first, and at once: a shell must not see its child end before it hears the signal itself.
         self.signal_group(Signal::TERM);
+        hunt.signal_found(Signal::TERM);
         let patience = Instant::now() + POLITE_GRACE;
         let _ = timeout(POLITE_GRACE, self.wait()).await;
         while self.reaped && self.group_lives_on() && Instant::now() < patience {
@@ -106,9 +108,7 @@ impl Tree {
     fn finish(&mut self, hunt: &Hunt) {
         self.over = true;
         orphans::expect_death(hunt.found());
-        if self.reaped {
-            orphans::leave_behind(self.group);
-        }
+        orphans::leave_behind(self.group);
     }
 
     /// Once the leader is reaped and the group empty, its number may belong to somebody else.

@@ -277,6 +277,7 @@ fn ends_badly() -> Vec<Misbehaviour> {
     table
 }
 
+// tidy: a table
 fn writes_badly() -> Vec<Misbehaviour> {
     let unreadable = Meaning::Failure(Cause::UnreadableOutput);
     let wrong = Meaning::Failure(Cause::WrongShape);
@@ -375,7 +376,10 @@ fn takes_too_long() -> Vec<Misbehaviour> {
         hangs("endless stderr", "yes error >&2"),
         hangs("all pipes closed", "exec <&- >&- 2>&-; sleep 60"),
         hangs("never reads 1 MiB and hangs", "sleep 60").with_input(1 << 20),
-        hangs("waits for more input", "exec cat <>/dev/ptmx"),
+        hangs(
+            "waits for more input",
+            r#"mkfifo "$0.pipe"; exec cat <>"$0.pipe""#,
+        ),
     ]
 }
 
