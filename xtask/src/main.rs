@@ -1,2 +1,77 @@
-//! Placeholder.
-fn main() {}
+//! The project's chores.
+//!
+//! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
+//! (`tidy/`), `bench` runs the benchmarks. Nothing here is part of the program that people install.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to whoever started it"
+)]
+
+mod generate;
+mod tidy;
+mod workspace;
+
+use std::process::{Command, ExitCode};
+
+use generate::Mode;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+cargo xtask generate          write the files that are made from code
+cargo xtask generate --check  fail if one of them is stale
+cargo xtask tidy              check the habits that no compiler checks
+cargo xtask bench [ARGS]      run the benchmarks";
+
+/// Why a chore failed, in words.
+type Problem = String;
+
+fn main() -> ExitCode {
+    // The session in the README runs the program itself. It is linked in and found under its own name, so that
+    // nothing has to be built a second time.
+    if called_as("becket") {
+        return becket::main();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let workspace = Workspace::here();
+    let result = match words.as_slice() {
+        ["generate"] => generate::run(&workspace, Mode::Write),
+        ["generate", "--check"] => generate::run(&workspace, Mode::Check),
+        ["tidy"] => tidy::run(&workspace),
+        ["bench", rest @ ..] => bench(&workspace, rest),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("what shall be done?\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn called_as(name: &str) -> bool {
+    let called = std::env::args_os().next().unwrap_or_default();
+    std::path::Path::new(&called).file_name() == Some(name.as_ref())
+}
+
+fn bench(workspace: &Workspace, arguments: &[&str]) -> Result<(), Problem> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["run", "--release", "--package", "bench", "--"])
+        .args(arguments)
+        .current_dir(workspace.root())
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the benchmarks failed".into())
+    }
+}

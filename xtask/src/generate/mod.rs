@@ -1,0 +1,107 @@
+//! The files that are made from code. They are committed, so that they can be read where they lie, and checked, so
+//! that they cannot drift.
+
+mod cli;
+mod dialects;
+mod events;
+mod readme;
+
+use crate::Problem;
+use crate::workspace::Workspace;
+
+/// What is done with what was made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It is written.
+    Write,
+    /// It is compared with what is there.
+    Check,
+}
+
+/// One file that is made.
+struct Page {
+    /// From the project's folder.
+    path: &'static str,
+    make: fn(&Workspace) -> Result<String, Problem>,
+}
+
+/// All of them. The README is only in part made from code: see `readme.rs`.
+const PAGES: &[Page] = &[
+    Page {
+        path: "docs/events.md",
+        make: events::page,
+    },
+    Page {
+        path: "docs/events.schema.json",
+        make: events::schemas,
+    },
+    Page {
+        path: "docs/cli.md",
+        make: |_| Ok(cli::page(&becket::command_line())),
+    },
+    Page {
+        path: "docs/config.md",
+        make: |_| Ok(becket::config_page()),
+    },
+    Page {
+        path: "docs/dialects.md",
+        make: |_| Ok(dialects::page()),
+    },
+    Page {
+        path: "README.md",
+        make: readme::page,
+    },
+];
+
+/// The paths of all files that are made.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|page| page.path)
+}
+
+/// Makes all files, and writes or compares them.
+pub fn run(workspace: &Workspace, mode: Mode) -> Result<(), Problem> {
+    let mut stale = Vec::new();
+    for page in PAGES {
+        let fresh = with_one_line_end((page.make)(workspace)?);
+        let present = workspace.find(page.path).unwrap_or_default();
+        if fresh == present {
+            continue;
+        }
+        match mode {
+            Mode::Write => {
+                workspace.write(page.path, &fresh)?;
+                println!("wrote {}", page.path);
+            }
+            Mode::Check => {
+                print_difference(page.path, &present, &fresh);
+                stale.push(page.path);
+            }
+        }
+    }
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "stale: {}\nrun `cargo xtask generate` and commit the result",
+            stale.join(", ")
+        ))
+    }
+}
+
+fn with_one_line_end(text: String) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+/// The first lines in which a file differs from what it should be.
+fn print_difference(path: &str, present: &str, fresh: &str) {
+    const SHOWN: usize = 20;
+    let difference = similar::TextDiff::from_lines(present, fresh);
+    let patch = difference
+        .unified_diff()
+        .context_radius(1)
+        .header(path, "what the code says")
+        .to_string();
+    for line in patch.lines().take(SHOWN) {
+        eprintln!("{line}");
+    }
+}

@@ -1,0 +1,121 @@
+//! The files of the project, and where they lie.
+
+use std::path::{Path, PathBuf};
+
+use crate::Problem;
+
+/// The project's folder.
+pub struct Workspace {
+    root: PathBuf,
+}
+
+/// A text file of the project.
+pub struct SourceFile {
+    /// Its path from the project's folder, with `/` between the parts.
+    pub path: String,
+    pub text: String,
+}
+
+impl Workspace {
+    /// The one that this program was built from.
+    pub fn here() -> Self {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self {
+            root: manifest.parent().unwrap_or(manifest).to_path_buf(),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The text of a file, or why it cannot be read.
+    pub fn read(&self, path: &str) -> Result<String, Problem> {
+        std::fs::read_to_string(self.root.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    /// The text of a file, if it is there.
+    pub fn find(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    /// Writes a file, with its folders.
+    pub fn write(&self, path: &str, text: &str) -> Result<(), Problem> {
+        let file = self.root.join(path);
+        file.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&file, text))
+            .map_err(|error| format!("cannot write {path}: {error}"))
+    }
+
+    /// All Rust files of the crates and of this program, sorted by path.
+    pub fn rust_files(&self) -> Result<Vec<SourceFile>, Problem> {
+        let mut paths = Vec::new();
+        for folder in ["crates", "xtask"] {
+            collect(&self.root.join(folder), &mut paths)?;
+        }
+        paths.sort();
+        paths.into_iter().map(|file| self.source(&file)).collect()
+    }
+
+    /// The manifests of the crates, sorted by path.
+    pub fn manifests(&self) -> Result<Vec<SourceFile>, Problem> {
+        let folder = self.root.join("crates");
+        let entries = std::fs::read_dir(&folder).map_err(|error| format!("cannot read crates: {error}"))?;
+        let mut files: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path().join("Cargo.toml"))
+            .filter(|file| file.is_file())
+            .collect();
+        files.sort();
+        files.into_iter().map(|file| self.source(&file)).collect()
+    }
+
+    fn source(&self, file: &Path) -> Result<SourceFile, Problem> {
+        let path = file
+            .strip_prefix(&self.root)
+            .unwrap_or(file)
+            .display()
+            .to_string();
+        let text = self.read(&path)?;
+        Ok(SourceFile { path, text })
+    }
+}
+
+impl SourceFile {
+    /// The crate that the file belongs to: the folder below `crates`, or `xtask`.
+    pub fn crate_name(&self) -> &str {
+        let mut parts = self.path.split('/');
+        match parts.next() {
+            Some("crates") => parts.next().unwrap_or_default(),
+            first => first.unwrap_or_default(),
+        }
+    }
+
+    /// Whether the file belongs to the crate's library or program, and not to its tests.
+    pub fn is_shipped(&self) -> bool {
+        let is_test = ["/tests.rs", "/laws.rs"]
+            .iter()
+            .any(|end| self.path.ends_with(end));
+        self.path.contains("/src/") && !is_test
+    }
+
+    /// How many lines come before the tests at the file's end.
+    pub fn shipped_lines(&self) -> usize {
+        let is_code = |line: &&str| line.trim_start() != "#[cfg(test)]";
+        self.text.lines().take_while(is_code).count()
+    }
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Problem> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() && path.file_name() != Some("target".as_ref()) {
+            collect(&path, files)?;
+        } else if path.extension() == Some("rs".as_ref()) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
