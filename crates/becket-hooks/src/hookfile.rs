@@ -209,7 +209,15 @@ impl OwnHook {
 
     /// Why the program could not be started from that directory, as far as that can be told without starting it.
     pub fn trouble(&self, environment: &HookEnvironment, directory: &Path) -> Option<Failure> {
-        self.program(environment).check(directory).err()
+        let program = self.program(environment);
+        if let Err(failure) = program.check(directory) {
+            return Some(failure);
+        }
+        // Of a line for the shell only a path at its beginning can be looked at; other words may be its builtins.
+        let CommandLine::Shell(line) = &self.program else { return None };
+        let first = line.split_whitespace().next().filter(|word| word.contains('/') && word.chars().all(is_plain))?;
+        let directory = self.working_dir.as_deref().unwrap_or(directory);
+        Program::exec([first]).check(directory).err()
     }
 
     fn lane(&self, environment: &HookEnvironment) -> Arc<dyn Lane> {
@@ -236,6 +244,11 @@ impl OwnHook {
             .environment(Arc::new(variables))
             .directory(self.working_dir.clone())
     }
+}
+
+/// Characters that mean themselves in a shell.
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || "/._-+".contains(character)
 }
 
 impl CommandLine {

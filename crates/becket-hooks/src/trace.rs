@@ -103,12 +103,13 @@ impl ReportedFailure {
 
 impl std::fmt::Display for ReportedFailure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let event = self.event.info().name;
-        write!(
-            formatter,
-            "hook {} ({}) on {event}: {}",
-            self.handler.name, self.handler.source, self.failure
-        )
+        let HandlerInfo { name, source, .. } = &self.handler;
+        write!(formatter, "hook {name}")?;
+        // A hook without a name of its own is named after its place.
+        if name != source {
+            write!(formatter, " ({source})")?;
+        }
+        write!(formatter, " on {}: {}", self.event.info().name, self.failure)
     }
 }
 

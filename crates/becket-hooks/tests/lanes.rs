@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use becket_events::{PreTool, PreToolPayload, Reply, Verdict};
+use becket_events::{Class, PreTool, PreToolPayload, Reply, Scope, Verdict};
 use becket_hooks::{
-    Cause, CommandLane, Failure, Finished, Invocation, Lane, LaneKind, Limits, Program, WorkerLane,
-    become_subreaper, own_row, reap_orphans,
+    Action, Cause, CommandLane, Engine, Failure, Finished, HandlerInfo, Invocation, Lane, LaneKind, Limits, Matcher,
+    Program, Registration, RowHandler, WorkerLane, become_subreaper, own_row, reap_orphans,
 };
 use misbehaviours::{Expected, Meaning, Misbehaviour, table, write_script};
 
@@ -157,18 +157,21 @@ async fn check(case: &Misbehaviour) -> Result<(), String> {
 
 /// What becket's own row for a guard makes of a run.
 fn meaning(result: Result<Finished, Failure>) -> Meaning {
-    let payload = PreToolPayload {
+    let reply = result.and_then(|finished| (own_row::<PreTool>().decode)(&payload(), finished));
+    match reply {
+        Err(failure) => Meaning::Failure(failure.cause),
+        Ok(reply) if matches!(reply.verdict(), Some(Verdict::Deny(_))) => Meaning::Refusal,
+        Ok(_) => Meaning::Answer,
+    }
+}
+
+fn payload() -> PreToolPayload {
+    PreToolPayload {
         tool_call_id: "call".into(),
         tool_name: "shell".into(),
         operation: None,
         arguments: serde_json::Map::new(),
         parent_tool_call_id: None,
-    };
-    let reply = result.and_then(|finished| (own_row::<PreTool>().decode)(&payload, finished));
-    match reply {
-        Err(failure) => Meaning::Failure(failure.cause),
-        Ok(reply) if matches!(reply.verdict(), Some(Verdict::Deny(_))) => Meaning::Refusal,
-        Ok(_) => Meaning::Answer,
     }
 }
 
@@ -196,6 +199,53 @@ fn whatever_a_program_does_the_lane_ends_in_time_and_says_what_happened() {
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(open_descriptors(), descriptors);
+    wait_until_nothing_is_left();
+}
+
+/// Asks an engine with one hook of that class, and performs the action unless it was refused. Returns how often it
+/// was performed, and the causes of the failures.
+async fn perform(case: &Misbehaviour, class: Class) -> (u32, Vec<Cause>) {
+    let setting = case.set_up(&environment());
+    let engine = Engine::new(None);
+    let info = HandlerInfo { timeout: case.timeout, ..HandlerInfo::native(case.name, class) };
+    let lane = Arc::new(CommandLane::new(setting.program.clone()));
+    let handler = RowHandler::<PreTool> { lane, row: own_row(), timeout: case.timeout };
+    let action = Action::Other(Arc::new(handler));
+    engine.register(Registration { info, order: Vec::new(), matcher: Matcher::default(), action });
+    let scope = Scope { cwd: setting.directory.display().to_string(), ..Scope::default() };
+    let arguments = serde_json::Map::from_iter([("command".to_string(), "x".repeat(case.input_size).into())]);
+    let payload = || PreToolPayload { arguments, ..payload() };
+    let outcome = engine.dispatch::<PreTool>(&scope, payload).await;
+    let performed = u32::from(outcome.denied().is_none());
+    (performed, outcome.failures.iter().map(|failed| failed.failure.cause).collect())
+}
+
+#[test]
+fn whatever_a_guard_does_wrong_the_guarded_action_does_not_happen() {
+    let _alone = alone();
+    let has_setsid = has_program("setsid");
+    let mut wrong = Vec::new();
+    for case in table() {
+        if matches!(case.hook, misbehaviours::Hook::Script(script) if script.contains("setsid")) && !has_setsid {
+            continue;
+        }
+        let began = Instant::now();
+        for class in [Class::Guard, Class::Transform, Class::Observe] {
+            let expected = match case.meaning {
+                Meaning::Answer => (1, Vec::new()),
+                Meaning::Refusal => (0, Vec::new()),
+                Meaning::Failure(cause) => (u32::from(class != Class::Guard), vec![cause]),
+            };
+            let happened = block_on(perform(&case, class));
+            if happened != expected {
+                wrong.push(format!("{} as {class:?}: expected {expected:?}, got {happened:?}", case.name));
+            }
+        }
+        if began.elapsed() > 3 * (case.timeout + Duration::from_secs(5)) {
+            wrong.push(format!("{} took {:?}", case.name, began.elapsed()));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
     wait_until_nothing_is_left();
 }
 
