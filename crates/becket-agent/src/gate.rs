@@ -395,11 +395,11 @@ impl Gate {
         tokio::select! {
             biased;
             () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(answer, question),
+            answer = self.front.ask(&question) => self.take_answer(answer, question, insists),
         }
     }
 
-    fn take_answer(&self, answer: PersonsAnswer, question: Question) -> Decision {
+    fn take_answer(&self, answer: PersonsAnswer, question: Question, insists: bool) -> Decision {
         let mut grants = self
             .grants
             .lock()
@@ -426,7 +426,10 @@ impl Gate {
                     .reason
                     .map(|reason| format!("{reason}; "))
                     .unwrap_or_default();
-                let hint = "nobody is there to say yes (`--yes` or an allow rule would)";
+                let hint = match insists {
+                    true => "nobody is there to say yes, and nothing else can say it here",
+                    false => "nobody is there to say yes (`--yes` or an allow rule would)",
+                };
                 Decision::deny(ApprovalSource::Headless, format!("{why}{hint}"))
             }
         }

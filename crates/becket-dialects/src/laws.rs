@@ -172,6 +172,7 @@ fn every_schema_describes_its_arguments_and_requires_only_what_it_has() {
 }
 
 /// Calls as the foreign systems write them, and what becket understands.
+// tidy: a table
 #[test]
 fn foreign_calls_mean_what_their_systems_mean() {
     let cases = [

@@ -12,22 +12,44 @@ use serde_json::{Map, Value};
 
 /// Any JSON value, held as its text.
 #[derive(Clone)]
-pub struct Json(Arc<RawValue>);
+pub struct Json(Arc<Text>);
+
+/// Where the text comes from. Neither is copied when it becomes a `Json`, nor when that is shared.
+enum Text {
+    /// It was read and found to be JSON.
+    Read(Box<RawValue>),
+    /// It was put together from JSON.
+    Joined(String),
+}
 
 impl Json {
     /// Takes text that must be one JSON value.
     pub fn parse(text: String) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text).map(|raw| Self(raw.into()))
+        RawValue::from_string(text).map(Self::from)
+    }
+
+    /// Takes text that the caller has put together from pieces of JSON, without reading it again. A request's body is
+    /// joined anew in every turn and grows with the conversation, and reading it costs many times what joining does.
+    /// Builds with debug assertions read it nevertheless, and panic if it is not JSON.
+    pub fn joined(text: String) -> Self {
+        debug_assert!(
+            serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(),
+            "joined text is not JSON: {text}"
+        );
+        Self(Arc::new(Text::Joined(text)))
     }
 
     /// Writes a value down as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(|raw| Self(raw.into()))
+        serde_json::value::to_raw_value(value).map(Self::from)
     }
 
     /// The text, exactly as it was given.
     pub fn text(&self) -> &str {
-        self.0.get()
+        match &*self.0 {
+            Text::Read(raw) => raw.get(),
+            Text::Joined(text) => text,
+        }
     }
 
     /// The value taken apart, for the few who need to look inside.
@@ -42,6 +64,12 @@ impl Json {
         }
         let members: serde_json::Result<Members> = serde_json::from_str(self.text());
         Some(members.map(|members| members.0))
+    }
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self(Arc::new(Text::Read(raw)))
     }
 }
 
@@ -71,13 +99,19 @@ impl std::fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        match &*self.0 {
+            Text::Read(raw) => raw.serialize(serializer),
+            Text::Joined(text) => {
+                let raw: &RawValue = serde_json::from_str(text).map_err(serde::ser::Error::custom)?;
+                raw.serialize(serializer)
+            }
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.into()))
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -130,6 +164,22 @@ mod tests {
         let json: Json = serde_json::from_str(text).unwrap();
         assert_eq!(json.text(), text);
         assert_eq!(serde_json::to_string(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn joined_text_is_written_and_compared_like_any_other() {
+        let text = r#"{"b": 1.50,  "a":[1e3]}"#;
+        let json = Json::joined(text.into());
+        assert_eq!(serde_json::to_string(&[&json]).unwrap(), format!("[{text}]"));
+        assert_eq!(json, Json::parse(text.into()).unwrap());
+        assert_eq!(json.members().unwrap().unwrap()[0].1.text(), "1.50");
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "joined text is not JSON")]
+    fn a_mistake_in_joining_is_found_in_debug_builds() {
+        Json::joined(r#"{"messages":[}"#.into());
     }
 
     #[test]

@@ -214,8 +214,13 @@ impl OwnHook {
             return Some(failure);
         }
         // Of a line for the shell only a path at its beginning can be looked at; other words may be its builtins.
-        let CommandLine::Shell(line) = &self.program else { return None };
-        let first = line.split_whitespace().next().filter(|word| word.contains('/') && word.chars().all(is_plain))?;
+        let CommandLine::Shell(line) = &self.program else {
+            return None;
+        };
+        let first = line
+            .split_whitespace()
+            .next()
+            .filter(|word| word.contains('/') && word.chars().all(is_plain))?;
         let directory = self.working_dir.as_deref().unwrap_or(directory);
         Program::exec([first]).check(directory).err()
     }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use becket_events::{Class, PreTool, PreToolPayload, Reply, Scope, Verdict};
 use becket_hooks::{
-    Action, Cause, CommandLane, Engine, Failure, Finished, HandlerInfo, Invocation, Lane, LaneKind, Limits, Matcher,
-    Program, Registration, RowHandler, WorkerLane, become_subreaper, own_row, reap_orphans,
+    Action, Cause, CommandLane, Engine, Failure, Finished, HandlerInfo, Invocation, Lane, LaneKind, Limits,
+    Matcher, Program, Registration, RowHandler, WorkerLane, become_subreaper, own_row, reap_orphans,
 };
 use misbehaviours::{Expected, Meaning, Misbehaviour, table, write_script};
 
@@ -31,7 +31,7 @@ static OUTER_MARK: LazyLock<String> = LazyLock::new(|| format!("test{}", uuid::U
 
 fn environment() -> Arc<BTreeMap<OsString, OsString>> {
     let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    variables.insert("BECKET_HOOK_MARK".into(), OUTER_MARK.as_str().into());
+    variables.insert("BECKET_MARK".into(), OUTER_MARK.as_str().into());
     Arc::new(variables)
 }
 
@@ -207,17 +207,42 @@ fn whatever_a_program_does_the_lane_ends_in_time_and_says_what_happened() {
 async fn perform(case: &Misbehaviour, class: Class) -> (u32, Vec<Cause>) {
     let setting = case.set_up(&environment());
     let engine = Engine::new(None);
-    let info = HandlerInfo { timeout: case.timeout, ..HandlerInfo::native(case.name, class) };
+    let info = HandlerInfo {
+        timeout: case.timeout,
+        ..HandlerInfo::native(case.name, class)
+    };
     let lane = Arc::new(CommandLane::new(setting.program.clone()));
-    let handler = RowHandler::<PreTool> { lane, row: own_row(), timeout: case.timeout };
+    let handler = RowHandler::<PreTool> {
+        lane,
+        row: own_row(),
+        timeout: case.timeout,
+    };
     let action = Action::Other(Arc::new(handler));
-    engine.register(Registration { info, order: Vec::new(), matcher: Matcher::default(), action });
-    let scope = Scope { cwd: setting.directory.display().to_string(), ..Scope::default() };
+    engine.register(Registration {
+        info,
+        order: Vec::new(),
+        matcher: Matcher::default(),
+        action,
+    });
+    let scope = Scope {
+        cwd: setting.directory.display().to_string(),
+        ..Scope::default()
+    };
     let arguments = serde_json::Map::from_iter([("command".to_string(), "x".repeat(case.input_size).into())]);
-    let payload = || PreToolPayload { arguments, ..payload() };
+    let payload = || PreToolPayload {
+        arguments,
+        ..payload()
+    };
     let outcome = engine.dispatch::<PreTool>(&scope, payload).await;
     let performed = u32::from(outcome.denied().is_none());
-    (performed, outcome.failures.iter().map(|failed| failed.failure.cause).collect())
+    (
+        performed,
+        outcome
+            .failures
+            .iter()
+            .map(|failed| failed.failure.cause)
+            .collect(),
+    )
 }
 
 #[test]
@@ -226,7 +251,9 @@ fn whatever_a_guard_does_wrong_the_guarded_action_does_not_happen() {
     let has_setsid = has_program("setsid");
     let mut wrong = Vec::new();
     for case in table() {
-        if matches!(case.hook, misbehaviours::Hook::Script(script) if script.contains("setsid")) && !has_setsid {
+        if matches!(case.hook, misbehaviours::Hook::Script(script) if script.contains("setsid"))
+            && !has_setsid
+        {
             continue;
         }
         let began = Instant::now();
@@ -238,7 +265,10 @@ fn whatever_a_guard_does_wrong_the_guarded_action_does_not_happen() {
             };
             let happened = block_on(perform(&case, class));
             if happened != expected {
-                wrong.push(format!("{} as {class:?}: expected {expected:?}, got {happened:?}", case.name));
+                wrong.push(format!(
+                    "{} as {class:?}: expected {expected:?}, got {happened:?}",
+                    case.name
+                ));
             }
         }
         if began.elapsed() > 3 * (case.timeout + Duration::from_secs(5)) {

@@ -429,6 +429,7 @@ mod tests {
         }
     }
 
+    // tidy: a table
     #[test]
     fn tool_calls_are_put_together_however_servers_write_them() {
         let call = |index, id: &str, name: &str| {

@@ -225,6 +225,7 @@ mod tests {
     use super::*;
     use ProviderErrorKind::*;
 
+    // tidy: a table
     #[test]
     fn every_class_of_failure_is_recognised() {
         let table: &[(u16, &str, ProviderErrorKind)] = &[

@@ -337,8 +337,8 @@ impl Choice<'_> {
             .and_then(|entry| entry.key_variable.as_deref());
         let variable = configured.unwrap_or(variable);
         Err(SelectError::NoKey(format!(
-            "{provider} needs a key. Set {variable}, or use another model: `rehearsal` needs none, `ollama/NAME` runs on \
-             this machine"
+            "{provider} needs a key. Set {variable}, or use another model: `rehearsal` needs none, `ollama/NAME` runs \
+             on this machine"
         )))
     }
 

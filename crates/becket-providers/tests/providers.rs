@@ -315,6 +315,7 @@ async fn a_key_is_not_sent_where_there_is_none() {
 
 // What comes back.
 
+// tidy: a table
 #[tokio::test]
 async fn answers_of_chat_completions_are_read() {
     let text = OpenAiStream::new("gpt-test-2025")
@@ -410,6 +411,7 @@ async fn answers_of_chat_completions_are_read() {
     }
 }
 
+// tidy: a table
 #[tokio::test]
 async fn answers_of_messages_are_read() {
     let begin = || AnthropicStream::new("claude-test-2025", 9);

@@ -85,6 +85,7 @@ fn note(id: &str) -> NewEntry {
 }
 
 /// One entry of every kind, with every kind of message and part.
+// tidy: a table
 fn every_kind() -> Vec<NewEntry> {
     let picture = Part::Image {
         media_type: "image/png".into(),

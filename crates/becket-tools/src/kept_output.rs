@@ -93,7 +93,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_is_kept_or_counted(pieces in prop::collection::vec(prop::collection::vec(0u8..128, 0..40), 0..20), most in 2usize..64) {
+        fn every_byte_is_kept_or_counted(
+            pieces in prop::collection::vec(prop::collection::vec(0u8..128, 0..40), 0..20),
+            most in 2usize..64,
+        ) {
             let mut kept = KeptOutput::new(most);
             let mut whole = Vec::new();
             for piece in &pieces {

@@ -15,7 +15,6 @@ mod judged_path;
 mod kept_output;
 mod list;
 mod operation_tool;
-mod process_tree;
 mod read;
 mod settings;
 mod shell;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_events::{Part, ShellArguments};
+use becket_hooks::{Mark, Tree};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -20,7 +21,6 @@ use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::kept_output::KeptOutput;
-use crate::process_tree::{Mark, ProcessTree};
 use crate::settings::ToolSettings;
 
 /// How long the output of a command that has ended is read on. Only something left in the background can still hold
@@ -70,10 +70,11 @@ enum Ending {
     Lost(io::Error),
 }
 
-fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result<(ProcessTree, Receiver)> {
+fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result<(Tree, Receiver)> {
     let (reader, writer) = io::pipe()?;
     let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    let mark = Mark::new(&settings.environment);
+    let mark = Mark::within(&settings.environment);
+    let (mark_name, mark_value) = mark.variable();
     // The command value holds our copies of the writing end; it goes at the end of this function, so that the pipe
     // closes when the last process closes it.
     let child = Command::new("/bin/sh")
@@ -82,16 +83,16 @@ fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result
         .current_dir(directory)
         .env_clear()
         .envs(&settings.environment)
-        .env(Mark::variable(), &mark.value)
+        .env(mark_name, mark_value)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0)
         .spawn()?;
-    Ok((ProcessTree::new(child, mark)?, pipe))
+    Ok((Tree::adopt(child, &mark)?, pipe))
 }
 
-async fn follow(mut tree: ProcessTree, output: &mut Output, limit: Duration, run: &ToolRun) -> Ending {
+async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &ToolRun) -> Ending {
     let deadline = Instant::now() + limit;
     let ending = loop {
         tokio::select! {

@@ -20,8 +20,10 @@ pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
             let lines = arguments.content.lines().count();
             ToolOutput {
                 content: vec![Part::text(format!(
-                    "{verb} {} ({lines} lines, {bytes} bytes).",
-                    arguments.path
+                    "{verb} {} ({}, {}).",
+                    arguments.path,
+                    counted(lines, "line"),
+                    counted(bytes, "byte")
                 ))],
                 is_error: false,
                 details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
@@ -29,6 +31,10 @@ pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
         }
         Err(error) => ToolOutput::error(format!("Cannot write {}: {}.", arguments.path, reason(&error))),
     }
+}
+
+fn counted(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -72,7 +78,7 @@ mod tests {
         );
         assert_eq!(
             write(&path, "a/b.txt", "z").0,
-            "Replaced a/b.txt (1 lines, 1 bytes)."
+            "Replaced a/b.txt (1 line, 1 byte)."
         );
     }
 

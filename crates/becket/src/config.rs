@@ -110,10 +110,10 @@ impl ProjectConfig {
 /// The reference page of the settings.
 pub fn config_page() -> String {
     let mut page = String::from(
-        "# Configuration\n\nGenerated from the types in `crates/becket/src/config.rs` by `cargo xtask generate`. Do not \
-         edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` says \
-         where that is. A project's own settings live in `becket.toml` at its root and count only once trusted. An \
-         unknown key is an error.\n\n## `config.toml`\n\n",
+        "# Configuration\n\nGenerated from the types in `crates/becket/src/config.rs` by `cargo xtask generate`. Do \
+         not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
+         says where that is. A project's own settings live in `becket.toml` at its root and count only once trusted. \
+         An unknown key is an error.\n\n## `config.toml`\n\n",
     );
     describe(&mut page, &schemars::schema_for!(Config).to_value());
     page.push_str("\n## `becket.toml`\n\n");

@@ -1,10 +1,12 @@
 //! What the tests of becket's crates share.
 //!
 //! `model_server` stands where the network would be: a model provider that answers from a list and remembers what it
-//! was asked. This crate knows none of becket's others, so all of them can test with it.
+//! was asked. `room` is a home and a working directory in which the real binary runs by itself. This crate knows none
+//! of becket's others, so all of them can test with it.
 
 mod model_server;
 mod room;
 
 pub use model_server::{AnthropicStream, Ending, ModelServer, OpenAiStream, Piece, Recorded, Response};
-pub use room::{Finished, Room, finish, needs, quoted};
+pub use room::{Finished, Room, Running, finish, needs, quoted};
+pub use rustix::process::Signal;

@@ -5,13 +5,19 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use tempfile::TempDir;
 
 /// No run of a test takes longer than this; one that does is killed, and the test fails.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A process that the run left behind may keep its output open; it is not waited for longer than this.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A sealed room. Everything in it is gone when it is dropped.
 pub struct Room {
@@ -110,13 +116,34 @@ impl Room {
         command
     }
 
-    /// Runs the binary to its end.
-    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Finished {
-        finish(
+    /// Writes a file with hooks beside the working directory, and returns its name for `--hooks`.
+    pub fn hooks(&self, text: &str) -> String {
+        self.write("../hooks.toml", text).display().to_string()
+    }
+
+    /// Writes a script for a scripted model beside the working directory, and returns its name for `--model`.
+    pub fn model(&self, turns: &serde_json::Value) -> String {
+        let file = self.write("../script.json", turns.to_string());
+        format!("scripted/{}", file.display())
+    }
+
+    /// The store's file, where nothing says otherwise.
+    pub fn store_file(&self) -> PathBuf {
+        self.home().join(".local/share/becket/becket.db")
+    }
+
+    /// Starts the binary.
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Running {
+        Running::of(
             self.command(arguments)
                 .spawn()
                 .expect("the binary can be started"),
         )
+    }
+
+    /// Runs the binary to its end.
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Finished {
+        self.start(arguments).finish()
     }
 
     /// Runs the binary with something on standard input.
@@ -138,47 +165,157 @@ impl Room {
     }
 }
 
-/// Waits for a run to end, and collects what it wrote.
-pub fn finish(mut child: Child) -> Finished {
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            break status;
+/// A run that is under way. Dropping it ends it.
+pub struct Running {
+    child: Child,
+    stdout: Arc<Heard>,
+    stderr: Arc<Heard>,
+    ended: bool,
+}
+
+impl Running {
+    /// Watches a child whose output is piped.
+    pub fn of(mut child: Child) -> Self {
+        let stdout = Heard::listen(child.stdout.take());
+        let stderr = Heard::listen(child.stderr.take());
+        Self {
+            child,
+            stdout,
+            stderr,
+            ended: false,
         }
-        if started.elapsed() > PATIENCE {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the run did not end within {PATIENCE:?}");
+    }
+
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until standard output holds a text.
+    pub fn wait_for_output(&self, text: &str) {
+        self.stdout.wait_for(text);
+    }
+
+    /// Waits until standard error holds a text.
+    pub fn wait_for_error(&self, text: &str) {
+        self.stderr.wait_for(text);
+    }
+
+    /// Sends a signal to the process alone.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the process is there");
+    }
+
+    /// Sends a signal to the process and to those of its children that did not leave its group.
+    pub fn signal_group(&self, signal: Signal) {
+        // A process that has ended by itself in the meantime is no failure.
+        let _ = kill_process_group(self.pid(), signal);
+    }
+
+    /// Waits for the end, and returns what was written.
+    pub fn finish(mut self) -> Finished {
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                break status;
+            }
+            assert!(
+                started.elapsed() < PATIENCE,
+                "the run did not end within {PATIENCE:?}"
+            );
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        self.ended = true;
+        Finished {
+            stdout: self.stdout.whole(),
+            stderr: self.stderr.whole(),
+            code: code_of(status),
         }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let code = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Finished {
-        stdout: text_of(stdout),
-        stderr: text_of(stderr),
-        code,
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 }
 
-type Collector = std::thread::JoinHandle<Vec<u8>>;
-
-fn collect(pipe: Option<impl Read + Send + 'static>) -> Option<Collector> {
-    pipe.map(|mut pipe| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.read_to_end(&mut bytes);
-            bytes
-        })
-    })
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
 }
 
-fn text_of(collector: Option<Collector>) -> String {
-    let bytes = collector.map(|collector| collector.join().expect("reading a pipe does not panic"));
-    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+fn code_of(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Waits for a run to end, and collects what it wrote.
+pub fn finish(child: Child) -> Finished {
+    Running::of(child).finish()
+}
+
+/// What was heard from a pipe so far.
+#[derive(Default)]
+struct Heard {
+    state: Mutex<HeardState>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct HeardState {
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+impl Heard {
+    fn listen(pipe: Option<impl Read + Send + 'static>) -> Arc<Self> {
+        let heard = Arc::new(Self::default());
+        let writer = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 16 * 1024];
+            let mut pipe = pipe;
+            while let Some(count) = pipe.as_mut().and_then(|pipe| pipe.read(&mut buffer).ok()) {
+                if count == 0 {
+                    break;
+                }
+                writer.lock().bytes.extend_from_slice(&buffer[..count]);
+                writer.more.notify_all();
+            }
+            writer.lock().over = true;
+            writer.more.notify_all();
+        });
+        heard
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HeardState> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn wait_for(&self, text: &str) {
+        let holds = |state: &mut HeardState| String::from_utf8_lossy(&state.bytes).contains(text);
+        let (mut state, _) = self
+            .more
+            .wait_timeout_while(self.lock(), PATIENCE, |state| !state.over && !holds(state))
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        assert!(
+            holds(&mut state),
+            "waited for {text:?}, and heard {}",
+            String::from_utf8_lossy(&state.bytes)
+        );
+    }
+
+    /// Everything, once the pipe is closed.
+    fn whole(&self) -> String {
+        let (state, _) = self
+            .more
+            .wait_timeout_while(self.lock(), LAST_WORDS, |state| !state.over)
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        String::from_utf8_lossy(&state.bytes).into_owned()
+    }
 }
 
 /// Whether a program is on the PATH. Without it the test says that it skips, or fails if nothing may be skipped.
@@ -198,8 +335,34 @@ pub fn needs(program: &str) -> bool {
     there
 }
 
-/// The events that `--json` printed, one per line.
 impl Finished {
+    /// The same run, if it ended with that code.
+    #[track_caller]
+    pub fn ended_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "the exit code of {self:#?}");
+        self
+    }
+
+    /// The same run, if its standard error holds that text.
+    #[track_caller]
+    pub fn complained(self, text: &str) -> Self {
+        assert!(
+            self.stderr.contains(text),
+            "no {text:?} on standard error of {self:#?}"
+        );
+        self
+    }
+
+    /// The same run, if its standard output holds that text.
+    #[track_caller]
+    pub fn said(self, text: &str) -> Self {
+        assert!(
+            self.stdout.contains(text),
+            "no {text:?} on standard output of {self:#?}"
+        );
+        self
+    }
+
     /// Each line of standard output as JSON.
     pub fn events(&self) -> Vec<serde_json::Value> {
         self.stdout

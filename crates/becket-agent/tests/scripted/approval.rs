@@ -50,6 +50,7 @@ async fn decide(case: Case) -> (bool, String) {
     (!stage.runs().is_empty(), source)
 }
 
+// tidy: a table
 #[tokio::test]
 async fn the_order_of_approval() {
     let ask = || Some(Verdict::Ask("hm".into()));

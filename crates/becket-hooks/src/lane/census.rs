@@ -6,10 +6,6 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// The variable that marks the processes of a run. It holds the marks of all runs around it, the innermost last, so
-/// that a run ends the hooks of an agent that it started, too.
-pub(super) const MARK_VARIABLE: &str = "BECKET_HOOK_MARK";
-
 /// One process, as the system lists it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
@@ -148,7 +144,8 @@ use linux::{entry_of, everybody, has_mark};
 mod linux {
     use rustix::process::Pid;
 
-    use super::{Entry, MARK_VARIABLE};
+    use super::Entry;
+    use crate::lane::mark::MARK_VARIABLE;
 
     /// All processes.
     pub(super) fn everybody() -> Vec<Entry> {

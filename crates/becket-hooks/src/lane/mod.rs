@@ -9,6 +9,7 @@
 
 mod census;
 mod command;
+mod mark;
 mod orphans;
 mod pipes;
 mod process;
@@ -23,8 +24,10 @@ use futures_util::future::BoxFuture;
 
 use crate::Failure;
 pub use command::CommandLane;
+pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Program, inherited_environment};
+pub use tree::Tree;
 pub use worker::WorkerLane;
 
 /// How a handler is run.

@@ -14,11 +14,10 @@ use std::time::Duration;
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-use rustix::process::Pid;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
 
-use super::census::MARK_VARIABLE;
+use super::mark::Mark;
 use super::tree::Tree;
 use crate::{Cause, Failure};
 
@@ -109,13 +108,14 @@ impl Program {
             None => run_directory.to_owned(),
         };
         let path = self.resolve(&directory)?;
-        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let mark = Mark::within(&self.environment);
+        let (mark_name, mark_value) = mark.variable();
         let mut command = Command::new(&path);
         command.args(&self.words[1..]);
         command.env_clear().envs(self.environment.as_ref());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command
-            .env(MARK_VARIABLE, self.mark_value(&mark))
+            .env(mark_name, mark_value)
             .current_dir(&directory)
             .process_group(0);
         command
@@ -124,7 +124,7 @@ impl Program {
             .stderr(Stdio::piped());
         loop {
             match command.spawn() {
-                Ok(child) => return Process::new(child, mark),
+                Ok(child) => return Process::new(child, &mark),
                 // Somebody is still writing the file, or a process started meanwhile has inherited the open file.
                 Err(error)
                     if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline =>
@@ -133,19 +133,6 @@ impl Program {
                 }
                 Err(error) => return Err(explain(&error, &path, &directory)),
             }
-        }
-    }
-
-    /// The marks of the runs around this one, then its own.
-    fn mark_value(&self, mark: &str) -> OsString {
-        match self.environment.get(OsStr::new(MARK_VARIABLE)) {
-            Some(outer) => {
-                let mut value = outer.clone();
-                value.push("/");
-                value.push(mark);
-                value
-            }
-            None => mark.into(),
         }
     }
 
@@ -234,15 +221,14 @@ pub(super) struct Process {
 }
 
 impl Process {
-    fn new(mut child: tokio::process::Child, mark: String) -> Result<Self, Failure> {
+    fn new(mut child: tokio::process::Child, mark: &Mark) -> Result<Self, Failure> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let number = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        match (pipes, number) {
-            ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Self {
+        match (pipes, Tree::adopt(child, mark)) {
+            ((Some(stdin), Some(stdout), Some(stderr)), Ok(tree)) => Ok(Self {
                 stdin,
                 stdout,
                 stderr,
-                tree: Tree::new(child, group, mark),
+                tree,
             }),
             _ => Err(Failure::new(
                 Cause::SpawnFailed,
@@ -360,12 +346,5 @@ mod tests {
         let program = Program::shell("true").variable("TOKEN", "hunter2");
         let shown = format!("{program:?}");
         assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
-    }
-
-    #[test]
-    fn a_mark_names_the_runs_around_it() {
-        let outer = Program::shell("true").variable(MARK_VARIABLE, "a");
-        assert_eq!(outer.mark_value("b"), "a/b");
-        assert_eq!(Program::shell("true").mark_value("b"), "b");
     }
 }

@@ -12,6 +12,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::census::{self, Hunt};
+use super::mark::Mark;
 use super::orphans;
 
 /// How long a tree may take to end by itself after it was asked to.
@@ -27,7 +28,7 @@ const DROP_BOUND: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// A running process with its descendants.
-pub(super) struct Tree {
+pub struct Tree {
     child: Child,
     group: Pid,
     mark: String,
@@ -37,18 +38,20 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Takes charge of a process that was just started as the leader of its own group, with the mark.
-    pub(super) fn new(child: Child, group: Pid, mark: String) -> Self {
-        Self {
+    pub fn adopt(child: Child, mark: &Mark) -> io::Result<Self> {
+        let number = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let group = number.ok_or_else(|| io::Error::other("the process ended before it could be watched"))?;
+        Ok(Self {
             child,
             group,
-            mark,
+            mark: mark.own().into(),
             reaped: false,
             over: false,
-        }
+        })
     }
 
     /// Waits for the end of the main process. May be dropped and called again.
-    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         self.reaped = status.is_ok();
         status
@@ -62,7 +65,7 @@ impl Tree {
     }
 
     /// Lets go: the main process has ended by itself, and what it left running lives on.
-    pub(super) fn release(mut self) {
+    pub fn release(mut self) {
         if self.reaped {
             self.over = true;
             orphans::leave_behind(self.group);
@@ -70,7 +73,7 @@ impl Tree {
     }
 
     /// Ends everything: first with a request, then by force. Takes at most 400 ms, whatever the processes do.
-    pub(super) async fn terminate(&mut self) {
+    pub async fn terminate(&mut self) {
         let mut hunt = self.hunt();
         hunt.look();
         // The group first, and at once: a shell must not see its child end before it hears the signal itself.

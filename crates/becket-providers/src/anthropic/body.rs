@@ -3,7 +3,7 @@
 //! Roles must alternate there, so messages of one role in a row become one, with results of tools first. What a
 //! message keeps (`Message::wire`) is therefore not a message but its blocks, which are joined by copying.
 
-use becket_agent::provider::{ModelRequest, ProviderError, ProviderErrorKind, ToolFace};
+use becket_agent::provider::{ModelRequest, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,7 @@ const SMALLER_LIMITS: &[(&str, u64)] = &[
 ];
 
 /// The request as JSON text.
-pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
     let mut body = String::from(r#"{"model":"#);
     push_json(&mut body, model);
     body.push_str(r#","max_tokens":"#);
@@ -57,10 +57,7 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Result<Json
         push_json(&mut body, &temperature);
     }
     body.push_str(r#","stream":true}"#);
-    Json::parse(body).map_err(|error| {
-        let message = format!("The request for {model} is not valid JSON ({error}). This is a bug in becket");
-        ProviderError::new(ProviderErrorKind::Rejected, message)
-    })
+    Json::joined(body)
 }
 
 fn default_max_tokens(model: &str) -> u64 {
@@ -353,8 +350,8 @@ mod tests {
             tools: &[],
             options: &options,
         };
-        let body = write_body("claude", &request).unwrap();
-        assert_eq!(body, write_body("claude", &request).unwrap());
+        let body = write_body("claude", &request);
+        assert_eq!(body, write_body("claude", &request));
         body.to_value()["messages"].take()
     }
 
@@ -379,7 +376,7 @@ mod tests {
         };
         let mark = json!({"type": "ephemeral"});
         assert_eq!(
-            write_body("claude", &request).unwrap().to_value(),
+            write_body("claude", &request).to_value(),
             json!({
                 "model": "claude",
                 "max_tokens": 7,

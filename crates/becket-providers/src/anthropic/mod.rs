@@ -46,7 +46,7 @@ impl Provider for Anthropic {
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        body::write_body(&self.model, request)
+        Ok(body::write_body(&self.model, request))
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {

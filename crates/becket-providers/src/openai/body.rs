@@ -2,7 +2,7 @@
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
-use becket_agent::provider::{ModelRequest, ProviderError, ProviderErrorKind, RequestOptions, ToolFace};
+use becket_agent::provider::{ModelRequest, RequestOptions, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, text_of};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,11 +19,7 @@ pub(crate) enum BodyStyle {
 }
 
 /// The request as JSON text.
-pub(crate) fn write_body(
-    model: &str,
-    request: &ModelRequest<'_>,
-    style: BodyStyle,
-) -> Result<Json, ProviderError> {
+pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>, style: BodyStyle) -> Json {
     let mut body = String::from(r#"{"model":"#);
     push_json(&mut body, model);
     body.push_str(r#","messages":["#);
@@ -32,10 +28,7 @@ pub(crate) fn write_body(
     push_tools(&mut body, request.tools, style);
     push_options(&mut body, request.options, style);
     body.push_str(r#","stream":true,"stream_options":{"include_usage":true}}"#);
-    Json::parse(body).map_err(|error| {
-        let message = format!("The request for {model} is not valid JSON ({error}). This is a bug in becket");
-        ProviderError::new(ProviderErrorKind::Rejected, message)
-    })
+    Json::joined(body)
 }
 
 fn push_messages(body: &mut String, request: &ModelRequest<'_>, style: BodyStyle) {
@@ -398,8 +391,8 @@ mod tests {
             tools: &tools,
             options,
         };
-        let first = write_body("gpt", &request, style).unwrap();
-        assert_eq!(first, write_body("gpt", &request, style).unwrap());
+        let first = write_body("gpt", &request, style);
+        assert_eq!(first, write_body("gpt", &request, style));
         first.to_value()
     }
 
@@ -462,7 +455,7 @@ mod tests {
             tools: &[],
             options: &options,
         };
-        let value = write_body("gpt", &request, BodyStyle::OpenAi).unwrap().to_value();
+        let value = write_body("gpt", &request, BodyStyle::OpenAi).to_value();
         assert_eq!(value["messages"], json!([]));
         assert_eq!(value.get("tools"), None);
     }

@@ -47,7 +47,7 @@ impl Provider for OpenAi {
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        write_body(&self.model, request, self.style)
+        Ok(write_body(&self.model, request, self.style))
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {

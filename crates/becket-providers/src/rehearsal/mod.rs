@@ -54,7 +54,7 @@ impl Provider for Rehearsal {
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        write_body(NAME, request, BodyStyle::Embedded)
+        Ok(write_body(NAME, request, BodyStyle::Embedded))
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {

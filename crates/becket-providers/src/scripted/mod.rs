@@ -175,7 +175,7 @@ impl Provider for Scripted {
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        write_body(&self.model, request, BodyStyle::Embedded)
+        Ok(write_body(&self.model, request, BodyStyle::Embedded))
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {

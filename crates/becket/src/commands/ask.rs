@@ -178,20 +178,28 @@ fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
 
 /// A token that Ctrl-C and a polite kill cancel.
 pub fn cancel_on_signals() -> CancellationToken {
-    use tokio::signal::unix::{SignalKind, signal};
     let cancel = CancellationToken::new();
     let cancelled = cancel.clone();
     tokio::spawn(async move {
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return;
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
+        signalled().await;
         cancelled.cancel();
     });
     cancel
+}
+
+/// Resolves at the next Ctrl-C or polite kill.
+pub async fn signalled() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        // Without handlers the signals end the program by themselves.
+        _ => std::future::pending().await,
+    }
 }
 
 /// Says how it ended, where that is not plain from the answer.

@@ -1,7 +1,16 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
+mod approval;
+mod commands;
+mod examples;
 mod guard;
+mod input;
+mod interrupt;
+mod project;
+mod sessions;
+mod terminal;
 mod vocabulary;
+mod wire;
 
 /// A sealed room with the real binary.
 fn room() -> testkit::Room {

@@ -14,8 +14,14 @@ use crate::room;
 
 /// Events that nothing can cause yet, and what they wait for. The test fails if one of them fires.
 const WAITING: &[(&str, &str)] = &[
-    ("pre_session_switch", "contexts that can be switched: chibi, part one"),
-    ("post_session_switch", "contexts that can be switched: chibi, part one"),
+    (
+        "pre_session_switch",
+        "contexts that can be switched: chibi, part one",
+    ),
+    (
+        "post_session_switch",
+        "contexts that can be switched: chibi, part one",
+    ),
     ("pre_session_fork", "the session tree: pi, part two"),
     ("post_session_fork", "the session tree: pi, part two"),
     ("pre_session_tree", "the session tree: pi, part two"),
@@ -28,8 +34,14 @@ const WAITING: &[(&str, &str)] = &[
     ("pre_subagent", "sub-agents: chibi, part two"),
     ("post_subagent", "sub-agents: chibi, part two"),
     ("agent_switch", "teams of agents: docker-agent"),
-    ("pre_message_delivery", "messages between contexts: chibi, part two"),
-    ("post_message_delivery", "messages between contexts: chibi, part two"),
+    (
+        "pre_message_delivery",
+        "messages between contexts: chibi, part two",
+    ),
+    (
+        "post_message_delivery",
+        "messages between contexts: chibi, part two",
+    ),
     ("pre_vfs_write", "the virtual file system: chibi, part one"),
     ("post_vfs_write", "the virtual file system: chibi, part one"),
     ("file_indexed", "the code index: chibi, part two"),
@@ -85,10 +97,40 @@ fn events() -> &'static [Value] {
         room.write("failure.toml", FAILURE);
         room.write("broken.toml", BROKEN_HOOK);
         let runs: [&[&str]; 5] = [
-            &["--json", "--yes", "--model", "scripted/talk.toml", "What is here?"],
-            &["--json", "--model", "scripted/one-call.toml", "-c", "second", "What is here?"],
-            &["--json", "--model", "scripted/failure.toml", "-c", "third", "What is here?"],
-            &["--json", "--yes", "--model", "scripted/one-call.toml", "-c", "fourth", "--max-iterations", "1", "Go on."],
+            &[
+                "--json",
+                "--yes",
+                "--model",
+                "scripted/talk.toml",
+                "What is here?",
+            ],
+            &[
+                "--json",
+                "--model",
+                "scripted/one-call.toml",
+                "-c",
+                "second",
+                "What is here?",
+            ],
+            &[
+                "--json",
+                "--model",
+                "scripted/failure.toml",
+                "-c",
+                "third",
+                "What is here?",
+            ],
+            &[
+                "--json",
+                "--yes",
+                "--model",
+                "scripted/one-call.toml",
+                "-c",
+                "fourth",
+                "--max-iterations",
+                "1",
+                "Go on.",
+            ],
             &["--json", "--hooks", "broken.toml", "-c", "fifth", "What is here?"],
         ];
         let root = room.work().parent().unwrap().canonicalize().unwrap();
@@ -96,10 +138,17 @@ fn events() -> &'static [Value] {
         for run in runs {
             let finished = room.run(run);
             let printed = finished.events();
-            assert!(!printed.is_empty(), "{run:?} printed nothing: {}", finished.stderr);
+            assert!(
+                !printed.is_empty(),
+                "{run:?} printed nothing: {}",
+                finished.stderr
+            );
             all.extend(printed);
         }
-        let places = [room.work().parent().unwrap().display().to_string(), root.display().to_string()];
+        let places = [
+            room.work().parent().unwrap().display().to_string(),
+            root.display().to_string(),
+        ];
         all.iter_mut().for_each(|event| make_stable(event, "", &places));
         all
     })
@@ -108,8 +157,12 @@ fn events() -> &'static [Value] {
 /// Replaces what is different in every run: ids, times, and the room's place.
 fn make_stable(value: &mut Value, name: &str, places: &[String]) {
     match value {
-        Value::Object(members) => members.iter_mut().for_each(|(name, value)| make_stable(value, name, places)),
-        Value::Array(items) => items.iter_mut().for_each(|value| make_stable(value, name, places)),
+        Value::Object(members) => members
+            .iter_mut()
+            .for_each(|(name, value)| make_stable(value, name, places)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|value| make_stable(value, name, places)),
         Value::Number(_) if matches!(name, "time_ms" | "duration_ms") => *value = 0.into(),
         Value::String(text) => {
             for place in places {
@@ -126,7 +179,9 @@ fn make_stable(value: &mut Value, name: &str, places: &[String]) {
 fn first_of_each() -> BTreeMap<String, Value> {
     let mut first = BTreeMap::new();
     for event in events() {
-        first.entry(event["event"].as_str().unwrap().to_string()).or_insert_with(|| event.clone());
+        first
+            .entry(event["event"].as_str().unwrap().to_string())
+            .or_insert_with(|| event.clone());
     }
     first
 }
@@ -136,7 +191,10 @@ fn every_declared_event_fires() {
     let fired: BTreeSet<String> = first_of_each().into_keys().collect();
     let waiting: BTreeSet<&str> = WAITING.iter().map(|(name, _)| *name).collect();
     for name in &waiting {
-        assert!(!fired.contains(*name), "{name} fires: take it off the list of those that wait");
+        assert!(
+            !fired.contains(*name),
+            "{name} fires: take it off the list of those that wait"
+        );
         assert!(EventId::named(name).is_some(), "{name} is not an event");
     }
     for event in EVENTS {
@@ -154,7 +212,10 @@ fn what_is_sent_fits_its_schema() {
         let validator = validators
             .entry(name)
             .or_insert_with(|| jsonschema::validator_for(payload_schema(id).as_value()).unwrap());
-        let errors: Vec<String> = validator.iter_errors(event).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(event)
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{name}: {errors:?}\n{event:#}");
     }
 }
@@ -174,7 +235,11 @@ fn what_is_documented_is_what_is_sent() {
             stale.push(format!("{name} sends\n{sent}"));
         }
     }
-    assert!(stale.is_empty(), "docs/events differs; BECKET_UPDATE_GOLDENS=1 writes it:\n{}", stale.join("\n"));
+    assert!(
+        stale.is_empty(),
+        "docs/events differs; BECKET_UPDATE_GOLDENS=1 writes it:\n{}",
+        stale.join("\n")
+    );
 }
 
 #[test]
@@ -213,6 +278,14 @@ fn one_prompt_fires_its_events_in_the_documented_order() {
         "pre_file_write",
     ];
     assert_eq!(names[..beginning.len()], beginning);
-    let end = ["response", "message_end", "stop", "turn_end", "agent_end", "attention", "session_end"];
+    let end = [
+        "response",
+        "message_end",
+        "stop",
+        "turn_end",
+        "agent_end",
+        "attention",
+        "session_end",
+    ];
     assert_eq!(names[names.len() - end.len()..], end);
 }

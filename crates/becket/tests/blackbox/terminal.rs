@@ -1,0 +1,329 @@
+//! The chat in a real terminal, driven by tmux.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{Room, needs};
+
+use crate::{repository_file, room};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A terminal with the program in it. It is gone when it is dropped.
+struct Terminal {
+    room: Room,
+}
+
+impl Terminal {
+    /// Starts the program in a terminal; `None` where there is no tmux.
+    fn start(room: Room, arguments: &[&str]) -> Option<Self> {
+        if !needs("tmux") {
+            return None;
+        }
+        let terminal = Self { room };
+        let command = terminal.room.command(arguments);
+        let mut program = vec!["env".to_string(), "-i".into(), "TERM=screen-256color".into()];
+        for (name, value) in command.get_envs() {
+            let value = value.unwrap_or_default().to_string_lossy();
+            program.push(quote(&format!("{}={value}", name.to_string_lossy())));
+        }
+        program.push(quote(&command.get_program().to_string_lossy()));
+        program.extend(
+            command
+                .get_args()
+                .map(|argument| quote(&argument.to_string_lossy())),
+        );
+        let (folder, program) = (quote(&terminal.room.work().to_string_lossy()), program.join(" "));
+        // The shell outlives Ctrl-C, notes how the program ended, and keeps the screen.
+        let line = format!(
+            "cd {folder}; trap : INT; stty -g > ../before; {program}; echo $? > ../code; stty -g > ../after; \
+             exec sleep 600"
+        );
+        terminal.tmux(&["new-session", "-d", "-x", "120", "-y", "40", &line]);
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let output = Command::new("tmux")
+            .args(["-f", "/dev/null", "-S"])
+            .arg(self.room.home().join("tmux"))
+            .args(arguments)
+            .env("LC_ALL", "C.UTF-8")
+            .env_remove("TMUX")
+            .output()
+            .expect("tmux can be started");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What was shown, with its colours; also what has left the screen at its top.
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-S", "-"])
+    }
+
+    /// The same without colours.
+    fn text(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-S", "-"])
+    }
+
+    /// Waits until the screen shows what is wanted, and returns it.
+    #[track_caller]
+    fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let text = self.text();
+            if wanted(&text) {
+                return self.screen();
+            }
+            assert!(Instant::now() < deadline, "waited for {what}, and saw:\n{text}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(&self, wanted: &str) -> String {
+        self.wait_until(wanted, |text| text.contains(wanted))
+    }
+
+    /// Types words.
+    fn type_in(&self, words: &str) {
+        self.tmux(&["send-keys", "-l", words]);
+    }
+
+    /// Presses a key, in tmux's words.
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    /// Types a line.
+    fn enter(&self, line: &str) {
+        self.type_in(line);
+        self.press("Enter");
+    }
+
+    /// Waits until the chat is ready for a line: its mark is the last thing on the screen.
+    #[track_caller]
+    fn wait_for_mark(&self) {
+        self.wait_until("becket>", |text| text.trim_end().ends_with("becket>"));
+    }
+
+    /// Waits for the end of the program, and returns its exit code.
+    #[track_caller]
+    fn wait_for_end(&self) -> i32 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if self.room.read("../after").ends_with('\n') {
+                return self.room.read("../code").trim().parse().unwrap_or(-1);
+            }
+            assert!(
+                Instant::now() < deadline,
+                "the program did not end:\n{}",
+                self.text()
+            );
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[test]
+fn a_chat_answers_and_ends_with_ctrl_d() {
+    let room = room();
+    let model = room.model(&json!([{"text": "an answer"}, {"text": "and another"}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("hello");
+    terminal.wait_for("an answer");
+    terminal.wait_for_mark();
+    terminal.enter("/help");
+    terminal.wait_for("/usage   tokens");
+    terminal.wait_for_mark();
+    terminal.enter("and now?");
+    terminal.wait_for("and another");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let sessions = terminal.room.run(["sessions", "--json"]).ended_with(0).events();
+    assert_eq!((sessions.len(), &sessions[0]["reason"]), (1, &json!("done")));
+}
+
+#[test]
+fn ctrl_c_cancels_the_turn_and_the_chat_goes_on() {
+    let room = room();
+    let model = room.model(&json!([{"text": "late", "delay_ms": 300_000}, {"text": "second answer"}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("first");
+    // Until the line editor has given the terminal back, Ctrl-C would be a key.
+    std::thread::sleep(Duration::from_millis(300));
+    terminal.press("C-c");
+    terminal.wait_for("cancelled");
+    terminal.wait_for_mark();
+    terminal.enter("second");
+    terminal.wait_for("second answer");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn a_chat_that_is_told_to_end_gives_the_terminal_back() {
+    let Some(terminal) = Terminal::start(room(), &["chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+    let children = format!("/proc/{0}/task/{0}/children", shell.trim());
+    let children = std::fs::read_to_string(children).expect("the shell runs");
+    let process = children.trim().parse().expect("the shell has one child");
+    let process = rustix::process::Pid::from_raw(process).expect("a process has a number");
+    rustix::process::kill_process(process, testkit::Signal::TERM).expect("the chat runs");
+    assert_eq!(terminal.wait_for_end(), 130);
+    assert_eq!(terminal.room.read("../after"), terminal.room.read("../before"));
+}
+
+#[test]
+fn arrow_up_brings_back_what_was_typed_also_after_a_restart() {
+    let room = room();
+    let model =
+        room.model(&json!([{"text": "one"}, {"expect": ["memorable words and more"], "text": "two"}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("memorable words");
+    terminal.wait_for("one");
+    terminal.wait_for_mark();
+    terminal.press("Up");
+    terminal.wait_until("the line again", |text| {
+        text.trim_end().ends_with("becket> memorable words")
+    });
+    terminal.enter(" and more");
+    terminal.wait_for("two");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    terminal.wait_for_end();
+    assert!(terminal.room.store_file().with_file_name("history.txt").exists());
+    terminal.tmux(&["respawn-pane", "-k"]);
+    terminal.wait_for_mark();
+    terminal.press("Up");
+    terminal.wait_until("the line again", |text| {
+        text.trim_end().ends_with("becket> memorable words and more")
+    });
+}
+
+#[test]
+fn the_question_is_asked_and_yes_and_no_are_understood() {
+    let room = room();
+    let call = |file: &str| json!({"name": "shell", "arguments": {"command": format!("touch {file}")}});
+    let model = room.model(&json!([
+        {"tool_calls": [call("first")]},
+        {"tool_calls": [call("second")]},
+        {"expect": ["the person said no: not today"], "text": "all done"},
+    ]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "go"]) else {
+        return;
+    };
+    terminal.wait_for("command: touch first");
+    terminal.wait_for("[y]es");
+    assert!(!terminal.room.has("first"), "nothing runs before the answer");
+    terminal.enter("perhaps");
+    terminal.wait_until("the question again", |text| {
+        text.matches("command: touch first").count() == 2
+    });
+    terminal.enter("y");
+    terminal.wait_for("command: touch second");
+    assert!(terminal.room.has("first"));
+    terminal.enter("n not today");
+    terminal.wait_for("all done");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert!(!terminal.room.has("second"));
+}
+
+#[test]
+fn a_yes_to_the_tool_lasts_and_is_asked_for_in_the_chat_too() {
+    let room = room();
+    let call = |file: &str| json!({"name": "shell", "arguments": {"command": format!("touch {file}")}});
+    let model = room.model(&json!([
+        {"tool_calls": [call("first")]},
+        {"tool_calls": [call("second")]},
+        {"text": "all done"},
+    ]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("go");
+    terminal.wait_for("[y]es");
+    terminal.enter("t");
+    terminal.wait_for("all done");
+    assert!(terminal.room.has("first") && terminal.room.has("second"));
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn ctrl_c_at_the_question_cancels() {
+    let Some(terminal) = Terminal::start(room(), &["Run: touch ran"]) else {
+        return;
+    };
+    terminal.wait_for("[y]es");
+    terminal.press("C-c");
+    assert_eq!(terminal.wait_for_end(), 130);
+    assert!(!terminal.room.has("ran"));
+}
+
+const MARKDOWN: &str = "# A title\n\nSome **bold words** and `some code`.\n\n- a point\n- another\n";
+
+#[test]
+fn markdown_is_rendered_on_a_terminal() {
+    let room = room();
+    let model = room.model(&json!([{"text": MARKDOWN}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "go"]) else {
+        return;
+    };
+    assert_eq!(terminal.wait_for_end(), 0);
+    let (text, screen) = (terminal.text(), terminal.screen());
+    assert!(text.contains("bold words") && !text.contains("**"), "{text}");
+    assert!(text.contains("A title") && text.contains("a point"), "{text}");
+    assert!(screen.contains("\x1b[1m"), "{screen:?}");
+}
+
+#[test]
+fn a_refusal_is_red_unless_no_colour_is_wanted() {
+    let example = repository_file("examples/guard.toml");
+    for (room, coloured) in [(room(), true), (room().with("NO_COLOR", "1"), false)] {
+        let Some(terminal) = Terminal::start(room, &["--hooks", &example, "Run: rm -rf build"]) else {
+            return;
+        };
+        assert_eq!(terminal.wait_for_end(), 0);
+        let screen = terminal.wait_for("✗ refused");
+        assert_eq!(screen.contains("\x1b[31m✗ refused"), coloured, "{screen:?}");
+    }
+}
+
+#[test]
+fn an_answer_cannot_steer_the_terminal() {
+    let room = room();
+    let model = room.model(&json!([{"text": "before\u{1b}[2J\u{1b}]0;title\u{7}after"}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "go"]) else {
+        return;
+    };
+    assert_eq!(terminal.wait_for_end(), 0);
+    let text = terminal.text();
+    assert!(text.contains("before") && text.contains("after"), "{text}");
+}

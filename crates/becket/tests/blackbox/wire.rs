@@ -1,0 +1,443 @@
+//! What goes over the wire and what must not: bytes, keys, retries, broken streams.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Room, needs};
+
+use crate::room;
+
+const KEY: &str = "sk-very-secret-0123456789";
+
+/// A room whose key and address lead to the server.
+fn connected(provider: &str, server: &ModelServer) -> Room {
+    room()
+        .with(&format!("{provider}_API_KEY"), KEY)
+        .with(&format!("{provider}_BASE_URL"), &server.url())
+}
+
+fn answer(text: &str) -> Response {
+    Response::events(OpenAiStream::new("m").text(text).finish("stop").done())
+}
+
+fn call(command: &str) -> Response {
+    let arguments = json!({"command": command}).to_string();
+    let (head, tail) = arguments.split_at(arguments.len() / 2);
+    let stream = OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[head, tail]);
+    Response::events(stream.finish("tool_calls").done())
+}
+
+/// Adds a field, as a hook that does not care about the rest would.
+const FIRST_HOOK: &str = r#"
+import json, sys
+body = json.load(sys.stdin)["body"]
+body["first_hook_was_here"] = True
+print(json.dumps({"body": body}))
+"#;
+
+/// Writes the body in a way that no serialiser would, and keeps a copy of it.
+const LAST_HOOK: &str = r#"
+import json, sys
+event = json.load(sys.stdin)
+assert event["body"]["first_hook_was_here"]
+body = json.dumps(event["body"], indent=3, separators=("  ,", " :\t"), ensure_ascii=True)
+body = body[:-1] + ' ,  "top_p":  1.50e0, "seed": 12345678901234567890123  }'
+with open(f"../sent_{event['iteration']}", "w", newline="") as copy:
+    copy.write(body)
+print('{ "body" :  ' + body + ' }')
+"#;
+
+const REWRITING_HOOKS: &str = r#"
+[[hook]]
+event = "pre_request"
+command = ["python3", "../first.py"]
+
+[[hook]]
+event = "pre_request"
+command = ["python3", "../last.py"]
+"#;
+
+fn assert_sent_as_the_last_hook_wrote(room: &Room, server: &ModelServer, rounds: usize) {
+    let hooks = room.hooks(REWRITING_HOOKS);
+    room.write("../first.py", FIRST_HOOK);
+    room.write("../last.py", LAST_HOOK);
+    room.run(["--yes", "--hooks", &hooks, "say «ü» 🙂"])
+        .ended_with(0)
+        .said("all done");
+    let requests = server.requests();
+    assert_eq!(requests.len(), rounds);
+    for (number, request) in requests.iter().enumerate() {
+        assert_eq!(
+            request.text(),
+            room.read(&format!("../sent_{}", number + 1)),
+            "round {number}"
+        );
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_the_last_hook_on_every_round_for_openai() {
+    if !needs("python3") {
+        return;
+    }
+    let server = ModelServer::start([call("echo one"), call("echo two"), answer("all done")]);
+    assert_sent_as_the_last_hook_wrote(&connected("OPENAI", &server), &server, 3);
+}
+
+#[test]
+fn the_bytes_are_those_of_the_last_hook_on_every_round_for_anthropic() {
+    if !needs("python3") {
+        return;
+    }
+    let arguments = [r#"{"command":"#, r#""echo one"}"#];
+    let asking = AnthropicStream::new("m", 3)
+        .tool_call("call-1", "shell", &arguments)
+        .stop("tool_use", 2);
+    let ending = AnthropicStream::new("m", 3)
+        .text(&["all ", "done"])
+        .stop("end_turn", 2);
+    let server = ModelServer::start([Response::events(asking), Response::events(ending)]);
+    assert_sent_as_the_last_hook_wrote(&connected("ANTHROPIC", &server), &server, 2);
+}
+
+#[test]
+fn a_worker_writes_the_body_byte_for_byte_too() {
+    if !needs("python3") {
+        return;
+    }
+    let server = ModelServer::start([answer("all done")]);
+    let room = connected("OPENAI", &server);
+    room.write(
+        "../worker.py",
+        r#"
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    body = json.dumps(request["event"]["body"], separators=("  ,", " : "))
+    open("../sent", "w").write(body)
+    print('{"id": %d, "reply": {"body": %s}}' % (request["id"], body), flush=True)
+"#,
+    );
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_request\"\nworker = [\"python3\", \"../worker.py\"]\n");
+    room.run(["--hooks", &hooks, "hello"])
+        .ended_with(0)
+        .said("all done");
+    assert_eq!(server.only_request().text(), room.read("../sent"));
+}
+
+#[test]
+fn without_a_hook_the_body_is_what_the_event_showed() {
+    let server = ModelServer::start([answer("fine")]);
+    let room = connected("OPENAI", &server);
+    let run = room.run(["--json", "hello"]).ended_with(0);
+    assert_eq!(
+        run.events_named("pre_request")[0]["body"],
+        server.only_request().json()
+    );
+}
+
+#[test]
+fn a_denied_request_is_not_sent() {
+    let server = ModelServer::start([answer("fine")]);
+    let room = connected("OPENAI", &server);
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_request\"\ncommand = \"echo not today >&2; exit 2\"\n");
+    room.run(["--hooks", &hooks, "hello"])
+        .ended_with(1)
+        .complained("not today");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_guard_of_requests_that_breaks_keeps_the_request_back() {
+    let server = ModelServer::start([answer("fine")]);
+    let room = connected("OPENAI", &server);
+    let hooks = room.hooks("[[hook]]\nname = \"my-guard\"\nevent = \"pre_request\"\ncommand = \"exit 1\"\n");
+    room.run(["--hooks", &hooks, "hello"])
+        .ended_with(1)
+        .complained("my-guard");
+    assert!(server.requests().is_empty());
+}
+
+/// A hook on each of many events that keeps everything it can see.
+fn spying_hooks() -> String {
+    let events = [
+        "session_start",
+        "user_prompt",
+        "post_system_prompt",
+        "agent_start",
+        "model_context",
+        "pre_request",
+        "response_start",
+        "response",
+        "message_end",
+        "pre_tool",
+        "pre_shell",
+        "approval_decided",
+        "tool_end",
+        "post_tool",
+        "turn_end",
+        "agent_end",
+        "notification",
+        "error",
+        "session_end",
+    ];
+    let spy = |event: &&str| {
+        format!(
+            "[[hook]]\nevent = \"{event}\"\ncommand = \"cat >> ../seen; env >> ../seen; ps -ef >> ../seen || true\"\n"
+        )
+    };
+    let mut hooks: String = events.iter().map(spy).collect();
+    hooks.push_str("[[hook]]\nevent = \"pre_tool\"\nworker = \"env >> ../seen; tee -a ../seen | sed -u 's/^{\\\"id\\\":\\\\([0-9]*\\\\).*/{\\\"id\\\":\\\\1,\\\"reply\\\":{}}/'\"\n");
+    hooks
+}
+
+#[test]
+fn the_key_goes_into_the_header_and_nowhere_else() {
+    for (provider, header, value) in [
+        ("OPENAI", "authorization", format!("Bearer {KEY}")),
+        ("ANTHROPIC", "x-api-key", KEY.to_string()),
+    ] {
+        let responses = if provider == "OPENAI" {
+            [
+                call("env > ../tool_env"),
+                answer("all done").header("x-echo", KEY),
+            ]
+        } else {
+            let arguments = [r#"{"command":"env > ../tool_env"}"#];
+            let asking = AnthropicStream::new("m", 3)
+                .tool_call("call-1", "shell", &arguments)
+                .stop("tool_use", 2);
+            let ending = AnthropicStream::new("m", 3)
+                .text(&["all done"])
+                .stop("end_turn", 2);
+            [
+                Response::events(asking),
+                Response::events(ending).header("x-echo", KEY),
+            ]
+        };
+        let server = ModelServer::start(responses);
+        let room = connected(provider, &server);
+        let hooks = room.hooks(&spying_hooks());
+        let run = room
+            .run(["--yes", "--json", "--hooks", &hooks, "hello"])
+            .ended_with(0);
+        for request in server.requests() {
+            assert_eq!(request.header(header), Some(value.as_str()));
+            assert!(!request.text().contains(KEY));
+        }
+        let seen = room.read("../seen");
+        assert!(
+            seen.contains("\"event\":\"pre_request\"") && seen.contains("PATH="),
+            "{seen}"
+        );
+        assert!(room.read("../tool_env").contains("PATH="));
+        for (place, text) in [
+            ("hooks", &seen),
+            ("tool", &room.read("../tool_env")),
+            ("stdout", &run.stdout),
+            ("stderr", &run.stderr),
+        ] {
+            assert!(!text.contains(KEY), "the key is seen by {place}");
+        }
+        assert!(!is_in_store(&room, KEY), "the key is in the store");
+        assert!(is_in_store(&room, "all done"), "the store was looked into");
+    }
+}
+
+/// Whether bytes are anywhere in the folder of the store.
+fn is_in_store(room: &Room, text: &str) -> bool {
+    let file = room.store_file();
+    let folder = file.parent().expect("the store is in a folder");
+    std::fs::read_dir(folder)
+        .expect("the store is there")
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path()).ok())
+        .any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+}
+
+#[test]
+fn a_key_of_the_configuration_is_kept_as_well() {
+    let server = ModelServer::start([call("env > ../tool_env"), answer("all done")]);
+    let room = room().with("MY_KEY", KEY);
+    room.config(&format!(
+        "model = \"mine/m\"\n[providers.mine]\nbase_url = \"{}\"\nkey_variable = \"MY_KEY\"\n",
+        server.url()
+    ));
+    let hooks = room.hooks(&spying_hooks());
+    room.run(["--yes", "--hooks", &hooks, "hello"]).ended_with(0);
+    assert_eq!(
+        server.requests()[0].header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+    assert!(!room.read("../seen").contains(KEY) && !room.read("../tool_env").contains(KEY));
+    let shown = room.run(["config"]).ended_with(0);
+    assert!(!shown.stdout.contains(KEY));
+}
+
+#[test]
+fn a_key_is_passed_on_by_name() {
+    let server = ModelServer::start([call("echo \"$OPENAI_API_KEY\" > ../tool_saw"), answer("all done")]);
+    let room = connected("OPENAI", &server).with("ANTHROPIC_API_KEY", "another-key");
+    room.config("[tools]\npass_env = [\"OPENAI_API_KEY\"]\n");
+    let hooks = room.hooks(
+        "[[hook]]\nevent = \"pre_tool\"\npass_env = [\"OPENAI_API_KEY\"]\ncommand = \"env > ../hook_saw\"\n",
+    );
+    room.run(["--yes", "--hooks", &hooks, "hello"]).ended_with(0);
+    assert!(
+        room.read("../hook_saw")
+            .contains(&format!("OPENAI_API_KEY={KEY}"))
+    );
+    assert!(!room.read("../hook_saw").contains("another-key"));
+    assert_eq!(room.read("../tool_saw").trim(), KEY);
+}
+
+#[test]
+fn a_key_that_the_server_throws_back_is_masked() {
+    let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}});
+    let server = ModelServer::start([Response::json(401, &body)]);
+    let room = connected("OPENAI", &server);
+    let run = room
+        .run(["--json", "hello"])
+        .ended_with(3)
+        .complained("401")
+        .complained("key");
+    assert!(!run.stderr.contains(KEY) && !run.stdout.contains(KEY), "{run:#?}");
+    assert!(!is_in_store(&room, KEY));
+    assert_eq!(
+        server.requests().len(),
+        1,
+        "a wrong key does not get better by trying again"
+    );
+}
+
+fn busy(status: u16, retry_after: &str) -> Response {
+    Response::json(status, &json!({"error": {"message": "busy"}})).header("retry-after", retry_after)
+}
+
+#[test]
+fn a_busy_server_is_asked_again_when_it_says() {
+    let server = ModelServer::start([busy(429, "1"), busy(503, "0"), answer("there you are")]);
+    let room = connected("OPENAI", &server);
+    let started = Instant::now();
+    let run = room
+        .run(["--json", "hello"])
+        .ended_with(0)
+        .complained("trying again in 1.0 s");
+    assert!(
+        started.elapsed() >= Duration::from_secs(1),
+        "the server's wish is honoured"
+    );
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests.iter().all(|request| request.body == requests[0].body));
+    assert_eq!(run.events_named("response_start")[0]["retries"], 2);
+    assert_eq!(run.events_named("pre_request").len(), 1, "hooks are asked once");
+}
+
+#[test]
+fn trying_again_ends() {
+    let server = ModelServer::start([busy(503, "0"), busy(503, "0"), answer("too late")]);
+    let room = connected("OPENAI", &server);
+    room.config("[agent]\nmax_retries = 1\n");
+    room.run(["hello"]).ended_with(3).complained("503");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn a_server_that_wants_an_hour_is_not_waited_for() {
+    let server = ModelServer::start([busy(429, "3600"), answer("too late")]);
+    let room = connected("OPENAI", &server);
+    room.run(["hello"]).ended_with(3).complained("429");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn nothing_is_tried_again_once_words_have_arrived() {
+    let half = OpenAiStream::new("m").text("half an ans").unfinished();
+    let server = ModelServer::start([Response::events(half).ending(Ending::Cut), answer("whole")]);
+    let room = connected("OPENAI", &server);
+    let run = room.run(["hello"]).ended_with(3).said("half an ans");
+    assert!(!run.stdout.contains("whole"), "{run:#?}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn calls_of_a_broken_stream_never_run() {
+    let asking = || OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[r#"{"command":"touch ran"}"#]);
+    let table = [
+        ("cut", Response::events(asking().unfinished()).ending(Ending::Cut)),
+        ("ended without a reason", Response::events(asking().unfinished())),
+        (
+            "ended with an error",
+            Response::events(asking().data(r#"{"error":{"message":"gone"}}"#).unfinished()),
+        ),
+        (
+            "garbage",
+            Response::events(asking().data("{not json").unfinished()),
+        ),
+    ];
+    for (name, response) in table {
+        let server = ModelServer::start([response, answer("went on")]);
+        let room = connected("OPENAI", &server);
+        room.run(["--yes", "hello"]).ended_with(3);
+        assert!(!room.has("ran"), "{name}");
+        assert_eq!(server.requests().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn calls_of_an_answer_that_was_cut_at_its_length_never_run() {
+    let stream = OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[r#"{"command":"touch ran"}"#]);
+    let server = ModelServer::start([
+        Response::events(stream.finish("length").done()),
+        answer("went on"),
+    ]);
+    let room = connected("OPENAI", &server);
+    room.run(["--yes", "hello"]).ended_with(0).said("went on");
+    assert!(!room.has("ran"));
+}
+
+#[test]
+fn after_a_broken_answer_the_context_goes_on() {
+    let half = OpenAiStream::new("m").text("half").unfinished();
+    let server = ModelServer::start([Response::events(half).ending(Ending::Cut), answer("whole")]);
+    let room = connected("OPENAI", &server);
+    room.run(["first"]).ended_with(3);
+    room.run(["second"]).ended_with(0).said("whole");
+    assert!(
+        server.requests()[1].text().contains("first"),
+        "the first prompt was kept"
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let room = room()
+        .with("OPENAI_API_KEY", KEY)
+        .with("OPENAI_BASE_URL", "http://127.0.0.1:9");
+    room.config("[agent]\nmax_retries = 0\n");
+    room.run(["hello"])
+        .ended_with(3)
+        .complained("http://127.0.0.1:9/")
+        .complained("Check the base URL");
+}
+
+#[test]
+fn a_model_without_its_key_is_a_configuration_error() {
+    let room = room();
+    room.run(["--model", "openai/gpt-4.1", "hello"])
+        .ended_with(2)
+        .complained("OPENAI_API_KEY");
+    room.run(["--model", "nonsense/x", "hello"])
+        .ended_with(2)
+        .complained("nonsense");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_left() {
+    let half = OpenAiStream::new("m").text("half").unfinished();
+    let server = ModelServer::start([Response::events(half).ending(Ending::Hang)]);
+    let room = connected("OPENAI", &server);
+    room.config("[agent]\nidle_timeout = 1\n");
+    room.run(["hello"]).ended_with(3).complained("silent");
+}

@@ -1,0 +1,87 @@
+//! `cargo xtask bench`: what becket costs, each figure beside the bar that it must keep.
+//!
+//! Reading order: one file for each benchmark, named like it; `report.rs` is a line of the output, `samples.rs` is how
+//! figures are taken, `programs.rs` builds and finds the programs that are measured. Machines are noisy, so bars are
+//! printed and not asserted, unless `--strict` asks for it; what is compared is always measured in the same run.
+
+mod command;
+mod deadline;
+mod dispatch;
+mod memory;
+mod programs;
+mod report;
+mod samples;
+mod start;
+mod turns;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use programs::Programs;
+use report::Report;
+
+/// Measures what becket costs and prints each figure beside its bar.
+#[derive(Debug, Parser)]
+#[command(name = "bench")]
+struct Args {
+    /// The benchmarks to run; all of them when none is named.
+    #[arg(value_name = "NAME", value_parser = NAMES)]
+    names: Vec<String>,
+
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+
+    /// Exit with 1 when a bar is missed.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Why a benchmark could not run.
+type Problem = Box<dyn std::error::Error>;
+
+/// Adds a benchmark's lines to the report.
+type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
+
+const NAMES: [&str; 7] = [
+    "start", "turns", "dispatch", "command", "worker", "deadline", "memory",
+];
+
+/// In the order of `NAMES`.
+const BENCHMARKS: [Benchmark; NAMES.len()] = [
+    start::run,
+    turns::run,
+    dispatch::run,
+    command::run,
+    worker::run,
+    deadline::run,
+    memory::run,
+];
+
+fn main() -> ExitCode {
+    // As the becket program does, so that orphans of hooks come to the process that ends them.
+    becket_hooks::become_subreaper();
+    let args = Args::parse();
+    let mut report = Report::new(args.json);
+    let programs = match Programs::build() {
+        Ok(programs) => programs,
+        Err(problem) => {
+            report.could_not_run("build", &*problem);
+            return ExitCode::FAILURE;
+        }
+    };
+    let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|wanted| wanted == name);
+    for (name, benchmark) in NAMES.into_iter().zip(BENCHMARKS) {
+        if wanted(name)
+            && let Err(problem) = benchmark(&programs, &mut report)
+        {
+            report.could_not_run(name, &*problem);
+        }
+    }
+    if report.is_incomplete() || (args.strict && report.has_missed_bars()) {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
