@@ -36,7 +36,7 @@ pub struct Permit {
 pub enum Target {
     /// Nothing that can be named.
     None,
-    /// A file or directory: absolute, with links and `..` followed.
+    /// A file, or a directory to look at or to run in: absolute, with links and `..` followed.
     Path(PathBuf),
     /// The addresses behind a URL's host.
     Addresses(Vec<SocketAddr>),
@@ -316,16 +316,12 @@ impl Gate {
                 };
                 hooks.ask::<PreFileWrite>(payload).await.verdict
             }
-            (_, Operation::Shell(shell), _) => {
+            (_, Operation::Shell(shell), Target::Path(directory)) => {
                 let payload = || PreShellPayload {
                     tool_call_id: tool_call_id(),
                     tool_name: tool_name(),
                     command: shell.command.clone(),
-                    directory: self
-                        .directory
-                        .join(shell.cwd.as_deref().unwrap_or(""))
-                        .display()
-                        .to_string(),
+                    directory: directory.display().to_string(),
                 };
                 hooks.ask::<PreShell>(payload).await.verdict
             }

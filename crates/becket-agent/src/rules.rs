@@ -122,15 +122,16 @@ impl PermissionRule {
                 .all(|(name, pattern)| texts_of(name, call).iter().any(|text| pattern.matches(text)))
     }
 
-    /// `git *` is not meant to allow `git status; rm -rf /`: a wildcard never covers the shell's operators.
+    /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
+    /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory.
     fn is_outwitted_by(&self, call: JudgedCall<'_>) -> bool {
-        let command = call
-            .arguments
-            .get("command")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        let limited = self.arguments.iter().any(|(name, _)| name == "command");
-        limited && command.contains(OPERATORS) && !self.text.ends_with(&format!("command={command}"))
+        let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
+        let Some(Value::String(command)) = call.arguments.get("command") else {
+            return false;
+        };
+        let compound = command.contains(OPERATORS) && !self.text.ends_with(&format!("command={command}"));
+        let elsewhere = call.path.is_some_and(|path| !path.starts_with(call.directory)) && !speaks_of("cwd");
+        speaks_of("command") && (compound || elsewhere)
     }
 }
 
@@ -146,7 +147,7 @@ fn is_name(text: &str) -> bool {
 
 /// The texts of an argument that a rule may speak about; a path can be named absolutely or from the directory.
 fn texts_of(name: &str, call: JudgedCall<'_>) -> Vec<String> {
-    if let ("path", Some(path)) = (name, call.path) {
+    if let ("path" | "cwd", Some(path)) = (name, call.path) {
         let inside = path.strip_prefix(call.directory).ok();
         return [Some(path), inside]
             .into_iter()
@@ -222,6 +223,22 @@ mod tests {
             says(&rules, "shell", json!({"command": "a | b"}), None),
             RuleVerdict::Allow
         );
+    }
+
+    #[test]
+    fn a_rule_about_a_command_stays_in_the_directory() {
+        let rules = rules(&[], &["shell:command=git *", "shell:command=ls:cwd=/tmp*"], &[]);
+        let shell = |command: &str, directory: &str| {
+            says(
+                &rules,
+                "shell",
+                json!({"command": command, "cwd": "whatever"}),
+                Some(directory),
+            )
+        };
+        assert_eq!(shell("git status", "/work/sub"), RuleVerdict::Allow);
+        assert_eq!(shell("git status", "/elsewhere"), RuleVerdict::Silent);
+        assert_eq!(shell("ls", "/tmp/x"), RuleVerdict::Allow);
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub struct Replacement {
 }
 
 impl Operation {
-    /// The file or directory that it touches, as the caller wrote it.
+    /// The file or directory that it touches or runs in, as the caller wrote it.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Read(arguments) => Some(&arguments.path),
@@ -231,7 +231,8 @@ impl Operation {
             Self::List(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Find(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Grep(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
-            Self::Shell(_) | Self::Fetch(_) => None,
+            Self::Shell(arguments) => Some(arguments.cwd.as_deref().unwrap_or(".")),
+            Self::Fetch(_) => None,
         }
     }
 }

@@ -76,7 +76,7 @@ async fn perform(
     run: ToolRun,
 ) -> ToolOutput {
     match (operation, permit.target()) {
-        (Operation::Shell(arguments), _) => shell::run(arguments, permit.directory(), settings, run).await,
+        (Operation::Shell(arguments), Target::Path(path)) => shell::run(arguments, path, settings, run).await,
         (Operation::Read(arguments), Target::Path(path)) => read::run(arguments, path),
         (Operation::Write(arguments), Target::Path(path)) => write::run(arguments, path),
         (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path),

@@ -27,14 +27,13 @@ use crate::settings::ToolSettings;
 /// the pipe by then.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
 
-/// Runs the command in the directory that it names, or else in `directory`.
+/// Runs the command in `directory`, which is the judged form of the one that the arguments name.
 pub(crate) async fn run(
     arguments: &ShellArguments,
     directory: &Path,
     settings: &ToolSettings,
     run: ToolRun,
 ) -> ToolOutput {
-    let directory = directory.join(arguments.cwd.as_deref().unwrap_or_default());
     if !directory.is_dir() {
         let text = format!(
             "Cannot run the command: there is no directory {}.",
@@ -49,7 +48,7 @@ pub(crate) async fn run(
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.shell_timeout_limit),
         None => settings.shell_timeout,
     };
-    match start(&arguments.command, &directory, settings) {
+    match start(&arguments.command, directory, settings) {
         Ok((tree, pipe)) => {
             let mut output = Output::new(pipe, settings.shell_output_bytes, &run);
             let ending = follow(tree, &mut output, limit, &run).await;
@@ -300,12 +299,9 @@ mod tests {
                 cwd: cwd.map(str::to_owned),
                 timeout_seconds: seconds,
             };
-            timeout(
-                HANGS,
-                run(&arguments, &self.path, &self.settings, self.run.clone()),
-            )
-            .await
-            .expect("the command ends in time")
+            let directory = self.path.join(cwd.unwrap_or_default());
+            let running = run(&arguments, &directory, &self.settings, self.run.clone());
+            timeout(HANGS, running).await.expect("the command ends in time")
         }
 
         /// Waits until the file has a line, and returns it.

@@ -11,6 +11,7 @@ mod failure;
 mod folders;
 mod front;
 mod project;
+mod signals;
 mod surroundings;
 
 use std::process::ExitCode;

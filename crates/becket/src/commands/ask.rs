@@ -16,6 +16,7 @@ use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
 use crate::failure::{CliError, Exit};
 use crate::front::{Style, TerminalFront};
+use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 
 /// The longest prompt that is read from a pipe.
@@ -30,9 +31,9 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     hint_at_command(&prompt, surroundings);
     let runtime = runtime()?;
     let result = runtime.block_on(async {
+        let signals = Signals::listen()?;
         let mut conversation = Conversation::open(options, surroundings).await?;
-        let cancel = cancel_on_signals();
-        let end = conversation.ask(prompt, cancel).await;
+        let end = conversation.ask(prompt, signals.next()).await;
         conversation
             .close(end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason()))
             .await?;
@@ -173,32 +174,6 @@ fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
         surroundings.remark(&format!(
             "`{prompt}` is taken as a prompt; the command is `becket {near}`"
         ));
-    }
-}
-
-/// A token that Ctrl-C and a polite kill cancel.
-pub fn cancel_on_signals() -> CancellationToken {
-    let cancel = CancellationToken::new();
-    let cancelled = cancel.clone();
-    tokio::spawn(async move {
-        signalled().await;
-        cancelled.cancel();
-    });
-    cancel
-}
-
-/// Resolves at the next Ctrl-C or polite kill.
-pub async fn signalled() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        // Without handlers the signals end the program by themselves.
-        _ => std::future::pending().await,
     }
 }
 

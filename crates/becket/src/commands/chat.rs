@@ -1,16 +1,20 @@
 //! `becket chat`: prompts one after another, with a line editor on a terminal and line by line from a pipe.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::SyncSender;
 
 use becket_events::EndReason;
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
+use tokio::sync::mpsc;
 
-use super::ask::{Conversation, cancel_on_signals, remark_on, signalled};
+use super::ask::{Conversation, remark_on};
 use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 
 /// How many lines of history are kept.
@@ -28,17 +32,20 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let folders = Folders::find(options.home.as_deref(), surroundings)?;
     let runtime = runtime()?;
     let result = runtime.block_on(async {
+        let signals = Signals::listen()?;
         let mut conversation = Conversation::open(options, surroundings).await?;
-        let mut lines = Lines::open(surroundings, folders.history_file());
-        let outcome = talk(&mut conversation, &mut lines, surroundings).await;
-        let reason = match outcome {
-            Ok(Exit::Cancelled) => EndReason::Cancelled,
-            Ok(_) => EndReason::Done,
+        let mut lines = Lines::open(surroundings, &folders.history_file());
+        let outcome = talk(&mut conversation, &mut lines, &signals, surroundings).await;
+        lines.leave_terminal();
+        let reason = match &outcome {
+            Ok(Exit::Answered) => EndReason::Done,
+            Ok(_) => EndReason::Cancelled,
             Err(_) => EndReason::Failed,
         };
         conversation.close(reason).await?;
         outcome
     });
+    // A thread may still wait for the next line.
     runtime.shutdown_background();
     result
 }
@@ -46,13 +53,17 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
 async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
+    signals: &Signals,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     loop {
-        let line = match lines.next().await? {
-            Heard::Line(line) => line,
-            Heard::End => return Ok(Exit::Answered),
-            Heard::Signal => return Ok(Exit::Cancelled),
+        let interrupted = signals.next();
+        let line = tokio::select! {
+            () = interrupted.cancelled() => return Ok(Exit::Cancelled),
+            line = lines.next() => line?,
+        };
+        let Some(line) = line else {
+            return Ok(Exit::Answered);
         };
         match line.trim() {
             "" => {}
@@ -69,117 +80,87 @@ async fn talk(
                 surroundings.remark(&format!("there is no command {command}; /help lists them"));
             }
             prompt => {
-                let end = conversation.ask(prompt.to_string(), cancel_on_signals()).await?;
+                let end = conversation.ask(prompt.to_string(), signals.next()).await?;
                 remark_on(&end, surroundings);
+                if signals.ended() {
+                    return Ok(Exit::Cancelled);
+                }
             }
         }
     }
 }
 
-/// What comes while the chat waits for a line.
-enum Heard {
-    Line(String),
-    End,
-    /// Somebody wants the program to end.
-    Signal,
+/// Where lines come from. They are read in a thread of their own, because a read cannot be called off: a signal must
+/// be able to end the chat while it waits.
+struct Lines {
+    wanted: SyncSender<()>,
+    read: mpsc::Receiver<io::Result<Option<String>>>,
+    edited: bool,
 }
 
-/// Where lines come from: a thread of its own, because a read cannot be called off and a signal must not wait for it.
-struct Lines {
-    wanted: std::sync::mpsc::Sender<()>,
-    read: tokio::sync::mpsc::UnboundedReceiver<std::io::Result<Option<String>>>,
-    terminal: SavedTerminal,
-}
+type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
 
 impl Lines {
-    fn open(surroundings: &Surroundings, history: PathBuf) -> Self {
-        let (wanted, wishes) = std::sync::mpsc::channel();
-        let (found, read) = tokio::sync::mpsc::unbounded_channel();
-        let attended = surroundings.stdin_is_terminal;
-        std::thread::spawn(move || {
-            let mut source = if attended {
-                Source::editor(history)
-            } else {
-                Source::Pipe(std::io::stdin().lines())
-            };
-            // Nothing is read before it is wanted: while a turn runs, the terminal belongs to its questions.
-            while wishes.recv().is_ok() && found.send(source.next()).is_ok() {}
-        });
-        Self {
-            wanted,
-            read,
-            terminal: SavedTerminal::of_stdin(),
-        }
-    }
-
-    /// The next line, or why there is none.
-    async fn next(&mut self) -> Result<Heard, CliError> {
-        let broken =
-            |error: &dyn std::fmt::Display| CliError::failed(format!("cannot read the next line: {error}"));
-        self.wanted.send(()).map_err(|error| broken(&error))?;
-        tokio::select! {
-            line = self.read.recv() => match line.transpose().map_err(|error| broken(&error))?.flatten() {
-                Some(line) => Ok(Heard::Line(line)),
-                None => Ok(Heard::End),
+    fn open(surroundings: &Surroundings, history: &Path) -> Self {
+        let edited = surroundings.stdin_is_terminal;
+        let mut read_line = if edited { from_editor(history) } else { from_pipe() };
+        let (wanted, requests) = std::sync::mpsc::sync_channel::<()>(1);
+        let (lines, read) = mpsc::channel(1);
+        std::thread::spawn(
+            move || {
+                while requests.recv().is_ok() && lines.blocking_send(read_line()).is_ok() {}
             },
-            () = signalled() => {
-                self.terminal.restore();
-                Ok(Heard::Signal)
-            }
-        }
-    }
-}
-
-/// What lines are read from.
-enum Source {
-    Editor(Box<Reedline>),
-    Pipe(std::io::Lines<std::io::StdinLock<'static>>),
-}
-
-impl Source {
-    fn editor(history: PathBuf) -> Self {
-        let mut editor = Reedline::create();
-        // A history that cannot be kept is no reason not to talk.
-        if let Ok(history) = FileBackedHistory::with_file(HISTORY_LINES, history) {
-            editor = editor.with_history(Box::new(history));
-        }
-        Self::Editor(Box::new(editor))
+        );
+        Self { wanted, read, edited }
     }
 
     /// The next line; `None` at the end.
-    fn next(&mut self) -> std::io::Result<Option<String>> {
-        match self {
-            Self::Pipe(lines) => lines.next().transpose(),
-            Self::Editor(editor) => loop {
-                match editor.read_line(&Plain)? {
-                    Signal::Success(line) => {
-                        // At once, because nobody waits for this thread at the end.
-                        let _ = editor.sync_history();
-                        return Ok(Some(line));
-                    }
-                    Signal::CtrlD => return Ok(None),
-                    _ => {}
-                }
-            },
+    async fn next(&mut self) -> Result<Option<String>, CliError> {
+        // A full channel means that a line is already being read.
+        let _ = self.wanted.try_send(());
+        match self.read.recv().await {
+            Some(Ok(line)) => Ok(line),
+            Some(Err(error)) => Err(CliError::failed(format!("cannot read the next line: {error}"))),
+            None => Ok(None),
+        }
+    }
+
+    /// The editor may still wait for a line; the terminal must not stay as it needs it.
+    fn leave_terminal(&self) {
+        if self.edited {
+            let _ = crossterm::terminal::disable_raw_mode();
         }
     }
 }
 
-/// How the terminal was before the line editor took it.
-struct SavedTerminal(Option<rustix::termios::Termios>);
+fn from_pipe() -> ReadLine {
+    let stdin = io::stdin();
+    Box::new(move || {
+        let mut line = String::new();
+        let read = stdin.read_line(&mut line)?;
+        Ok((read > 0).then_some(line))
+    })
+}
 
-impl SavedTerminal {
-    fn of_stdin() -> Self {
-        Self(rustix::termios::tcgetattr(std::io::stdin()).ok())
+fn from_editor(history: &Path) -> ReadLine {
+    let mut editor = Reedline::create();
+    // A history that cannot be kept is no reason not to talk.
+    if let Ok(history) = FileBackedHistory::with_file(HISTORY_LINES, history.to_path_buf()) {
+        editor = editor.with_history(Box::new(history));
     }
-
-    /// Puts it back; the editor cannot, because it is left in the middle of a line.
-    fn restore(&self) {
-        if let Some(state) = &self.0 {
-            let _ =
-                rustix::termios::tcsetattr(std::io::stdin(), rustix::termios::OptionalActions::Now, state);
+    Box::new(move || {
+        loop {
+            match editor.read_line(&Plain)? {
+                Signal::Success(line) => {
+                    // At once, because nobody waits for this thread at the end.
+                    let _ = editor.sync_history();
+                    return Ok(Some(line));
+                }
+                Signal::CtrlD => return Ok(None),
+                _ => {}
+            }
         }
-    }
+    })
 }
 
 /// The mark in front of what the person types.

@@ -1,0 +1,70 @@
+//! Signals: Ctrl-C and a polite kill cancel what is going on, so that it ends properly.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::{CliError, Exit};
+
+/// Listens for signals from its making on. Cloning gives another handle.
+#[derive(Clone)]
+pub struct Signals {
+    /// Cancelled by the next signal of any kind.
+    current: Arc<Mutex<CancellationToken>>,
+    /// Cancelled once the program is told to end for good.
+    ended: CancellationToken,
+}
+
+impl Signals {
+    /// Begins to listen. Must be called inside of a runtime.
+    pub fn listen() -> Result<Self, CliError> {
+        let open = |kind| {
+            signal(kind).map_err(|error| CliError::failed(format!("cannot listen for signals: {error}")))
+        };
+        let mut interrupt = open(SignalKind::interrupt())?;
+        let mut terminate = open(SignalKind::terminate())?;
+        let mut hang_up = open(SignalKind::hangup())?;
+        let signals = Self {
+            current: Arc::default(),
+            ended: CancellationToken::new(),
+        };
+        let listener = signals.clone();
+        tokio::spawn(async move {
+            loop {
+                let ends = tokio::select! {
+                    _ = interrupt.recv() => false,
+                    _ = terminate.recv() => true,
+                    _ = hang_up.recv() => true,
+                };
+                // Who asks a second time does not want to wait for hooks and tools that take their time to end.
+                if listener.current().is_cancelled() {
+                    std::process::exit(Exit::Cancelled as i32);
+                }
+                if ends {
+                    listener.ended.cancel();
+                }
+                listener.current().cancel();
+            }
+        });
+        Ok(signals)
+    }
+
+    /// A token for what begins now: the next signal cancels it.
+    pub fn next(&self) -> CancellationToken {
+        let token = self.ended.child_token();
+        *self.current() = token.clone();
+        token
+    }
+
+    /// Whether the program was told to end for good.
+    pub fn ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    fn current(&self) -> std::sync::MutexGuard<'_, CancellationToken> {
+        self.current
+            .lock()
+            .expect("no panic happens while the token is held")
+    }
+}
