@@ -165,17 +165,19 @@ impl Batch<'_> {
                 match self.gate.judge(self.hooks, applicant).await {
                     Judgement::Permitted(permit) => {
                         judged.arguments = permit.arguments().clone();
+                        if judged.arguments != arguments {
+                            let (tool_name, arguments) = (judged.own_name.as_str(), &judged.arguments);
+                            self.front.show(Sight::Changed { tool_name, arguments });
+                        }
                         judged.permit = Ok(permit);
                     }
                     Judgement::Refused {
                         reason,
                         arguments,
+                        handlers,
                         cancelled,
                     } => {
-                        self.front.show(Sight::Refused {
-                            tool_name: &judged.own_name,
-                            reason: &reason,
-                        });
+                        self.show_refusal(&judged.own_name, &reason, &handlers);
                         judged.arguments = arguments;
                         judged.permit = Err(ToolOutput::error(format!("refused: {reason}")));
                         cancels = cancelled;
@@ -183,10 +185,21 @@ impl Batch<'_> {
                 }
                 judged.original = arguments;
             }
-            (Err(words), _) => judged.permit = Err(ToolOutput::error(words)),
+            (Err(words), _) => {
+                self.show_refusal(&judged.own_name, &words, &[]);
+                judged.permit = Err(ToolOutput::error(words));
+            }
             (Ok(_), None) => unreachable!("arguments are read only for a known tool"),
         }
         (judged, cancels)
+    }
+
+    fn show_refusal(&self, tool_name: &str, reason: &str, handlers: &[String]) {
+        self.front.show(Sight::Refused {
+            tool_name,
+            reason,
+            handlers,
+        });
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -28,12 +28,21 @@ pub enum Sight<'a> {
         /// Its arguments.
         arguments: &'a Map<String, Value>,
     },
-    /// A call was refused.
+    /// Hooks have changed a call's arguments.
+    Changed {
+        /// The tool, in becket's own words.
+        tool_name: &'a str,
+        /// What will run.
+        arguments: &'a Map<String, Value>,
+    },
+    /// A call does not run: it was refused, or makes no sense.
     Refused {
         /// The tool, in becket's own words.
         tool_name: &'a str,
         /// Why.
         reason: &'a str,
+        /// The hooks that refused, where hooks did.
+        handlers: &'a [String],
     },
     /// A tool has run.
     ToolResult {
@@ -70,6 +79,8 @@ pub struct Question {
     pub arguments: Map<String, Value>,
     /// Why the person is asked, where a hook wants it.
     pub reason: Option<String>,
+    /// The hooks that want it.
+    pub handlers: Vec<String>,
     /// Facts that hooks want to show with the question.
     pub metadata: Map<String, Value>,
 }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::resolve::{resolve_path, resolve_url};
-use crate::rules::{JudgedCall, RuleVerdict, Rules};
+use crate::rules::{RuleVerdict, RuledCall, Rules};
 use crate::tool::ToolSpec;
 
 /// Proof that a call passed the gate. It cannot be copied, and a tool that runs uses it up.
@@ -120,9 +120,20 @@ pub enum Judgement {
         reason: String,
         /// The arguments as they were when it was refused.
         arguments: Map<String, Value>,
+        /// The hooks that refused, where hooks did.
+        handlers: Vec<String>,
         /// Whether the person wants everything to stop.
         cancelled: bool,
     },
+}
+
+/// A question that somebody wants the person to answer.
+struct Wanted {
+    reason: Option<String>,
+    /// Whether nobody but the person can answer.
+    insists: bool,
+    /// The hooks that want it.
+    handlers: Vec<String>,
 }
 
 /// A call after all rewriting, with everything it touches.
@@ -142,6 +153,8 @@ struct Decision {
     verdict: ApprovalDecision,
     source: ApprovalSource,
     reason: Option<String>,
+    /// The hooks that decided, where hooks did.
+    handlers: Vec<String>,
 }
 
 impl Decision {
@@ -150,23 +163,58 @@ impl Decision {
             verdict: ApprovalDecision::Allow,
             source,
             reason: None,
+            handlers: Vec::new(),
         }
     }
 
     fn deny(source: ApprovalSource, reason: impl Into<String>) -> Self {
         Self {
             verdict: ApprovalDecision::Deny,
-            source,
             reason: Some(reason.into()),
+            ..Self::allow(source)
         }
     }
 
     fn cancelled() -> Self {
-        let reason = Some("cancelled".to_string());
+        let verdict = ApprovalDecision::Cancelled;
         Self {
-            verdict: ApprovalDecision::Cancelled,
-            source: ApprovalSource::Cancellation,
-            reason,
+            verdict,
+            ..Self::deny(ApprovalSource::Cancellation, "cancelled")
+        }
+    }
+
+    fn by(mut self, handlers: Vec<String>) -> Self {
+        self.handlers = handlers;
+        self
+    }
+}
+
+/// What hooks think of a call, and which of them.
+#[derive(Default)]
+struct Opinion {
+    verdict: Option<Verdict>,
+    handlers: Vec<String>,
+}
+
+impl Opinion {
+    fn new(verdict: Strictest, handlers: Vec<String>) -> Self {
+        Self {
+            verdict: verdict.0,
+            handlers,
+        }
+    }
+
+    /// Both together; of unequal ones only the stricter one's hooks have decided.
+    fn and(self, later: Self) -> Self {
+        let strictness = |opinion: &Self| opinion.verdict.as_ref().map_or(0, Verdict::strictness);
+        let handlers = match strictness(&self).cmp(&strictness(&later)) {
+            std::cmp::Ordering::Greater => self.handlers,
+            std::cmp::Ordering::Less => later.handlers,
+            std::cmp::Ordering::Equal => [self.handlers, later.handlers].concat(),
+        };
+        Self {
+            verdict: Strictest(self.verdict).then(Strictest(later.verdict)).0,
+            handlers,
         }
     }
 }
@@ -186,22 +234,23 @@ impl Gate {
 
     /// Judges a call.
     pub async fn judge(&self, hooks: &Hooks, applicant: Applicant<'_>) -> Judgement {
-        let reply = hooks.ask::<PreTool>(|| pre_tool_payload(applicant)).await;
+        let (reply, handlers) = hooks.ask_whom::<PreTool>(|| pre_tool_payload(applicant)).await;
         let arguments = reply
             .arguments
             .get()
             .unwrap_or_else(|| applicant.arguments.clone());
-        let (decision, call) = match reply.verdict.0 {
-            Some(Verdict::Deny(reason)) => (
-                Decision::deny(ApprovalSource::Hook, reason),
-                FinalCall::unresolved(arguments),
-            ),
-            verdict => match self.finalise(applicant.spec, arguments.clone()).await {
-                Ok(call) => (self.decide(hooks, applicant, &call, verdict).await, call),
-                Err(reason) => (
-                    Decision::deny(ApprovalSource::Unresolved, reason),
-                    FinalCall::unresolved(arguments),
-                ),
+        let opinion = Opinion::new(reply.verdict, handlers);
+        let (decision, call) = match opinion.verdict {
+            Some(Verdict::Deny(reason)) => {
+                let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
+                (decision, FinalCall::unresolved(arguments))
+            }
+            _ => match self.finalise(applicant.spec, arguments.clone()).await {
+                Ok(call) => (self.decide(hooks, applicant, &call, opinion).await, call),
+                Err(reason) => {
+                    let decision = Decision::deny(ApprovalSource::Unresolved, reason);
+                    (decision, FinalCall::unresolved(arguments))
+                }
             },
         };
         hooks
@@ -216,6 +265,7 @@ impl Gate {
             verdict => Judgement::Refused {
                 reason: decision.reason.unwrap_or_default(),
                 arguments: call.arguments,
+                handlers: decision.handlers,
                 cancelled: verdict == ApprovalDecision::Cancelled,
             },
         }
@@ -250,9 +300,9 @@ impl Gate {
         hooks: &Hooks,
         applicant: Applicant<'_>,
         call: &FinalCall,
-        verdict: Option<Verdict>,
+        opinion: Opinion,
     ) -> Decision {
-        let rule = self.settings.rules.judge(JudgedCall {
+        let rule = self.settings.rules.judge(RuledCall {
             tool_name: &applicant.spec.own_name,
             arguments: &call.arguments,
             path: call.path(),
@@ -261,22 +311,29 @@ impl Gate {
         if let RuleVerdict::Deny(rule) = rule {
             return Decision::deny(ApprovalSource::DenyRule, format!("the rule `{rule}` denies it"));
         }
-        let guards = self.ask_permission_guards(hooks, applicant, call).await;
-        let verdict = Strictest(verdict).then(guards).0;
+        let Opinion { verdict, handlers } =
+            opinion.and(self.ask_permission_guards(hooks, applicant, call).await);
+        let ask = |reason, insists| Wanted {
+            reason,
+            insists,
+            handlers: handlers.clone(),
+        };
         match (verdict, rule) {
-            (Some(Verdict::Deny(reason)), _) => Decision::deny(ApprovalSource::Hook, reason),
+            (Some(Verdict::Deny(reason)), _) => Decision::deny(ApprovalSource::Hook, reason).by(handlers),
             (Some(Verdict::Insist(reason)), _) => {
-                self.question(hooks, applicant, call, Some(reason), true).await
+                self.question(hooks, applicant, call, ask(Some(reason), true))
+                    .await
             }
             (Some(Verdict::Ask(reason)), _) => {
-                self.question(hooks, applicant, call, Some(reason), false).await
+                self.question(hooks, applicant, call, ask(Some(reason), false))
+                    .await
             }
-            (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook),
+            (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook).by(handlers),
             (None, RuleVerdict::Allow) => Decision::allow(ApprovalSource::AllowRule),
-            (None, RuleVerdict::Ask(_)) => self.question(hooks, applicant, call, None, false).await,
+            (None, RuleVerdict::Ask(_)) => self.question(hooks, applicant, call, ask(None, false)).await,
             (None, _) => match self.granted(applicant.spec, call) {
                 Some(source) => Decision::allow(source),
-                None => self.question(hooks, applicant, call, None, false).await,
+                None => self.question(hooks, applicant, call, ask(None, false)).await,
             },
         }
     }
@@ -287,11 +344,11 @@ impl Gate {
         hooks: &Hooks,
         applicant: Applicant<'_>,
         call: &FinalCall,
-    ) -> Strictest {
+    ) -> Opinion {
         let tool_call_id = || applicant.tool_call_id.to_string();
         let tool_name = || applicant.spec.own_name.clone();
         let (Some(operation), target) = (&call.operation, &call.target) else {
-            return Strictest::default();
+            return Opinion::default();
         };
         match (operation.kind().effect(), operation, target) {
             (Effect::Read, _, Target::Path(path)) => {
@@ -301,7 +358,8 @@ impl Gate {
                     path: path.display().to_string(),
                     inside: call.inside,
                 };
-                hooks.ask::<PreFileRead>(payload).await.verdict
+                let (reply, handlers) = hooks.ask_whom::<PreFileRead>(payload).await;
+                Opinion::new(reply.verdict, handlers)
             }
             (Effect::Write, operation, Target::Path(path)) => {
                 let payload = || PreFileWritePayload {
@@ -314,7 +372,8 @@ impl Gate {
                     },
                     inside: path.starts_with(&self.directory),
                 };
-                hooks.ask::<PreFileWrite>(payload).await.verdict
+                let (reply, handlers) = hooks.ask_whom::<PreFileWrite>(payload).await;
+                Opinion::new(reply.verdict, handlers)
             }
             (_, Operation::Shell(shell), Target::Path(directory)) => {
                 let payload = || PreShellPayload {
@@ -323,7 +382,8 @@ impl Gate {
                     command: shell.command.clone(),
                     directory: directory.display().to_string(),
                 };
-                hooks.ask::<PreShell>(payload).await.verdict
+                let (reply, handlers) = hooks.ask_whom::<PreShell>(payload).await;
+                Opinion::new(reply.verdict, handlers)
             }
             (_, Operation::Fetch(fetch), _) => {
                 let payload = || PreFetchPayload {
@@ -333,9 +393,10 @@ impl Gate {
                     sensitive: call.sensitive.map(Into::into),
                     call_summary: None,
                 };
-                hooks.ask::<PreFetch>(payload).await.verdict
+                let (reply, handlers) = hooks.ask_whom::<PreFetch>(payload).await;
+                Opinion::new(reply.verdict, handlers)
             }
-            _ => Strictest::default(),
+            _ => Opinion::default(),
         }
     }
 
@@ -362,23 +423,25 @@ impl Gate {
         hooks: &Hooks,
         applicant: Applicant<'_>,
         call: &FinalCall,
-        reason: Option<String>,
-        insists: bool,
+        wanted: Wanted,
     ) -> Decision {
-        let payload = || request_payload(applicant, call, reason.clone());
-        let reply = hooks.ask::<PermissionRequest>(payload).await;
+        let payload = || request_payload(applicant, call, wanted.reason.clone());
+        let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
         match reply.verdict.0 {
-            Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason),
-            Some(Verdict::Allow) if !insists => return Decision::allow(ApprovalSource::Hook),
+            Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
+            Some(Verdict::Allow) if !wanted.insists => {
+                return Decision::allow(ApprovalSource::Hook).by(handlers);
+            }
             Some(Verdict::Insist(_)) => {}
-            _ if self.settings.yes && !insists => return Decision::allow(ApprovalSource::Yes),
+            _ if self.settings.yes && !wanted.insists => return Decision::allow(ApprovalSource::Yes),
             _ => {}
         }
         let question = Question {
             tool_name: applicant.spec.own_name.clone(),
             operation: applicant.spec.operation,
             arguments: call.arguments.clone(),
-            reason,
+            reason: wanted.reason,
+            handlers: wanted.handlers,
             metadata: reply.metadata.0,
         };
         let message = format!("{} needs a yes", question.tool_name);
@@ -391,7 +454,7 @@ impl Gate {
         tokio::select! {
             biased;
             () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(answer, question, insists),
+            answer = self.front.ask(&question) => self.take_answer(answer, question, wanted.insists),
         }
     }
 
@@ -489,6 +552,7 @@ fn decided_payload(
         arguments: call.arguments.clone(),
         decision: decision.verdict,
         source: decision.source,
+        handlers: decision.handlers.clone(),
         reason: decision.reason.clone(),
     }
 }

@@ -51,13 +51,21 @@ impl Hooks {
 
     /// Asks handlers before something happens. A cancel ends the waiting and refuses.
     pub async fn ask<E: Event>(&self, payload: impl FnOnce() -> E::Payload) -> E::Reply {
+        self.ask_whom::<E>(payload).await.0
+    }
+
+    /// The same, with the names of the handlers whose verdict counts.
+    pub async fn ask_whom<E: Event>(&self, payload: impl FnOnce() -> E::Payload) -> (E::Reply, Vec<String>) {
         if !self.engine.listens(E::ID) {
-            return E::Reply::default();
+            return Default::default();
         }
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => E::Reply::refuse("cancelled".into()),
-            outcome = self.engine.dispatch::<E>(&self.scope, payload) => self.show(outcome),
+            () = self.cancel.cancelled() => (E::Reply::refuse("cancelled".into()), Vec::new()),
+            mut outcome = self.engine.dispatch::<E>(&self.scope, payload) => {
+                let deciders = std::mem::take(&mut outcome.deciders);
+                (self.show(outcome), deciders)
+            }
         }
     }
 

@@ -27,7 +27,7 @@ pub mod tool;
 
 pub use hooks::Hooks;
 pub use queue::Queues;
-pub use rules::{JudgedCall, RuleVerdict, Rules};
+pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
 pub use settings::AgentSettings;

@@ -40,7 +40,7 @@ struct PermissionRule {
 
 /// A call as rules see it.
 #[derive(Debug, Clone, Copy)]
-pub struct JudgedCall<'a> {
+pub struct RuledCall<'a> {
     /// The tool, in becket's own words.
     pub tool_name: &'a str,
     /// Its final arguments.
@@ -65,7 +65,7 @@ impl Rules {
     }
 
     /// What the rules say about a call.
-    pub fn judge(&self, call: JudgedCall<'_>) -> RuleVerdict<'_> {
+    pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(call)) {
             return RuleVerdict::Deny(&rule.text);
         }
@@ -114,7 +114,7 @@ impl PermissionRule {
         })
     }
 
-    fn covers(&self, call: JudgedCall<'_>) -> bool {
+    fn covers(&self, call: RuledCall<'_>) -> bool {
         self.tool.matches(call.tool_name)
             && self
                 .arguments
@@ -124,7 +124,7 @@ impl PermissionRule {
 
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
     /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory.
-    fn is_outwitted_by(&self, call: JudgedCall<'_>) -> bool {
+    fn is_outwitted_by(&self, call: RuledCall<'_>) -> bool {
         let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
         let Some(Value::String(command)) = call.arguments.get("command") else {
             return false;
@@ -146,7 +146,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The texts of an argument that a rule may speak about; a path can be named absolutely or from the directory.
-fn texts_of(name: &str, call: JudgedCall<'_>) -> Vec<String> {
+fn texts_of(name: &str, call: RuledCall<'_>) -> Vec<String> {
     if let ("path" | "cwd", Some(path)) = (name, call.path) {
         let inside = path.strip_prefix(call.directory).ok();
         return [Some(path), inside]
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn says<'a>(rules: &'a Rules, tool: &str, arguments: Value, path: Option<&str>) -> RuleVerdict<'a> {
-        rules.judge(JudgedCall {
+        rules.judge(RuledCall {
             tool_name: tool,
             arguments: arguments.as_object().unwrap(),
             path: path.map(Path::new),

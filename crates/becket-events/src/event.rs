@@ -25,6 +25,9 @@ pub trait Event: Send + Sync + 'static {
 pub trait Payload: Serialize + DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static {
     /// One field as a JSON value, for matchers.
     fn field(&self, name: &str) -> Option<Value>;
+
+    /// Brings a payload that a handler has rewritten into its normal form.
+    fn settle(&mut self);
 }
 
 /// What handlers of an event answer. `Default` is the reply of a handler that said nothing.
@@ -44,11 +47,14 @@ pub trait Reply: Default + Clone + Serialize + DeserializeOwned + JsonSchema + S
     /// Whether no further handler needs to be asked.
     fn ends_chain(&self) -> bool;
 
-    /// Puts rewritten fields into the payload; says whether anything changed.
+    /// Puts rewritten fields into the payload, in their normalised form; says whether anything changed.
     fn apply(&self, payload: &mut Self::Payload) -> bool;
 
     /// Takes the rewritten fields out of the reply.
     fn drop_rewrites(&mut self);
+
+    /// The reply without anything but its verdict.
+    fn verdict_alone(self) -> Self;
 
     /// The verdict, where the event has one.
     fn verdict(&self) -> Option<&Verdict>;

@@ -4,7 +4,7 @@
 macro_rules! events {
     ($(
         $(#[doc = $doc:literal])+
-        $name:literal => $Event:ident, class: $class:ident,
+        $name:literal => $Event:ident, class: $class:ident, $(settle: $settle:path,)?
         payload $Payload:ident { $( $(#[doc = $payload_doc:literal])+ $field:ident : $type:ty, )* }
         reply $Reply:ident { $( $(#[doc = $reply_doc:literal])+ $answer:ident : $rule:ident $(< $of:ty >)?, )* }
     )*) => {
@@ -73,6 +73,10 @@ macro_rules! events {
                         _ => None,
                     }
                 }
+
+                fn settle(&mut self) {
+                    $( $settle(self); )?
+                }
             }
 
             #[doc = concat!("What handlers of `", $name, "` answer.")]
@@ -110,11 +114,10 @@ macro_rules! events {
                 fn apply(&self, payload: &mut $Payload) -> bool {
                     let mut changed = false;
                     $( on_rewrite!($rule, {
-                        if let Some(value) = &self.$answer.0
-                            && payload.$answer != *value
-                        {
-                            payload.$answer = value.clone();
-                            changed = true;
+                        if let Some(value) = &self.$answer.0 {
+                            let previous = std::mem::replace(&mut payload.$answer, value.clone());
+                            payload.settle();
+                            changed |= payload.$answer != previous;
                         }
                     }, ()); )*
                     changed
@@ -122,6 +125,13 @@ macro_rules! events {
 
                 fn drop_rewrites(&mut self) {
                     $( on_rewrite!($rule, self.$answer = Default::default(), ()); )*
+                }
+
+                #[allow(unused_mut)]
+                fn verdict_alone(self) -> Self {
+                    let mut alone = Self::default();
+                    $( on_verdict!($rule, alone.$answer = self.$answer, ()); )*
+                    alone
                 }
 
                 #[allow(unused_mut, unused_assignments)]

@@ -21,3 +21,10 @@ pub struct Scope {
     /// The turn within the session, counted from 1; 0 outside of turns. Together with `session_id` it names a turn.
     pub turn: u32,
 }
+
+impl Scope {
+    /// One field as a JSON value, for matchers.
+    pub fn field(&self, name: &str) -> Option<serde_json::Value> {
+        serde_json::to_value(self).ok()?.get(name).cloned()
+    }
+}

@@ -1,7 +1,8 @@
 //! The table of events. One block is one event; nothing about it is written a second time.
 //!
 //! A block says when the event fires, what a broken handler means at most (`class`), what handlers receive
-//! (`payload`) and what they may answer (`reply`, each field typed by the rule that combines several answers).
+//! (`payload`) and what they may answer (`reply`, each field typed by the rule that combines several answers). `settle`
+//! names a function that brings a rewritten payload into its normal form.
 //! Names are `pre_x` before and `post_x` after something happens. Every reply also has `notice`.
 
 use schemars::JsonSchema;
@@ -473,7 +474,7 @@ events! {
     reply ToolStartReply {}
 
     /// Before a tool runs. May rewrite its arguments or refuse the call.
-    "pre_tool" => PreTool, class: Guard,
+    "pre_tool" => PreTool, class: Guard, settle: normalise_arguments,
     payload PreToolPayload {
         /// Identifies the call.
         tool_call_id: String,
@@ -599,6 +600,8 @@ events! {
         decision: ApprovalDecision,
         /// Who decided.
         source: ApprovalSource,
+        /// The hooks that decided, where hooks did.
+        handlers: Vec<String>,
         /// Why, for a refusal.
         reason: Option<String>,
     }
@@ -1090,6 +1093,15 @@ events! {
         refused: bool,
     }
     reply HookFailedReply {}
+}
+
+/// Arguments that a hook wrote may use aliases too; the next guard must see them under their normalised names, or a
+/// rewrite to `cmd` would slip past one that looks at `command`. What cannot be read is refused by the gate.
+fn normalise_arguments(payload: &mut PreToolPayload) {
+    let Some(kind) = payload.operation else { return };
+    if let Ok(operation) = kind.read(payload.arguments.clone()) {
+        payload.arguments = operation.arguments();
+    }
 }
 
 impl EventId {

@@ -7,7 +7,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant, SystemTime};
 
-use becket_events::{Class, Event, Json, Reply, Scope, envelope};
+use becket_events::{Class, Event, Json, Reply, Scope, Verdict, envelope};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
@@ -91,7 +91,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
 
     async fn one_after_another(&mut self, handlers: &[Registered<E>], standings: &mut [Standing]) {
         for (handler, standing) in handlers.iter().zip(standings) {
-            if !handler.matcher.matches(&self.payload) {
+            if !handler.matcher.matches(self.scope, &self.payload) {
                 continue;
             }
             if self.outcome.reply.ends_chain() {
@@ -110,7 +110,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
     async fn side_by_side(&mut self, handlers: &[Registered<E>]) {
         let wanting: Vec<_> = handlers
             .iter()
-            .filter(|handler| handler.matcher.matches(&self.payload))
+            .filter(|handler| handler.matcher.matches(self.scope, &self.payload))
             .collect();
         for group in wanting.chunks(SIDE_BY_SIDE) {
             if self.outcome.reply.ends_chain() {
@@ -134,21 +134,32 @@ impl<'a, E: Event> Dispatch<'a, E> {
             if version == 0 || !concerned || self.outcome.reply.ends_chain() {
                 continue;
             }
-            if !handler.matcher.matches(&self.payload) {
+            if !handler.matcher.matches(self.scope, &self.payload) {
                 continue;
             }
             let mut answered = self.call(handler).await;
-            if let Ok(reply) = &mut answered.result {
-                let changes = reply.apply(&mut self.payload.clone());
-                reply.drop_rewrites();
-                if changes && !standing.rewrote {
-                    let name = &handler.info.name;
-                    let refusal = format!("hook {name} wanted to change the call after others had judged it");
-                    *reply = reply.clone().then(E::Reply::refuse(refusal));
-                }
-            }
+            answered.result = answered
+                .result
+                .map(|reply| self.second_reply(handler, standing, reply));
             self.count(handler, answered);
         }
+    }
+
+    /// What counts of a reply to the second look: the verdict; from a handler that is asked for the first time all of
+    /// it, but no rewrite.
+    fn second_reply(&self, handler: &Registered<E>, standing: &Standing, mut reply: E::Reply) -> E::Reply {
+        let changes = reply.apply(&mut self.payload.clone());
+        if standing.judged.is_some() {
+            reply = reply.verdict_alone();
+        } else {
+            reply.drop_rewrites();
+        }
+        if changes && !standing.rewrote {
+            let name = &handler.info.name;
+            let refusal = format!("hook {name} wanted to change the call after others had judged it");
+            reply = reply.then(E::Reply::refuse(refusal));
+        }
+        reply
     }
 
     async fn call(&self, handler: &Registered<E>) -> Answered<E> {
@@ -189,6 +200,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
         let (reply_json, effect) = match result {
             Ok(reply) => {
                 let json = traced.then(|| serde_json::to_value(&reply).unwrap_or_default());
+                self.note_decider(handler, reply.verdict());
                 (json, self.take(reply))
             }
             Err(failure) => (None, self.take_failure(handler, failure)),
@@ -202,8 +214,20 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
+    /// Remembers who gave the strictest verdict so far.
+    fn note_decider(&mut self, handler: &Registered<E>, verdict: Option<&Verdict>) {
+        let strictness = verdict.map_or(0, Verdict::strictness);
+        let so_far = self.outcome.verdict().map_or(0, Verdict::strictness);
+        if strictness > so_far {
+            self.outcome.deciders.clear();
+        }
+        if strictness > 0 && strictness >= so_far {
+            self.outcome.deciders.push(handler.info.name.clone());
+        }
+    }
+
     fn take(&mut self, reply: E::Reply) -> Effect {
-        let denied = matches!(reply.verdict(), Some(becket_events::Verdict::Deny(_)));
+        let denied = matches!(reply.verdict(), Some(Verdict::Deny(_)));
         let before =
             (E::Reply::REWRITES && self.trace.is_some() && self.version == 0).then(|| self.payload.clone());
         let rewrote = reply.apply(&mut self.payload);
@@ -231,6 +255,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
         let refused = handler.info.class == Class::Guard;
         if refused {
             let reason = format!("hook {} could not decide: {failure}", handler.info.name);
+            self.note_decider(handler, E::Reply::refuse(reason.clone()).verdict());
             self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
         }
         self.outcome.failures.push(ReportedFailure {

@@ -1,6 +1,6 @@
 //! Matchers: which events a handler wants. They run in Rust, before any process or engine is entered.
 
-use becket_events::Payload;
+use becket_events::{Payload, Scope};
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
 use serde_json::Value;
@@ -65,18 +65,28 @@ impl Matcher {
         self
     }
 
-    /// Whether the payload has everything that is wanted.
-    pub fn matches<P: Payload>(&self, payload: &P) -> bool {
-        self.0.iter().all(|condition| condition.holds(payload))
+    /// Whether the event has everything that is wanted.
+    pub fn matches<P: Payload>(&self, scope: &Scope, payload: &P) -> bool {
+        self.0.iter().all(|condition| condition.holds(scope, payload))
+    }
+
+    /// The exact texts that are wanted of a field.
+    pub fn exact_texts(&self, field: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(
+            move |condition| match (condition.path.as_slice(), &condition.pattern) {
+                ([name], Pattern::Exact(text)) if name == field => Some(text.as_str()),
+                _ => None,
+            },
+        )
     }
 }
 
 impl Condition {
-    fn holds<P: Payload>(&self, payload: &P) -> bool {
+    fn holds<P: Payload>(&self, scope: &Scope, payload: &P) -> bool {
         let Some((field, members)) = self.path.split_first() else {
             return false;
         };
-        let Some(value) = payload.field(field) else {
+        let Some(value) = payload.field(field).or_else(|| scope.field(field)) else {
             return false;
         };
         let value = members.iter().try_fold(&value, |value, member| value.get(member));
@@ -134,7 +144,11 @@ mod tests {
             (on(&["absent"], Pattern::glob("*").unwrap()), false),
         ];
         for (matcher, expected) in table {
-            assert_eq!(matcher.matches(&shell), expected, "{matcher:?}");
+            assert_eq!(
+                matcher.matches(&Scope::default(), &shell),
+                expected,
+                "{matcher:?}"
+            );
         }
     }
 
@@ -144,9 +158,9 @@ mod tests {
             vec!["arguments".into(), "command".into()],
             Pattern::glob("rm *").unwrap(),
         );
-        assert!(matcher.matches(&payload("shell", json!({"command": "rm x"}))));
-        assert!(!matcher.matches(&payload("shell", json!({"command": "ls"}))));
-        assert!(!matcher.matches(&payload("write", json!({"command": "rm x"}))));
+        assert!(matcher.matches(&Scope::default(), &payload("shell", json!({"command": "rm x"}))));
+        assert!(!matcher.matches(&Scope::default(), &payload("shell", json!({"command": "ls"}))));
+        assert!(!matcher.matches(&Scope::default(), &payload("write", json!({"command": "rm x"}))));
     }
 
     #[test]

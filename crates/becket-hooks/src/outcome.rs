@@ -10,6 +10,8 @@ pub struct Outcome<E: Event> {
     pub reply: E::Reply,
     /// The handlers that broke, in the order in which they count.
     pub failures: Vec<ReportedFailure>,
+    /// The handlers whose verdict is the one that counts.
+    pub deciders: Vec<String>,
 }
 
 impl<E: Event> Outcome<E> {
@@ -32,6 +34,7 @@ impl<E: Event> Default for Outcome<E> {
         Self {
             reply: E::Reply::default(),
             failures: Vec::new(),
+            deciders: Vec::new(),
         }
     }
 }

@@ -83,6 +83,12 @@ fn wording(question: &Question, style: Style) -> String {
     if let Some(reason) = &question.reason {
         text.push_str(&format!("\n  {}", harmless(reason)));
     }
+    if !question.handlers.is_empty() {
+        text.push_str(&format!(
+            "\n  asked for by {}",
+            harmless(&question.handlers.join(", "))
+        ));
+    }
     for (name, value) in &question.metadata {
         text.push_str(&format!("\n  {name}: {}", harmless(&value.to_string())));
     }

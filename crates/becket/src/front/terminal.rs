@@ -105,17 +105,25 @@ impl TerminalFront {
         }
     }
 
-    fn tool_call(&self, tool_name: &str, arguments: &Map<String, Value>) {
+    fn call_line(&self, tool_name: &str, arguments: &Map<String, Value>) -> String {
         let summary = arguments.values().next().map_or_else(String::new, |first| {
             let text = first
                 .as_str()
                 .map_or_else(|| first.to_string(), ToString::to_string);
             shorten(&harmless(&text), 160)
         });
+        format!("{} {summary}", self.err.bold(tool_name))
+    }
+
+    fn refused(&self, tool_name: &str, reason: &str, handlers: &[String]) {
+        let by = match handlers {
+            [] => String::new(),
+            names => self.err.dim(&format!(" (hook {})", harmless(&names.join(", ")))),
+        };
+        let reason = harmless(reason.trim_end()).replace('\n', "\n    ");
         self.say(&format!(
-            "{} {} {summary}",
-            self.err.cyan("→"),
-            self.err.bold(tool_name)
+            "{} {tool_name}: {reason}{by}",
+            self.err.red("✗ refused")
         ));
     }
 
@@ -153,14 +161,26 @@ impl Front for TerminalFront {
         match sight {
             Sight::Delta(delta) => self.delta(delta),
             Sight::Message(message) => self.message(message),
-            Sight::ToolCall { tool_name, arguments } => self.tool_call(tool_name, arguments),
-            Sight::Refused { tool_name, reason } => {
+            Sight::ToolCall { tool_name, arguments } => {
                 self.say(&format!(
-                    "{} {tool_name}: {}",
-                    self.err.red("✗ refused"),
-                    harmless(reason)
+                    "{} {}",
+                    self.err.cyan("→"),
+                    self.call_line(tool_name, arguments)
                 ));
             }
+            Sight::Changed { tool_name, arguments } => {
+                let line = self.call_line(tool_name, arguments);
+                self.say(&format!(
+                    "{} {line} {}",
+                    self.err.yellow("↳"),
+                    self.err.dim("(changed by hooks)")
+                ));
+            }
+            Sight::Refused {
+                tool_name,
+                reason,
+                handlers,
+            } => self.refused(tool_name, reason, handlers),
             Sight::ToolResult { output, is_error, .. } => self.tool_result(output, is_error),
             Sight::Notice(text) => self.say(&format!("{} {}", self.err.green("•"), harmless(text))),
             Sight::Warning(text) => self.say(&format!("{} {}", self.err.yellow("!"), harmless(text))),
