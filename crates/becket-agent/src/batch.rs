@@ -1,4 +1,4 @@
-//! The tools of one answer: each call is judged in order, then they run, and the results come back in call order.
+//! The tools of one answer: judged in order, run beside each other where they may, with results in call order.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,30 +71,33 @@ pub(crate) struct AfterTools {
 }
 
 impl Batch<'_> {
-    /// Judges all calls in order, then runs them. With a `hindrance` none runs, and the model is told why.
+    /// Judges and runs the calls in order. Calls that may run beside each other are judged one after another and then
+    /// run together; one that may not is judged when all before it have ended, so that nothing they did can change
+    /// what its judges saw. With a `hindrance` none runs, and the model is told why.
     pub(crate) async fn run(&self, calls: &[ToolCall], hindrance: Option<&str>) -> FinishedBatch {
-        let mut judged = Vec::with_capacity(calls.len());
-        let mut cancelled = false;
-        for call in calls {
-            let hindrance = if cancelled { Some("cancelled") } else { hindrance };
-            let (call, cancels) = self.judge(call, hindrance).await;
-            cancelled |= cancels;
-            judged.push(call);
-        }
         let mut finished = Vec::with_capacity(calls.len());
-        let mut waiting = judged.into_iter().peekable();
-        while let Some(first) = waiting.next() {
-            // Calls that may run beside each other do; one that may not runs alone, at its place.
-            let mut group = vec![first];
-            while group[0].is_parallel() && waiting.peek().is_some_and(JudgedCall::is_parallel) {
-                group.extend(waiting.next());
+        let mut cancelled = false;
+        for group in calls.chunk_by(|one, next| self.is_parallel(one) && self.is_parallel(next)) {
+            let mut judged = Vec::with_capacity(group.len());
+            for call in group {
+                cancelled |= self.hooks.cancel().is_cancelled();
+                let hindrance = if cancelled { Some("cancelled") } else { hindrance };
+                let (call, cancels) = self.judge(call, hindrance).await;
+                cancelled |= cancels;
+                judged.push(call);
             }
-            finished.extend(join_all(group.into_iter().map(|call| self.finish(call))).await);
+            finished.extend(join_all(judged.into_iter().map(|call| self.finish(call))).await);
         }
         FinishedBatch {
             calls: finished,
             cancelled: cancelled || self.hooks.cancel().is_cancelled(),
         }
+    }
+
+    fn is_parallel(&self, call: &ToolCall) -> bool {
+        let tool = self.tools.iter().find(|tool| tool.spec().face.name == call.name);
+        // A call to an unknown tool does nothing.
+        tool.is_none_or(|tool| tool.spec().parallel)
     }
 
     /// Tells hooks about every result, in call order, once it is stored.
@@ -311,16 +314,6 @@ impl Batch<'_> {
             report(piece).await;
         }
         output
-    }
-}
-
-impl JudgedCall<'_> {
-    fn is_parallel(&self) -> bool {
-        match (&self.permit, &self.tool) {
-            (Ok(_), Some(tool)) => tool.spec().parallel,
-            // Nothing runs.
-            _ => true,
-        }
     }
 }
 

@@ -222,8 +222,9 @@ impl Opinion {
 impl Gate {
     /// A gate for a session that works in `directory`.
     pub fn new(settings: ApprovalSettings, directory: &Path, front: Arc<dyn Front>) -> Self {
-        let resolved = resolve_path(Path::new("/"), &directory.to_string_lossy());
-        let directory = resolved.unwrap_or_else(|_| directory.to_path_buf());
+        let directory = directory
+            .canonicalize()
+            .unwrap_or_else(|_| directory.to_path_buf());
         Self {
             settings,
             directory,
@@ -268,6 +269,37 @@ impl Gate {
                 handlers: decision.handlers,
                 cancelled: verdict == ApprovalDecision::Cancelled,
             },
+        }
+    }
+
+    /// Whether something other than a tool call may happen, after hooks have spoken about it. An ask is answered by the
+    /// person or by `--yes`, an insist by the person alone; the error says why it may not.
+    pub async fn consent(
+        &self,
+        hooks: &Hooks,
+        subject: &str,
+        verdict: Strictest,
+        handlers: Vec<String>,
+    ) -> Result<(), String> {
+        let (reason, insists) = match verdict.0 {
+            None | Some(Verdict::Allow) => return Ok(()),
+            Some(Verdict::Deny(reason)) => return Err(reason),
+            Some(Verdict::Ask(_)) if self.settings.yes => return Ok(()),
+            Some(Verdict::Ask(reason)) => (reason, false),
+            Some(Verdict::Insist(reason)) => (reason, true),
+        };
+        let question = Question {
+            tool_name: subject.into(),
+            operation: None,
+            arguments: Map::new(),
+            reason: Some(reason),
+            handlers,
+            metadata: Map::new(),
+        };
+        let decision = self.ask_person(hooks, question, insists).await;
+        match decision.verdict {
+            ApprovalDecision::Allow => Ok(()),
+            _ => Err(decision.reason.unwrap_or_default()),
         }
     }
 
@@ -427,14 +459,20 @@ impl Gate {
     ) -> Decision {
         let payload = || request_payload(applicant, call, wanted.reason.clone());
         let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
-        match reply.verdict.0 {
+        let wanted = match reply.verdict.0 {
             Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
             Some(Verdict::Allow) if !wanted.insists => {
                 return Decision::allow(ApprovalSource::Hook).by(handlers);
             }
-            Some(Verdict::Insist(_)) => {}
-            _ if self.settings.yes && !wanted.insists => return Decision::allow(ApprovalSource::Yes),
-            _ => {}
+            Some(Verdict::Insist(reason)) => Wanted {
+                reason: Some(reason),
+                insists: true,
+                handlers,
+            },
+            _ => wanted,
+        };
+        if self.settings.yes && !wanted.insists {
+            return Decision::allow(ApprovalSource::Yes);
         }
         let question = Question {
             tool_name: applicant.spec.own_name.clone(),
@@ -444,6 +482,10 @@ impl Gate {
             handlers: wanted.handlers,
             metadata: reply.metadata.0,
         };
+        self.ask_person(hooks, question, wanted.insists).await
+    }
+
+    async fn ask_person(&self, hooks: &Hooks, question: Question, insists: bool) -> Decision {
         let message = format!("{} needs a yes", question.tool_name);
         hooks
             .ask::<Attention>(|| AttentionPayload {
@@ -454,7 +496,7 @@ impl Gate {
         tokio::select! {
             biased;
             () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(answer, question, wanted.insists),
+            answer = self.front.ask(&question) => self.take_answer(answer, question, insists),
         }
     }
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use becket_events::{
     Delta, Json, Message, MessageBody, MessageStart, MessageStartPayload, MessageUpdate,
     MessageUpdatePayload, Part, PreRequest, PreRequestPayload, Response, ResponsePayload, ResponseStart,
-    ResponseStartPayload, StopReason, ToolCall, Usage, Verdict,
+    ResponseStartPayload, StopReason, ToolCall, Usage,
 };
 use futures_util::StreamExt;
 
 use crate::front::{Front, Sight};
+use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::message::{new_id, record};
 use crate::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind};
@@ -23,6 +24,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(90);
 /// What a request needs besides its content.
 pub(crate) struct ModelCall<'a> {
     pub(crate) hooks: &'a Hooks,
+    pub(crate) gate: &'a Gate,
     pub(crate) provider: &'a dyn Provider,
     pub(crate) front: &'a dyn Front,
     pub(crate) settings: &'a AgentSettings,
@@ -62,14 +64,16 @@ impl ModelCall<'_> {
             fuel_total: self.fuel.1,
             continuation: self.continuation,
         };
-        let reply = self.hooks.ask::<PreRequest>(payload).await;
+        let (reply, handlers) = self.hooks.ask_whom::<PreRequest>(payload).await;
+        let consent = self
+            .gate
+            .consent(self.hooks, "this request", reply.verdict, handlers)
+            .await;
         if self.hooks.cancel().is_cancelled() {
             return Err(CallFailure::Cancelled(None));
         }
-        match reply.verdict.0 {
-            Some(Verdict::Deny(reason)) => Err(CallFailure::Blocked(reason)),
-            _ => Ok(reply.body.get().unwrap_or(body)),
-        }
+        consent.map_err(CallFailure::Blocked)?;
+        Ok(reply.body.get().unwrap_or(body))
     }
 
     /// Sends the body, again if that may help and nothing of an answer has arrived yet.

@@ -143,8 +143,11 @@ fn preview(text: &str, chars: usize) -> String {
     format!("{head}\n[…]\n{tail}")
 }
 
-/// How many lines are read back from the cache at once.
-const DEFAULT_LINES: usize = 1_000;
+/// Longer lines are shown as several, so that any place of an output can be reached.
+const LINE_CHARS: usize = 1_000;
+
+/// How many characters are read back at once.
+const PAGE_CHARS: usize = 40_000;
 
 /// Reads lines of an output that was put aside.
 pub(crate) async fn read_back(store: &dyn Store, read: &ReadArguments) -> ToolOutput {
@@ -155,12 +158,24 @@ pub(crate) async fn read_back(store: &dyn Store, read: &ReadArguments) -> ToolOu
         Err(error) => return ToolOutput::error(error.to_string()),
     };
     let text = String::from_utf8_lossy(&bytes);
-    let first = read.offset.unwrap_or(1).max(1) as usize - 1;
-    let wanted = read.limit.map_or(DEFAULT_LINES, |limit| limit as usize);
-    let total = text.lines().count();
-    let lines: Vec<&str> = text.lines().skip(first).take(wanted).collect();
-    let mut page = lines.join("\n");
-    let next = first + lines.len();
+    let lines: Vec<&str> = text.lines().flat_map(pieces).collect();
+    let first = (read.offset.unwrap_or(1).max(1) - 1).min(lines.len() as u64) as usize;
+    let wanted = read
+        .limit
+        .map_or(lines.len(), |limit| limit.min(lines.len() as u64) as usize);
+    let mut room = PAGE_CHARS;
+    let page: Vec<&str> = lines[first..]
+        .iter()
+        .take(wanted)
+        .copied()
+        .take_while(|line| {
+            let fits = line.len() < room;
+            room = room.saturating_sub(line.len() + 1);
+            fits
+        })
+        .collect();
+    let (next, total) = (first + page.len(), lines.len());
+    let mut page = page.join("\n");
     if next < total {
         page.push_str(&format!(
             "\n[lines {} to {next} of {total}; go on with offset {}]",
@@ -169,4 +184,31 @@ pub(crate) async fn read_back(store: &dyn Store, read: &ReadArguments) -> ToolOu
         ));
     }
     ToolOutput::text(page)
+}
+
+/// A line in pieces that are not too long.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut rest = line;
+    let mut pieces = Vec::new();
+    while let Some((end, _)) = rest.char_indices().nth(LINE_CHARS) {
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_comes_in_pieces_that_make_it_up() {
+        let line = "ä".repeat(2_500);
+        let parts = pieces(&line);
+        assert_eq!(parts.len(), 3);
+        assert_eq!(parts.concat(), line);
+        assert_eq!(pieces(""), [""]);
+    }
 }

@@ -111,31 +111,43 @@ pub async fn resolve_url(text: &str) -> Result<ResolvedUrl, String> {
 fn sensitivity(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => sensitivity_v4(address),
-        IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            Some(mapped) => sensitivity_v4(mapped),
-            None => sensitivity_v6(address),
-        },
+        IpAddr::V6(address) => sensitivity_v6(address).or_else(|| sensitivity_v4(embedded_v4(address)?)),
     }
 }
 
 fn sensitivity_v4(address: Ipv4Addr) -> Option<&'static str> {
-    let [first, second, ..] = address.octets();
+    let [first, second, third, _] = address.octets();
+    let shared = first == 100 && (64..128).contains(&second);
+    let special =
+        matches!((first, second, third), (192, 0, 0) | (198, 18 | 19, _)) || first == 0 || first >= 240;
     match address {
         _ if address == Ipv4Addr::new(169, 254, 169, 254) => Some("cloud_metadata"),
         _ if address.is_loopback() || address.is_unspecified() => Some("loopback"),
-        _ if address.is_private() || (first == 100 && (64..128).contains(&second)) => Some("private_network"),
+        _ if address.is_private() || shared => Some("private_network"),
         _ if address.is_link_local() => Some("link_local"),
-        _ if address.is_multicast() || address.is_broadcast() || first == 0 => Some("reserved"),
+        _ if address.is_multicast() || special => Some("reserved"),
         _ => None,
     }
 }
 
 fn sensitivity_v6(address: Ipv6Addr) -> Option<&'static str> {
+    let site_local = address.segments()[0] & 0xffc0 == 0xfec0;
     match address {
         _ if address.is_loopback() || address.is_unspecified() => Some("loopback"),
-        _ if address.is_unique_local() => Some("private_network"),
+        _ if address.is_unique_local() || site_local => Some("private_network"),
         _ if address.is_unicast_link_local() => Some("link_local"),
         _ if address.is_multicast() => Some("reserved"),
+        _ => None,
+    }
+}
+
+/// The older kind of address that a newer one stands for: mapped, compatible, translated, or tunnelled.
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let from = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0 | 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => from(g, h),
+        [0x2002, high, low, ..] => from(high, low),
         _ => None,
     }
 }
@@ -185,6 +197,14 @@ mod tests {
             ("http://[::ffff:10.0.0.1]/", Ok(Some("private_network"))),
             ("http://169.254.169.254/latest", Ok(Some("cloud_metadata"))),
             ("http://192.168.1.1/", Ok(Some("private_network"))),
+            ("http://[::127.0.0.1]/", Ok(Some("loopback"))),
+            ("http://[64:ff9b::7f00:1]/", Ok(Some("loopback"))),
+            ("http://[2002:7f00:1::]/", Ok(Some("loopback"))),
+            ("http://[fec0::1]/", Ok(Some("private_network"))),
+            ("http://[2001:4860:4860::8888]/", Ok(None)),
+            ("http://192.0.0.192/", Ok(Some("reserved"))),
+            ("http://198.18.0.1/", Ok(Some("reserved"))),
+            ("http://240.0.0.1/", Ok(Some("reserved"))),
             ("http://8.8.8.8/", Ok(None)),
             ("ftp://8.8.8.8/", Err(())),
             ("http://user:pass@8.8.8.8/", Err(())),

@@ -12,7 +12,7 @@ use becket_events::{
     LoopStartPayload, Message, MessageBody, ModelContext, ModelContextPayload, Part, Stop, StopPayload,
     StopReason, ToolBatch, ToolBatchPayload, ToolCall, ToolOffer, ToolsOffered, ToolsOfferedPayload, TurnEnd,
     TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
-    UserPromptPayload, Verdict,
+    UserPromptPayload,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -206,11 +206,15 @@ impl Session {
             summary: self.summary.clone(),
             continuation: 0,
         };
-        let reply = self.hooks.ask::<UserPrompt>(payload).await;
+        let (reply, handlers) = self.hooks.ask_whom::<UserPrompt>(payload).await;
+        let consent = self
+            .gate
+            .consent(&self.hooks, "this prompt", reply.verdict, handlers)
+            .await;
         if self.hooks.cancel().is_cancelled() {
             return Ok(Err(Ending::Cancelled));
         }
-        if let Some(Verdict::Deny(reason)) = reply.verdict.0 {
+        if let Err(reason) = consent {
             self.raise(ErrorKind::HookBlocked, &reason).await;
             return Ok(Err(Ending::Blocked(reason)));
         }
@@ -395,17 +399,20 @@ impl Session {
             messages: messages.to_vec(),
             iteration: run.iteration,
         };
-        let reply = self.hooks.ask::<ModelContext>(payload).await;
+        let (reply, handlers) = self.hooks.ask_whom::<ModelContext>(payload).await;
+        let consent = self
+            .gate
+            .consent(&self.hooks, "this request", reply.verdict, handlers)
+            .await;
         if self.hooks.cancel().is_cancelled() {
             return Err(CallFailure::Cancelled(None));
         }
-        if let Some(Verdict::Deny(reason)) = reply.verdict.0 {
-            return Err(CallFailure::Blocked(reason));
-        }
+        consent.map_err(CallFailure::Blocked)?;
         let messages = reply.messages.get().map_or(messages, Cow::Owned);
         let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
         let call = ModelCall {
             hooks: &self.hooks,
+            gate: &self.gate,
             provider: &*self.agent.provider,
             front: &*self.agent.front,
             settings: &self.agent.settings,
@@ -531,8 +538,12 @@ impl Session {
             summary: self.summary.clone(),
             continuation: run.continuation,
         };
-        let reply = self.hooks.ask::<UserPrompt>(payload).await;
-        if let Some(Verdict::Deny(reason)) = reply.verdict.0 {
+        let (reply, handlers) = self.hooks.ask_whom::<UserPrompt>(payload).await;
+        if let Err(reason) = self
+            .gate
+            .consent(&self.hooks, "this prompt", reply.verdict, handlers)
+            .await
+        {
             self.raise(ErrorKind::HookBlocked, &reason).await;
             return Ok((TurnEnd::HookBlocked, Some(Ending::Blocked(reason))));
         }

@@ -46,7 +46,7 @@ pub(crate) async fn run(
     }
     let limit = match arguments.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.shell_timeout_limit),
-        None => settings.shell_timeout,
+        None => settings.shell_timeout.min(settings.shell_timeout_limit),
     };
     match start(&arguments.command, directory, settings) {
         Ok((tree, pipe)) => {

@@ -3,8 +3,9 @@
 use becket_agent::Rules;
 use becket_agent::front::PersonsAnswer;
 use becket_events::{
-    Merge, PermissionRequest, PermissionRequestReply, PreFileRead, PreFileReadReply, PreFileWrite,
-    PreFileWriteReply, PreShell, PreShellReply, PreTool, PreToolReply, Strictest, Verdict,
+    Merge, ModelContext, ModelContextReply, PermissionRequest, PermissionRequestReply, PreFileRead,
+    PreFileReadReply, PreFileWrite, PreFileWriteReply, PreRequest, PreRequestReply, PreShell, PreShellReply,
+    PreTool, PreToolReply, Rewrite, Strictest, UserPrompt, UserPromptReply, Verdict,
 };
 use becket_hooks::{Cause, Failure};
 use serde_json::{Value, json};
@@ -406,4 +407,115 @@ async fn a_guard_that_breaks_refuses_also_under_yes() {
     );
     let failed: Vec<Value> = stage.events_named("hook_failed");
     assert_eq!(failed[0]["refused"], true);
+}
+
+#[tokio::test]
+async fn a_hook_may_want_the_person_asked_about_prompts_and_requests_too() {
+    let ask = || Strictest(Some(Verdict::Ask("hm".into())));
+    let insist = || Strictest(Some(Verdict::Insist("really?".into())));
+    // Whether --yes is given, what the hook says, what the person says, and whether the model was asked.
+    let table = [
+        (true, ask(), None, true),
+        (false, ask(), None, false),
+        (false, ask(), Some(PersonsAnswer::Yes), true),
+        (true, insist(), None, false),
+        (true, insist(), Some(PersonsAnswer::Yes), true),
+        (true, insist(), Some(PersonsAnswer::No(None)), false),
+    ];
+    for (row, (yes, verdict, answer, asked)) in table.into_iter().enumerate() {
+        for event in ["user_prompt", "model_context", "pre_request"] {
+            let mut stage = Stage::new(vec![Turn::Say("ok")]);
+            stage.settings.approval.yes = yes;
+            stage.person.answers.lock().unwrap().extend(answer.clone());
+            let verdict = verdict.clone();
+            match event {
+                "user_prompt" => stage.engine.on::<UserPrompt>("wary", move |_| {
+                    Ok(UserPromptReply {
+                        verdict: verdict.clone(),
+                        ..Default::default()
+                    })
+                }),
+                "model_context" => stage.engine.on::<ModelContext>("wary", move |_| {
+                    Ok(ModelContextReply {
+                        verdict: verdict.clone(),
+                        ..Default::default()
+                    })
+                }),
+                _ => stage.engine.on::<PreRequest>("wary", move |_| {
+                    Ok(PreRequestReply {
+                        verdict: verdict.clone(),
+                        ..Default::default()
+                    })
+                }),
+            };
+            stage.play("go").await;
+            assert_eq!(
+                !stage.model.requests.lock().unwrap().is_empty(),
+                asked,
+                "row {row}, {event}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_hooks_that_decided_are_named() {
+    let stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage.engine.on::<PreTool>("lenient", |_| {
+        Ok(PreToolReply {
+            verdict: Verdict::Allow.into(),
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PreShell>("strict", |_| {
+        Ok(PreShellReply {
+            verdict: Verdict::Deny("no".into()).into(),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    assert_eq!(
+        stage.events_named("approval_decided")[0]["handlers"],
+        json!(["strict"])
+    );
+    assert!(
+        stage
+            .person
+            .seen
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|sight| sight.contains(r#"handlers: ["strict"]"#))
+    );
+}
+
+#[tokio::test]
+async fn a_rewrite_under_another_name_does_not_slip_past_a_guard() {
+    let stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage.engine.on::<PreTool>("guard", |occasion| {
+        let dangerous = occasion
+            .payload
+            .arguments
+            .get("command")
+            .is_some_and(|command| command == "rm");
+        let verdict = if dangerous {
+            Verdict::Deny("no rm".into()).into()
+        } else {
+            Strictest::default()
+        };
+        Ok(PreToolReply {
+            verdict,
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PreTool>("rewriter", |_| {
+        let arguments = json!({"cmd": "rm"}).as_object().unwrap().clone();
+        Ok(PreToolReply {
+            arguments: Rewrite(Some(arguments)),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    assert!(stage.runs().is_empty(), "{:?}", stage.runs());
+    assert_eq!(stage.stored()[2], "refused: no rm");
 }

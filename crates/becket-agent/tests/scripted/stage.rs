@@ -159,6 +159,11 @@ impl Prop {
         self
     }
 
+    pub fn alone(mut self) -> Self {
+        self.spec.parallel = false;
+        self
+    }
+
     pub fn saying(mut self, output: &str) -> Self {
         self.output = output.into();
         self

@@ -246,3 +246,28 @@ async fn progress_is_an_event() {
     assert!(place("post_tool") < place("tool_batch"));
     assert!(place("tool_batch") < place("turn_end"));
 }
+
+#[tokio::test]
+async fn a_call_that_runs_alone_is_judged_when_those_before_it_have_ended() {
+    let mut stage = Stage::new(vec![
+        Turn::Call(vec![("alone", json!({})), ("alone", json!({}))]),
+        Turn::Say("ok"),
+    ]);
+    stage
+        .tools
+        .push(Arc::new(Prop::new("alone", None, &stage.runs).alone()));
+    stage.answer("go").await;
+    let names = stage.names();
+    let places = |name| {
+        names
+            .iter()
+            .enumerate()
+            .filter(move |(_, other)| **other == name)
+            .map(|(place, _)| place)
+    };
+    let (first_end, second_judged) = (
+        places("tool_end").next().unwrap(),
+        places("pre_tool").nth(1).unwrap(),
+    );
+    assert!(first_end < second_judged);
+}

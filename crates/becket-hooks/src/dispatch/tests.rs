@@ -180,6 +180,16 @@ async fn a_guard_judges_once_more_what_was_rewritten_after_it() {
 }
 
 #[tokio::test]
+async fn of_a_second_look_only_the_verdict_counts() {
+    let (engine, _) = engine();
+    engine.on::<PreTool>("talker", |_| {
+        Ok(PreToolReply { notice: Append(vec!["hello".into()]), ..Default::default() })
+    });
+    engine.on::<PreTool>("rewriter", |_| Ok(rewrite("ls -h")));
+    assert_eq!(ask(&engine, "ls").await.reply.notice.0, ["hello"]);
+}
+
+#[tokio::test]
 async fn a_guard_whose_matcher_fits_only_the_rewritten_call_is_asked() {
     let (engine, _) = engine();
     let matcher = Matcher::default().and(
