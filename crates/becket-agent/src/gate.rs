@@ -29,6 +29,7 @@ pub struct Permit {
     tool_call_id: String,
     call: FinalCall,
     directory: PathBuf,
+    reading: Box<ReadingGuard>,
 }
 
 /// What a call touches, resolved before it was judged.
@@ -67,6 +68,41 @@ impl Permit {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+
+    /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
+    /// into, so deny rules and the guards of reading are asked about each file that it would show.
+    pub async fn may_read(&self, path: &Path) -> bool {
+        let arguments = Map::new();
+        let ReadingGuard { hooks, settings, tool_name } = &*self.reading;
+        let call = RuledCall { tool_name, arguments: &arguments, path: Some(path), directory: &self.directory };
+        if matches!(settings.rules.judge(call), RuleVerdict::Deny(_)) {
+            return false;
+        }
+        let payload = || PreFileReadPayload {
+            tool_call_id: self.tool_call_id.clone(),
+            tool_name: tool_name.clone(),
+            path: path.display().to_string(),
+            inside: path.starts_with(&self.directory),
+        };
+        match hooks.ask::<PreFileRead>(payload).await.verdict.0 {
+            None | Some(Verdict::Allow) => true,
+            Some(Verdict::Ask(_)) => settings.yes,
+            Some(Verdict::Insist(_) | Verdict::Deny(_)) => false,
+        }
+    }
+}
+
+/// What is needed to judge files that a call comes upon.
+struct ReadingGuard {
+    hooks: Hooks,
+    settings: Arc<ApprovalSettings>,
+    tool_name: String,
+}
+
+impl std::fmt::Debug for ReadingGuard {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ReadingGuard").field("tool_name", &self.tool_name).finish_non_exhaustive()
+    }
 }
 
 /// Who may do what without being asked.
@@ -82,7 +118,7 @@ pub struct ApprovalSettings {
 
 /// Judges calls for one session.
 pub struct Gate {
-    settings: ApprovalSettings,
+    settings: Arc<ApprovalSettings>,
     /// The working directory, resolved.
     directory: PathBuf,
     grants: Mutex<Grants>,
@@ -225,12 +261,7 @@ impl Gate {
         let directory = directory
             .canonicalize()
             .unwrap_or_else(|_| directory.to_path_buf());
-        Self {
-            settings,
-            directory,
-            grants: Mutex::default(),
-            front,
-        }
+        Self { settings: Arc::new(settings), directory, grants: Mutex::default(), front }
     }
 
     /// Judges a call.
@@ -262,6 +293,11 @@ impl Gate {
                 tool_call_id: applicant.tool_call_id.into(),
                 call,
                 directory: self.directory.clone(),
+                reading: Box::new(ReadingGuard {
+                    hooks: hooks.clone(),
+                    settings: Arc::clone(&self.settings),
+                    tool_name: applicant.spec.own_name.clone(),
+                }),
             }),
             verdict => Judgement::Refused {
                 reason: decision.reason.unwrap_or_default(),

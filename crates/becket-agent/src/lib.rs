@@ -1,4 +1,4 @@
-//! becket's agent: a loop between a person, a model and tools, in which every event of the vocabulary fires.
+//! becket's agent: a loop between a person, a model and tools, in which the events of the vocabulary fire.
 //!
 //! Reading order: `run.rs` is the loop; `model_call.rs` is one request; `batch.rs` is the tools of one answer;
 //! `gate.rs` decides which of them may run; `output.rs` is what the model sees of their results; `session.rs` is what
@@ -24,6 +24,7 @@ mod session;
 mod settings;
 pub mod store;
 pub mod tool;
+mod unfired;
 
 pub use hooks::Hooks;
 pub use queue::Queues;
@@ -31,3 +32,4 @@ pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
 pub use settings::AgentSettings;
+pub use unfired::{NOT_YET_FIRED, waits_for};

@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use becket_hooks::Pattern;
+use becket_events::OperationKind;
+use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
 /// The rules, in three lists.
@@ -103,6 +104,11 @@ impl PermissionRule {
                 _ => return Err(wrong("an argument has no `=`")),
             }
         }
+        if let Some(kind) = OperationKind::ALL.iter().find(|kind| kind.name() == tool) {
+            for (name, _) in &arguments {
+                is_argument(*kind, name).map_err(|error| format!("rule `{text}`: {error}"))?;
+            }
+        }
         let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
         Ok(Self {
             text: text.into(),
@@ -137,6 +143,23 @@ impl PermissionRule {
 
 /// Characters by which a shell command becomes more than one, or touches files.
 const OPERATORS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
+
+/// Whether an operation has an argument of that name; the error names the one that may have been meant.
+fn is_argument(kind: OperationKind, name: &str) -> Result<(), String> {
+    let schema = kind.schema();
+    let known = || schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    if known().any(|argument| argument == name) {
+        return Ok(());
+    }
+    let wrong = format!("the tool `{}` has no argument `{name}`", kind.name());
+    Err(match nearest(name, known().map(String::as_str)) {
+        Some(near) => format!("{wrong}; did you mean `{near}`?"),
+        None => {
+            let known: Vec<&str> = known().map(String::as_str).collect();
+            format!("{wrong}; it has {}", known.join(", "))
+        }
+    })
+}
 
 fn is_name(text: &str) -> bool {
     !text.is_empty()
@@ -266,5 +289,23 @@ mod tests {
         );
         assert!(Rules::parse(&["".into()], &[], &[]).is_err());
         assert!(Rules::parse(&["x:a=[".into()], &[], &[]).is_err());
+    }
+
+    #[test]
+    fn an_argument_that_the_tool_does_not_have_is_an_error_with_a_suggestion() {
+        for (rule, message) in [
+            (
+                "shell:comand=rm*",
+                "rule `shell:comand=rm*`: the tool `shell` has no argument `comand`; did you mean `command`?",
+            ),
+            (
+                "read:file_name=*",
+                "the tool `read` has no argument `file_name`; it has path",
+            ),
+        ] {
+            let error = Rules::parse(&[], &[rule.into()], &[]).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+        assert!(Rules::parse(&["*:path=/etc/*".into(), "other:x=y".into()], &[], &[]).is_ok());
     }
 }

@@ -1,12 +1,13 @@
 //! Searching the contents of files.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_events::{GrepArguments, Part};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::judged_path::{open_file, reason};
 use crate::settings::ToolSettings;
@@ -28,21 +29,47 @@ const MOST_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// The most lines around a match.
 const MOST_CONTEXT: u64 = 50;
 
-/// Searches the file or directory at `path`, which is the judged form of what the arguments name.
-pub(crate) async fn run(
+/// Searches the file or directory at `path`, which is the judged form of what the arguments name. Each file of which
+/// something would be shown is judged by itself.
+pub(crate) async fn run<F: Future<Output = bool> + Send>(
     arguments: &GrepArguments,
     path: &Path,
+    may_show: impl Fn(PathBuf) -> F + Send,
     settings: &ToolSettings,
     run: ToolRun,
 ) -> ToolOutput {
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run);
-    tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds))
-        .await
-        .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern."))
+    let (questions, mut asked) = mpsc::channel::<Question>(1);
+    let mut search = tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds, &Judges(questions)));
+    loop {
+        tokio::select! {
+            Some((file, answer)) = asked.recv() => {
+                // A search that has ended meanwhile needs no answer.
+                let _ = answer.send(may_show(file).await);
+            }
+            output = &mut search => {
+                let broke_off = "The search broke off. Try it with a simpler pattern.";
+                return output.unwrap_or_else(|_| ToolOutput::error(broke_off));
+            }
+        }
+    }
 }
 
-fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds) -> ToolOutput {
+/// A file about which somebody has to be asked, and where the answer goes.
+type Question = (PathBuf, oneshot::Sender<bool>);
+
+/// Those who say whether a file may be shown; the search waits for their answer.
+struct Judges(mpsc::Sender<Question>);
+
+impl Judges {
+    fn allow(&self, file: &Path) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.0.blocking_send((file.to_owned(), answer)).is_ok() && answered.blocking_recv().unwrap_or(false)
+    }
+}
+
+fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> ToolOutput {
     let place = arguments.path.as_deref();
     let search = match Search::new(arguments, path) {
         Ok(search) => search,
@@ -63,12 +90,12 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds) -> ToolOutput {
         walk::files(path, bounds, |below, kind| {
             let wanted = search.glob.as_ref().is_none_or(|glob| glob.matches(below));
             if wanted && kind == FileKind::Regular {
-                search.file(&path.join(below), &walk::shown(place, below), &mut found);
+                search.file(&path.join(below), &walk::shown(place, below), &mut found, judges);
             }
             !found.more
         })
     } else {
-        search.file(path, place.unwrap_or_default(), &mut found);
+        search.file(path, place.unwrap_or_default(), &mut found, judges);
         Ok(())
     };
     report(arguments, &search, found, end)
@@ -89,6 +116,8 @@ struct Found {
     matches: u64,
     files: u64,
     too_large: u64,
+    /// Files with matches that may not be shown.
+    refused: u64,
     /// Whether there was more than what is kept.
     more: bool,
 }
@@ -121,7 +150,7 @@ impl Search {
     }
 
     /// Searches one file. What cannot be read or is no text is passed over.
-    fn file(&self, path: &Path, shown: &str, found: &mut Found) {
+    fn file(&self, path: &Path, shown: &str, found: &mut Found, judges: &Judges) {
         let Ok(file) = open_file(path) else { return };
         match file.metadata() {
             Ok(metadata) if !metadata.is_file() => return,
@@ -140,7 +169,9 @@ impl Search {
         let matching: Vec<usize> = (0..lines.len())
             .filter(|index| self.regex.is_match(lines[*index]))
             .collect();
-        if !matching.is_empty() {
+        if !matching.is_empty() && !judges.allow(path) {
+            found.refused += 1;
+        } else if !matching.is_empty() {
             found.files += 1;
             self.show(&lines, &matching, shown, found);
         }
@@ -188,6 +219,9 @@ fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<
             "[Only the first {} matches are shown, {limit}.]\n",
             found.matches
         ));
+    }
+    if found.refused > 0 {
+        text.push_str(&format!("[{} of the files with matches may not be shown.]\n", found.refused));
     }
     if found.too_large > 0 {
         text.push_str(&format!(
@@ -277,10 +311,10 @@ mod tests {
                 Some(place) => self.path.join(place),
             };
             let tool_run = ToolRun {
-                progress: tokio::sync::mpsc::unbounded_channel().0,
+                progress: mpsc::unbounded_channel().0,
                 cancel: CancellationToken::new(),
             };
-            let output = run(&arguments, &path, &ToolSettings::default(), tool_run).await;
+            let output = run(&arguments, &path, |_| async { true }, &ToolSettings::default(), tool_run).await;
             match output.content.as_slice() {
                 [Part::Text { text }] => (text.clone(), output.is_error),
                 other => panic!("one text expected: {other:?}"),

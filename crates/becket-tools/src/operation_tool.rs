@@ -1,5 +1,6 @@
 //! The operations as tools: a face of a profile in front, one of becket's implementations behind.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_agent::gate::{Permit, Target};
@@ -82,7 +83,10 @@ async fn perform(
         (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path),
         (Operation::List(arguments), Target::Path(path)) => list::run(arguments, path),
         (Operation::Find(arguments), Target::Path(path)) => find::run(arguments, path, settings, run).await,
-        (Operation::Grep(arguments), Target::Path(path)) => grep::run(arguments, path, settings, run).await,
+        (Operation::Grep(arguments), Target::Path(path)) => {
+            let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
+            grep::run(arguments, path, may_show, settings, run).await
+        }
         (Operation::Fetch(arguments), Target::Addresses(addresses)) => {
             fetch::run(arguments, addresses, settings, run).await
         }
