@@ -73,8 +73,17 @@ impl Permit {
     /// into, so deny rules and the guards of reading are asked about each file that it would show.
     pub async fn may_read(&self, path: &Path) -> bool {
         let arguments = Map::new();
-        let ReadingGuard { hooks, settings, tool_name } = &*self.reading;
-        let call = RuledCall { tool_name, arguments: &arguments, path: Some(path), directory: &self.directory };
+        let ReadingGuard {
+            hooks,
+            settings,
+            tool_name,
+        } = &*self.reading;
+        let call = RuledCall {
+            tool_name,
+            arguments: &arguments,
+            path: Some(path),
+            directory: &self.directory,
+        };
         if matches!(settings.rules.judge(call), RuleVerdict::Deny(_)) {
             return false;
         }
@@ -101,7 +110,10 @@ struct ReadingGuard {
 
 impl std::fmt::Debug for ReadingGuard {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ReadingGuard").field("tool_name", &self.tool_name).finish_non_exhaustive()
+        formatter
+            .debug_struct("ReadingGuard")
+            .field("tool_name", &self.tool_name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -261,7 +273,12 @@ impl Gate {
         let directory = directory
             .canonicalize()
             .unwrap_or_else(|_| directory.to_path_buf());
-        Self { settings: Arc::new(settings), directory, grants: Mutex::default(), front }
+        Self {
+            settings: Arc::new(settings),
+            directory,
+            grants: Mutex::default(),
+            front,
+        }
     }
 
     /// Judges a call.

@@ -30,5 +30,8 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
 
 /// What an event waits for, if nothing can cause it yet.
 pub fn waits_for(event: &str) -> Option<&'static str> {
-    NOT_YET_FIRED.iter().find(|(name, _)| *name == event).map(|(_, what)| *what)
+    NOT_YET_FIRED
+        .iter()
+        .find(|(name, _)| *name == event)
+        .map(|(_, what)| *what)
 }

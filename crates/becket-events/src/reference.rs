@@ -15,8 +15,17 @@ pub fn reference_page(
     for event in EVENTS {
         let answers: Vec<&str> = event.reply.iter().map(|field| field.name).collect();
         let (name, class) = (event.name, event.class.name());
-        let waiting = if waits_for(name).is_some() { " (not fired yet)" } else { "" };
-        writeln!(page, "| [`{name}`](#{name}){waiting} | {class} | {} |", answers.join(", ")).expect("in memory");
+        let waiting = if waits_for(name).is_some() {
+            " (not fired yet)"
+        } else {
+            ""
+        };
+        writeln!(
+            page,
+            "| [`{name}`](#{name}){waiting} | {class} | {} |",
+            answers.join(", ")
+        )
+        .expect("in memory");
     }
     for event in EVENTS {
         section(&mut page, event, example(event.id), waits_for(event.name)).expect("in memory");

@@ -4,8 +4,12 @@
 //! element, its `Default`, which is what a handler that said nothing contributes, and `then` is associative, so a
 //! fold does not depend on how the handlers were grouped. Both laws are tested for all rules at the end of the file.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, IntoDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Verdict;
@@ -62,9 +66,15 @@ macro_rules! optional_rule {
 macro_rules! list_rule {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
         #[serde(transparent)]
         pub struct $name<T>(pub Vec<T>);
+
+        impl<'de, T: Deserialize<'de>> Deserialize<'de> for $name<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(OneOrMore(PhantomData)).map(Self)
+            }
+        }
 
         impl<T> Default for $name<T> {
             fn default() -> Self {
@@ -87,6 +97,37 @@ macro_rules! list_rule {
             }
         }
     };
+}
+
+/// Reads a list. One value that is no list is taken for a list of one.
+struct OneOrMore<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> de::Visitor<'de> for OneOrMore<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list, or one value of it")
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<Vec<T>, A::Error> {
+        Vec::deserialize(de::value::SeqAccessDeserializer::new(list))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, object: A) -> Result<Vec<T>, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(object)).map(|value| vec![value])
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+        T::deserialize(text.into_deserializer()).map(|value| vec![value])
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Vec<T>, E> {
+        T::deserialize(number.into_deserializer()).map(|value| vec![value])
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Vec<T>, E> {
+        T::deserialize(number.into_deserializer()).map(|value| vec![value])
+    }
 }
 
 /// The strictest verdict wins: deny, insist, ask, allow, none. Equally strict reasons are joined.
@@ -436,5 +477,17 @@ mod tests {
         assert!(!Strictest::from(Verdict::Insist("hm".into())).ends_chain());
         assert!(Answer::from(1).ends_chain());
         assert!(!First::from(1).ends_chain());
+    }
+
+    #[test]
+    fn one_value_is_a_list_of_one() {
+        let read = |text: &str| serde_json::from_str::<Append<String>>(text).map(|list| list.0);
+        assert_eq!(read(r#""a""#).unwrap(), ["a"]);
+        assert_eq!(read(r#"["a","b"]"#).unwrap(), ["a", "b"]);
+        assert_eq!(read("[]").unwrap(), Vec::<String>::new());
+        assert!(read("3").is_err() && read("[3]").is_err() && read("null").is_err());
+        assert_eq!(serde_json::from_str::<Prepend<u8>>("3").unwrap().0, [3]);
+        let union: Union<Merge> = serde_json::from_str(r#"{"a":1}"#).unwrap();
+        assert_eq!(union.0.len(), 1);
     }
 }

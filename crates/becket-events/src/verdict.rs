@@ -1,12 +1,15 @@
 //! What a guard can say about an action.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A handler's judgement of an action. A refusal carries its reason, so that none can be written without one.
 ///
 /// As JSON: `"allow"`, `{"ask": "why"}`, `{"insist": "why"}`, `{"deny": "why"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Stands in for the person's yes. Never beats an ask or a deny of another handler.
@@ -54,6 +57,59 @@ impl Verdict {
     }
 }
 
+/// Read by hand, so that a verdict of the wrong shape is answered with the right ones.
+impl<'de> Deserialize<'de> for Verdict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VerdictVisitor)
+    }
+}
+
+struct VerdictVisitor;
+
+impl<'de> de::Visitor<'de> for VerdictVisitor {
+    type Value = Verdict;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(r#"a verdict: "allow", {"ask": "why"}, {"insist": "why"} or {"deny": "why"}"#)
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Verdict, E> {
+        match word {
+            "allow" => Ok(Verdict::Allow),
+            "ask" | "insist" | "deny" => Err(E::custom(format_args!(
+                r#"a verdict needs its reason: write {{"verdict": {{"{word}": "why"}}}}"#
+            ))),
+            other => Err(E::invalid_value(Unexpected::Str(other), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Verdict, A::Error> {
+        let Some(word) = map.next_key::<String>()? else {
+            return Err(de::Error::invalid_length(0, &self));
+        };
+        let verdict = match word.as_str() {
+            "allow" => map.next_value::<()>().map(|()| Verdict::Allow)?,
+            "ask" => Verdict::Ask(map.next_value()?),
+            "insist" => Verdict::Insist(map.next_value()?),
+            "deny" => Verdict::Deny(given_or_not(map.next_value()?)),
+            other => return Err(de::Error::invalid_value(Unexpected::Str(other), &self)),
+        };
+        match map.next_key::<de::IgnoredAny>()? {
+            None => Ok(verdict),
+            Some(_) => Err(de::Error::invalid_length(2, &self)),
+        }
+    }
+}
+
+/// A refusal stands, whatever its reason; somebody who reads an empty one should know that none was given.
+fn given_or_not(reason: String) -> String {
+    if reason.trim().is_empty() {
+        "refused without a reason".into()
+    } else {
+        reason
+    }
+}
+
 /// Joins two reasons by a line break; an empty one leaves no trace.
 fn join(mut earlier: String, later: String) -> String {
     if !earlier.is_empty() && !later.is_empty() {
@@ -61,4 +117,49 @@ fn join(mut earlier: String, later: String) -> String {
     }
     earlier.push_str(&later);
     earlier
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_read_as_they_are_written() {
+        let verdicts = [
+            Verdict::Allow,
+            Verdict::Ask("a".into()),
+            Verdict::Insist("b".into()),
+            Verdict::Deny("c".into()),
+        ];
+        for verdict in verdicts {
+            let text = serde_json::to_string(&verdict).unwrap();
+            assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_of_the_wrong_shape_is_answered_with_the_right_one() {
+        let error = |text: &str| serde_json::from_str::<Verdict>(text).unwrap_err().to_string();
+        assert!(error(r#""deny""#).contains(r#"write {"verdict": {"deny": "why"}}"#));
+        for text in [
+            "3",
+            "[]",
+            "{}",
+            r#""no""#,
+            r#"{"no":"x"}"#,
+            r#"{"deny":"a","deny":"b"}"#,
+        ] {
+            let error = error(text);
+            assert!(
+                error.contains(r#"{"insist": "why"} or {"deny": "why"}"#),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_without_a_reason_says_so() {
+        let verdict: Verdict = serde_json::from_str(r#"{"deny":""}"#).unwrap();
+        assert_eq!(verdict, Verdict::Deny("refused without a reason".into()));
+    }
 }

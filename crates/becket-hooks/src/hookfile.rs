@@ -1,4 +1,6 @@
-//! becket's own hook files: `[[hook]]` entries in TOML, and how they become handlers.
+//! becket's own hook files: `[[hook]]` entries in TOML, and how they become handlers. `conditions.rs` reads `match`.
+
+mod conditions;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,7 +14,6 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::Failure;
-use crate::matcher::Pattern;
 use crate::row::{RowHandler, own_row};
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
 use crate::{
@@ -22,13 +23,16 @@ use crate::{
 /// How long a hook may take when its entry does not say.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The variable that tells the program of a hook in which folder its hook file lies.
+const FOLDER_VARIABLE: &str = "BECKET_HOOK_DIR";
+
 /// One `[[hook]]` entry.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
     /// The event it answers; `becket hooks events` lists them.
     #[schemars(with = "String")]
-    event: Spanned<String>,
+    event: Spanned<toml::Value>,
     /// A name for messages. Default: the file and the line.
     #[serde(default)]
     name: Option<String>,
@@ -36,7 +40,7 @@ pub struct HookEntry {
     /// `{ arguments = { command = { regex = "rm .*" } } }`.
     #[serde(default, rename = "match")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    conditions: Option<Spanned<toml::Table>>,
+    conditions: Option<Spanned<toml::Value>>,
     /// A program to start for every event: a line for the shell, or a list of program and arguments.
     #[serde(default)]
     command: Option<CommandLine>,
@@ -46,7 +50,7 @@ pub struct HookEntry {
     /// Seconds that one run may take.
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
-    timeout: Option<Spanned<f64>>,
+    timeout: Option<Spanned<toml::Value>>,
     /// What a guard that breaks means: `deny` (default) or `allow`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
@@ -67,7 +71,10 @@ pub struct HookEntry {
 
 /// A program with its arguments.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a program is a line for the shell, or a list of texts: the program and its arguments"
+)]
 pub enum CommandLine {
     /// A line for `/bin/sh`.
     Shell(String),
@@ -107,6 +114,8 @@ pub struct OwnHook {
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
     working_dir: Option<PathBuf>,
+    /// The folder of the file that it comes from.
+    folder: PathBuf,
     /// Whether its failure policy was loosened: the run says so at its start.
     pub loosened: bool,
 }
@@ -144,13 +153,7 @@ impl OwnHook {
         let start = entry.span().start;
         let source = format!("{}:{}", place.file.display(), place.line(start));
         let entry = entry.into_inner();
-        let event = EventId::named(entry.event.get_ref()).ok_or_else(|| {
-            let names = EVENTS.iter().map(|event| event.name);
-            place.error(
-                entry.event.span().start,
-                unknown("event", entry.event.get_ref(), names),
-            )
-        })?;
+        let event = read_event(&entry.event, place)?;
         let (lane, program) = match (entry.command, entry.worker) {
             (Some(command), None) => (crate::LaneKind::Command, command),
             (None, Some(worker)) => (crate::LaneKind::Worker, worker),
@@ -160,6 +163,7 @@ impl OwnHook {
             }
         };
         program.check().map_err(|message| place.error(start, message))?;
+        check_variables(&entry.env).map_err(|message| place.error(start, message))?;
         let class = class_of(event, entry.on_failure.as_ref(), place)?;
         let info = HandlerInfo {
             name: entry.name.unwrap_or_else(|| source.clone()),
@@ -170,17 +174,23 @@ impl OwnHook {
             priority: entry.priority,
             timeout: read_timeout(entry.timeout.as_ref(), place)?,
         };
-        let folder = place.file.parent().unwrap_or(Path::new("."));
+        let folder = folder_of(place.file);
         Ok(Self {
             event,
             info,
-            matcher: read_matcher(event, entry.conditions, place)?,
+            matcher: conditions::read_matcher(event, entry.conditions, place)?,
             program,
             env: entry.env,
             pass_env: entry.pass_env,
             working_dir: entry.working_dir.map(|directory| folder.join(directory)),
+            folder,
             loosened: class < event.info().class && event.info().class == Class::Guard,
         })
+    }
+
+    /// The names of the tools that its `match` wants, as far as it wants them exactly.
+    pub fn tool_names(&self) -> Vec<&str> {
+        self.matcher.exact_texts("tool_name").collect()
     }
 
     /// Adds the hook to an engine.
@@ -217,12 +227,23 @@ impl OwnHook {
         let CommandLine::Shell(line) = &self.program else {
             return None;
         };
-        let first = line
-            .split_whitespace()
-            .next()
-            .filter(|word| word.contains('/') && word.chars().all(is_plain))?;
+        let first = line.split_whitespace().next()?.trim_matches('"');
+        let beside = first
+            .strip_prefix('$')
+            .and_then(|rest| rest.strip_prefix(FOLDER_VARIABLE));
+        let shown = beside.unwrap_or(first);
+        if !shown.contains('/') || !shown.chars().all(is_plain) {
+            return None;
+        }
+        let first = match beside {
+            Some(rest) => self.folder.join(rest.trim_start_matches('/')),
+            None => PathBuf::from(first),
+        };
         let directory = self.working_dir.as_deref().unwrap_or(directory);
-        Program::exec([first]).check(directory).err()
+        Program::exec([first])
+            .environment(Arc::new(self.variables(environment)))
+            .check(directory)
+            .err()
     }
 
     fn lane(&self, environment: &HookEnvironment) -> Arc<dyn Lane> {
@@ -234,6 +255,29 @@ impl OwnHook {
     }
 
     fn program(&self, environment: &HookEnvironment) -> Program {
+        let program = match &self.program {
+            CommandLine::Shell(line) => Program::shell(line.clone()),
+            CommandLine::Exec(words) => Program::exec(self.seen_from_folder(words)),
+        };
+        program
+            .environment(Arc::new(self.variables(environment)))
+            .directory(self.working_dir.clone())
+    }
+
+    /// A program that is named by a relative path lies beside the hook file, wherever the agent works: the files in
+    /// the working directory are not the person's. What a line for the shell means is for the shell to say.
+    fn seen_from_folder(&self, words: &[String]) -> Vec<OsString> {
+        let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let program = words.first_mut();
+        if let Some(program) = program.filter(|program| program.as_encoded_bytes().contains(&b'/')) {
+            // Collecting the components takes a `./` out of the middle.
+            let path: PathBuf = self.folder.join(&*program).components().collect();
+            *program = path.into();
+        }
+        words
+    }
+
+    fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         let mut variables = environment.variables.as_ref().clone();
         for name in &self.pass_env {
             if let Some((name, key)) = environment.keys.get_key_value(std::ffi::OsStr::new(name)) {
@@ -241,13 +285,8 @@ impl OwnHook {
             }
         }
         variables.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
-        let program = match &self.program {
-            CommandLine::Shell(line) => Program::shell(line.clone()),
-            CommandLine::Exec(words) => Program::exec(words.clone()),
-        };
-        program
-            .environment(Arc::new(variables))
-            .directory(self.working_dir.clone())
+        variables.insert(FOLDER_VARIABLE.into(), self.folder.clone().into());
+        variables
     }
 }
 
@@ -270,6 +309,39 @@ impl CommandLine {
     }
 }
 
+/// The absolute folder of a file.
+fn folder_of(file: &Path) -> PathBuf {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    file.parent().unwrap_or(Path::new("/")).to_owned()
+}
+
+/// What no system takes as a variable is found before the first event.
+fn check_variables(variables: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, value) in variables {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            let shown = name.escape_debug();
+            return Err(format!(
+                "`{shown}` in `env` is no name of a variable: it must not be empty or hold `=` or NUL"
+            ));
+        }
+        if value.contains('\0') {
+            return Err(format!("the value of `{name}` in `env` holds a NUL"));
+        }
+    }
+    Ok(())
+}
+
+fn read_event(event: &Spanned<toml::Value>, place: Place<'_>) -> Result<EventId, SettingsError> {
+    let start = event.span().start;
+    let toml::Value::String(name) = event.get_ref() else {
+        let message =
+            "`event` is the name of one event, such as \"pre_tool\"; write a [[hook]] for each event";
+        return Err(place.error(start, message));
+    };
+    let names = EVENTS.iter().map(|event| event.name);
+    EventId::named(name).ok_or_else(|| place.error(start, unknown("event", name, names)))
+}
+
 fn class_of(
     event: EventId,
     on_failure: Option<&Spanned<OnFailure>>,
@@ -290,93 +362,20 @@ fn class_of(
     }
 }
 
-fn read_timeout(timeout: Option<&Spanned<f64>>, place: Place<'_>) -> Result<Duration, SettingsError> {
+fn read_timeout(timeout: Option<&Spanned<toml::Value>>, place: Place<'_>) -> Result<Duration, SettingsError> {
     let Some(timeout) = timeout else {
         return Ok(DEFAULT_TIMEOUT);
     };
-    Duration::try_from_secs_f64(*timeout.get_ref())
+    let start = timeout.span().start;
+    let seconds = match timeout.get_ref() {
+        toml::Value::Float(seconds) => *seconds,
+        toml::Value::Integer(seconds) => *seconds as f64,
+        _ => return Err(place.error(start, "`timeout` is a number of seconds, such as 5")),
+    };
+    Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|duration| !duration.is_zero() && *duration <= Duration::from_secs(86_400))
-        .ok_or_else(|| {
-            place.error(
-                timeout.span().start,
-                "`timeout` is a number of seconds above 0, at most 86400",
-            )
-        })
-}
-
-fn read_matcher(
-    event: EventId,
-    conditions: Option<Spanned<toml::Table>>,
-    place: Place<'_>,
-) -> Result<Matcher, SettingsError> {
-    let Some(conditions) = conditions else {
-        return Ok(Matcher::default());
-    };
-    let start = conditions.span().start;
-    let mut matcher = Matcher::default();
-    for (field, wanted) in conditions.into_inner() {
-        let known = event.info().payload.iter().map(|field| {
-            if field.name == "tool_name" {
-                "tool"
-            } else {
-                field.name
-            }
-        });
-        // `tool` is the short word that everybody tries first.
-        if !known.clone().any(|name| name == field) && field != "tool_name" {
-            let message = unknown(
-                &format!("field of {} in `match`", event.info().name),
-                &field,
-                known,
-            );
-            return Err(place.error(start, message));
-        }
-        let field = if field == "tool" {
-            "tool_name".to_string()
-        } else {
-            field
-        };
-        matcher =
-            add_conditions(matcher, vec![field], wanted).map_err(|message| place.error(start, message))?;
-    }
-    Ok(matcher)
-}
-
-/// A text is wanted exactly; `{ regex = … }` and `{ glob = … }` are patterns; other tables lead further inside.
-fn add_conditions(matcher: Matcher, path: Vec<String>, wanted: toml::Value) -> Result<Matcher, String> {
-    match wanted {
-        toml::Value::String(text) => Ok(matcher.and(path, Pattern::Exact(text))),
-        toml::Value::Integer(number) => Ok(matcher.and(path, Pattern::Exact(number.to_string()))),
-        toml::Value::Boolean(truth) => Ok(matcher.and(path, Pattern::Exact(truth.to_string()))),
-        toml::Value::Table(table) => {
-            if let Some(pattern) = single_pattern(&table)? {
-                return Ok(matcher.and(path, pattern));
-            }
-            table.into_iter().try_fold(matcher, |matcher, (member, wanted)| {
-                add_conditions(matcher, [path.as_slice(), &[member]].concat(), wanted)
-            })
-        }
-        other => Err(format!(
-            "`match` wants a text, {{ regex = \"…\" }} or {{ glob = \"…\" }}, not {other}"
-        )),
-    }
-}
-
-fn single_pattern(table: &toml::Table) -> Result<Option<Pattern>, String> {
-    let mut members = table.iter();
-    let (Some((name, toml::Value::String(text))), None) = (members.next(), members.next()) else {
-        return Ok(None);
-    };
-    match name.as_str() {
-        "regex" => Pattern::regex(text)
-            .map(Some)
-            .map_err(|error| format!("bad regular expression: {error}")),
-        "glob" => Pattern::glob(text)
-            .map(Some)
-            .map_err(|error| format!("bad glob: {error}")),
-        _ => Ok(None),
-    }
+        .ok_or_else(|| place.error(start, "`timeout` is a number of seconds above 0, at most 86400"))
 }
 
 #[cfg(test)]
@@ -416,6 +415,7 @@ working_dir = "scripts"
         assert_eq!(hook.working_dir.as_deref(), Some(Path::new("/etc/scripts")));
     }
 
+    // tidy: a table
     #[test]
     fn mistakes_are_named_with_line_and_suggestion() {
         let table = [
@@ -456,7 +456,30 @@ working_dir = "scripts"
                 "hooks.toml:4: `timeout` is a number",
             ),
             ("[[hook]]\nevent = \"pre_tool\ncommand = \"x\"", "hooks.toml:2: "),
-            ("[[hook]]\nevent = \"pre_tool\"\ncommand = 3", "hooks.toml:3: "),
+            (
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = 3",
+                "hooks.toml:3: a program is a line for the shell",
+            ),
+            (
+                "[[hook]]\nevent = \"PreToolUse\"\ncommand = \"x\"",
+                "hooks.toml:2: unknown event `PreToolUse`; did you mean `pre_tool`?",
+            ),
+            (
+                "[[hook]]\nevent = [\"pre_tool\"]\ncommand = \"x\"",
+                "hooks.toml:2: `event` is the name of one event, such as \"pre_tool\"; write a [[hook]]",
+            ),
+            (
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = \"x\"\ntimeout = \"5s\"",
+                "hooks.toml:4: `timeout` is a number of seconds, such as 5",
+            ),
+            (
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = \"x\"\nenv = { \"A=B\" = \"c\" }",
+                "hooks.toml:1: `A=B` in `env` is no name of a variable",
+            ),
+            (
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = \"x\"\nenv = { \"A\\u0000\" = \"c\" }",
+                "hooks.toml:1: `A\\0` in `env` is no name of a variable",
+            ),
         ];
         for (text, beginning) in table {
             let error = error(text);
@@ -465,5 +488,73 @@ working_dir = "scripts"
                 "{text}\n-> {error}\nwanted {beginning}"
             );
         }
+    }
+
+    fn environment() -> HookEnvironment {
+        HookEnvironment {
+            variables: Arc::default(),
+            keys: Arc::default(),
+        }
+    }
+
+    fn run(hook: &OwnHook, directory: &Path) -> Result<crate::Finished, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(hook.lane(&environment()).run(crate::Invocation {
+            input: "{}".into(),
+            environment: Vec::new(),
+            directory: directory.to_owned(),
+            timeout: Duration::from_secs(20),
+        }))
+    }
+
+    fn write_script(path: &Path, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_program_with_a_relative_path_lies_beside_its_hook_file() {
+        let own = tempfile::tempdir().unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let inner = own.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        write_script(
+            &own.path().join("guard.sh"),
+            "#!/bin/sh\necho \"own $PWD $BECKET_HOOK_DIR\"\n",
+        );
+        write_script(&work.path().join("guard.sh"), "#!/bin/sh\necho stranger\n");
+        let file = own.path().join("hooks.toml");
+        let hook = |rest: &str| {
+            let text = format!("[[hook]]\nevent = \"pre_tool\"\n{rest}\n");
+            read_hook_file(&text, &file).unwrap().remove(0)
+        };
+        let folder = own.path().display();
+        let written = |rest: &str| {
+            let finished = run(&hook(rest), work.path()).unwrap();
+            String::from_utf8(finished.stdout).unwrap()
+        };
+        let here = format!("own {} {folder}\n", work.path().display());
+        assert_eq!(written("command = [\"./guard.sh\"]"), here);
+        assert_eq!(written("command = [\"inner/../guard.sh\"]"), here);
+        assert_eq!(written("command = 'exec \"$BECKET_HOOK_DIR/guard.sh\"'"), here);
+        assert_eq!(written("command = \"./guard.sh\""), "stranger\n");
+        assert_eq!(
+            written("command = [\"./guard.sh\"]\nworking_dir = \"inner\""),
+            format!("own {} {folder}\n", inner.display())
+        );
+        std::fs::remove_file(own.path().join("guard.sh")).unwrap();
+        let failure = run(&hook("worker = [\"./guard.sh\"]"), work.path()).unwrap_err();
+        assert_eq!(failure.cause, crate::Cause::NotFound);
+        let line = r#"command = '"$BECKET_HOOK_DIR/guard.sh" x'"#;
+        assert!(hook(line).trouble(&environment(), work.path()).is_some());
+        assert!(
+            hook("command = [\"./guard.sh\"]")
+                .trouble(&environment(), work.path())
+                .is_some()
+        );
     }
 }

@@ -69,8 +69,14 @@ const REFUSED: i32 = 2;
 
 /// Exit 0: standard output is the reply, or nothing. Exit 2 on a guard: refused. Anything else is a failure.
 fn decode_own<E: Event>(finished: Finished) -> Result<E::Reply, Failure> {
-    let Finished { stdout, stderr, code } = finished;
+    let Finished {
+        stdout,
+        stderr,
+        code,
+        complete,
+    } = finished;
     match code {
+        0 if !complete && E::CLASS == Class::Guard => parse_incomplete::<E>(&stdout),
         0 => parse_reply::<E>(&stdout),
         REFUSED if E::CLASS == Class::Guard => {
             // A reply beside the exit code may hold a reason too; one that cannot be read changes nothing.
@@ -80,12 +86,26 @@ fn decode_own<E: Event>(finished: Finished) -> Result<E::Reply, Failure> {
                 reply.verdict().and_then(|verdict| verdict.reason()),
             ) {
                 ("", Some(_)) => String::new(),
-                ("", None) => "refused with exit code 2".into(),
+                ("", None) => "refused with exit code 2 and no words on standard error".into(),
                 (words, _) => words.to_string(),
             };
             Ok(reply.then(E::Reply::refuse(reason)))
         }
         code => Err(Failure::new(Cause::ExitStatus, format!("exit code {code}"))),
+    }
+}
+
+/// More may have been about to come, a refusal among it. Only what is a whole reply already can be taken for one.
+fn parse_incomplete<E: Event>(stdout: &[u8]) -> Result<E::Reply, Failure> {
+    match parse_reply::<E>(stdout) {
+        // Every reply but silence has a bracket.
+        Ok(reply) if stdout.contains(&b'{') => Ok(reply),
+        Err(failure) if failure.cause != Cause::UnreadableOutput => Err(failure),
+        _ => Err(Failure::new(
+            Cause::UnreadableOutput,
+            "it ended without a whole reply, and a background process still holds standard output, so more might \
+             have come; wait for that process, or redirect its output: `… >/dev/null 2>&1 &`",
+        )),
     }
 }
 
@@ -140,6 +160,7 @@ mod tests {
             stdout: stdout.into(),
             stderr: stderr.into(),
             code,
+            complete: true,
         }
     }
 
@@ -163,7 +184,10 @@ mod tests {
             deny("no")
         );
         assert_eq!(verdict("", "not here\n", 2), deny("not here"));
-        assert_eq!(verdict("", "", 2), deny("refused with exit code 2"));
+        assert_eq!(
+            verdict("", "", 2),
+            deny("refused with exit code 2 and no words on standard error")
+        );
         assert_eq!(verdict(r#"{"verdict":{"deny":"a"}}"#, "b", 2), deny("a\nb"));
         assert_eq!(verdict(r#"{"verdict":"allow"}"#, "b", 2), deny("b"));
         assert_eq!(verdict("garbage", "b", 2), deny("b"));
@@ -180,5 +204,46 @@ mod tests {
     fn exit_2_is_no_refusal_where_nothing_can_be_refused() {
         let failure = decode_own::<TurnEnded>(finished("", "", 2)).unwrap_err();
         assert_eq!(failure.cause, Cause::ExitStatus);
+    }
+
+    #[test]
+    fn a_guard_whose_output_is_not_at_its_end_must_have_replied_already() {
+        fn decode<E: Event>(stdout: &str) -> Result<E::Reply, Cause> {
+            let finished = Finished {
+                complete: false,
+                ..finished(stdout, "", 0)
+            };
+            decode_own::<E>(finished).map_err(|failure| failure.cause)
+        }
+        let verdict = |stdout| decode::<PreTool>(stdout).map(|reply| reply.verdict().cloned());
+        for late in ["", "\n", "\u{feff}", "{\"verdict\":", "Thinking…"] {
+            assert_eq!(verdict(late), Err(Cause::UnreadableOutput), "{late}");
+        }
+        assert_eq!(verdict("{}"), Ok(None));
+        assert_eq!(verdict(r#"{"verdict":"allow"}"#), Ok(Some(Verdict::Allow)));
+        assert_eq!(verdict(r#"{"verdct":"allow"}"#), Err(Cause::WrongShape));
+        assert!(decode::<TurnEnded>("").is_ok());
+    }
+
+    #[test]
+    fn a_misspelt_verdict_shows_how_it_is_written() {
+        let table = [
+            (r#"{"verdict":"deny"}"#, r#"{"verdict": {"deny": "why"}}"#),
+            (r#"{"verdict":"ask"}"#, r#"{"verdict": {"ask": "why"}}"#),
+            (r#"{"verdict":"no"}"#, r#""allow", {"ask": "why"}"#),
+            (r#"{"verdict":42}"#, r#"{"insist": "why"} or {"deny": "why"}"#),
+            (r#"{"verdict":{"refuse":"x"}}"#, r#"{"deny": "why"}"#),
+            (r#"{"verdict":{}}"#, r#"{"deny": "why"}"#),
+            (r#"{"verdict":{"deny":"a","ask":"b"}}"#, r#"{"deny": "why"}"#),
+        ];
+        for (reply, shown) in table {
+            let failure = decode_own::<PreTool>(finished(reply, "", 0)).unwrap_err();
+            assert_eq!(failure.cause, Cause::WrongShape);
+            assert!(failure.detail.contains(shown), "{reply}: {}", failure.detail);
+        }
+        assert_eq!(
+            verdict(r#"{"verdict":{"deny":" "}}"#, "", 0),
+            Ok(Some(Verdict::Deny("refused without a reason".into())))
+        );
     }
 }

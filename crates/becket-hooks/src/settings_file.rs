@@ -35,13 +35,43 @@ pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> R
     })
 }
 
-/// The nearest of some words, if one is near enough to have been meant.
+/// The nearest of some words, if one is near enough to have been meant. Upper and lower case, and `CamelCase` and
+/// `snake_case`, count as the same; a word that goes on after a candidate (`pre_tool_use`) is near to it, too.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate));
-    let (distance, candidate) = scored.min()?;
-    (distance <= 2.max(candidate.len() / 3)).then_some(candidate)
+    let word = snake_case(word);
+    let mut longest: Option<&str> = None;
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let normal = snake_case(candidate);
+        let scored = (strsim::damerau_levenshtein(&word, &normal), candidate);
+        best = Some(best.map_or(scored, |best| best.min(scored)));
+        let rest = word.strip_prefix(&normal);
+        // A short candidate is the beginning of too many words.
+        let begins = rest.is_some_and(|rest| normal.len() > 3 || (normal.len() > 1 && rest.starts_with('_')));
+        if begins && longest.is_none_or(|longest| longest.len() < candidate.len()) {
+            longest = Some(candidate);
+        }
+    }
+    let (distance, candidate) = best?;
+    if distance <= 2.max(candidate.len() / 3) {
+        Some(candidate)
+    } else {
+        longest
+    }
+}
+
+/// `PreToolUse` as `pre_tool_use`.
+fn snake_case(word: &str) -> String {
+    let mut snake = String::with_capacity(word.len() + 4);
+    let mut after_small = false;
+    for character in word.chars() {
+        if character.is_uppercase() && after_small {
+            snake.push('_');
+        }
+        after_small = character.is_lowercase() || character.is_numeric();
+        snake.extend(character.to_lowercase());
+    }
+    snake
 }
 
 /// A text with its file, to say where something is.
@@ -134,5 +164,33 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     }) {
         Some(variants) if variants.len() == 1 => resolve(variants[0], root),
         _ => schema,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn the_nearest_word_is_found_in_any_spelling() {
+        let events = ["pre_tool", "pre_tool_output", "post_tool", "stop", "ask"];
+        let table = [
+            ("pre_tol", Some("pre_tool")),
+            ("PreTool", Some("pre_tool")),
+            ("PreToolUse", Some("pre_tool")),
+            ("pre_tool_use", Some("pre_tool")),
+            ("preToolOutput", Some("pre_tool_output")),
+            ("PRE_TOOL", Some("pre_tool")),
+            ("PostToolUse", Some("post_tool")),
+            ("Stop", Some("stop")),
+            ("ask_first", Some("ask")),
+            ("askance", None),
+            ("something", None),
+            ("", None),
+        ];
+        for (word, expected) in table {
+            assert_eq!(nearest(word, events), expected, "{word}");
+        }
+        assert_eq!(nearest("x", []), None);
     }
 }

@@ -365,7 +365,8 @@ fn other_limits_count() {
         Finished {
             stdout: b"12345".to_vec(),
             stderr: "…def".into(),
-            code: 0
+            code: 0,
+            complete: true,
         }
     );
     assert_eq!(run(4, 3).unwrap_err().cause, Cause::OutputTooLarge);
@@ -653,6 +654,7 @@ fn a_worker_that_does_not_answer_is_killed_with_its_tree_and_started_again() {
             (failure.cause, failure.stderr.as_str()),
             (Cause::TimedOut, "busy\n")
         );
+        assert!(failure.detail.contains("flush after every line"), "{failure:?}");
         wait_until_nothing_is_left();
         assert_eq!(workshop.ask("{}").await.unwrap(), "{\"ok\":1}");
 
@@ -838,4 +840,20 @@ fn the_worker_in_the_guide_works_as_it_says() {
         lane.shutdown().await;
     });
     wait_until_nothing_is_left();
+}
+
+#[test]
+fn windows_line_endings_are_named() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hook");
+    write_script(&path, "", 0o755);
+    std::fs::write(&path, "#!/bin/sh\r\necho '{}'\r\n").unwrap();
+    let lane = CommandLane::new(Program::exec([&path]).environment(environment()));
+    let run = lane.run(invocation(folder.path(), "", Duration::from_secs(20)));
+    let failure = block_on(run).unwrap_err();
+    assert!(
+        failure.detail.contains("the file has Windows line endings"),
+        "{failure:?}"
+    );
 }

@@ -41,7 +41,8 @@ pub(crate) async fn run<F: Future<Output = bool> + Send>(
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run);
     let (questions, mut asked) = mpsc::channel::<Question>(1);
-    let mut search = tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds, &Judges(questions)));
+    let mut search =
+        tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds, &Judges(questions)));
     loop {
         tokio::select! {
             Some((file, answer)) = asked.recv() => {
@@ -221,7 +222,10 @@ fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<
         ));
     }
     if found.refused > 0 {
-        text.push_str(&format!("[{} of the files with matches may not be shown.]\n", found.refused));
+        text.push_str(&format!(
+            "[{} of the files with matches may not be shown.]\n",
+            found.refused
+        ));
     }
     if found.too_large > 0 {
         text.push_str(&format!(
@@ -314,7 +318,14 @@ mod tests {
                 progress: mpsc::unbounded_channel().0,
                 cancel: CancellationToken::new(),
             };
-            let output = run(&arguments, &path, |_| async { true }, &ToolSettings::default(), tool_run).await;
+            let output = run(
+                &arguments,
+                &path,
+                |_| async { true },
+                &ToolSettings::default(),
+                tool_run,
+            )
+            .await;
             match output.content.as_slice() {
                 [Part::Text { text }] => (text.clone(), output.is_error),
                 other => panic!("one text expected: {other:?}"),

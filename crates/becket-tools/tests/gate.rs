@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::{Hooks, Rules};
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement, Permit};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
+use becket_agent::{Hooks, Rules};
 use becket_events::{Part, PreFileRead, PreFileReadReply, Profile, Scope, Strictest, Verdict};
 use becket_hooks::Engine;
 use becket_tools::{ToolSettings, operation_tools};
@@ -217,18 +217,37 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
     engine.on::<PreFileRead>("guard", |occasion| {
         let secret = occasion.payload.path.ends_with("secrets.txt");
         let verdict = secret.then(|| Verdict::Deny("secret".into()));
-        Ok(PreFileReadReply { verdict: Strictest(verdict), ..Default::default() })
+        Ok(PreFileReadReply {
+            verdict: Strictest(verdict),
+            ..Default::default()
+        })
     });
-    session.hooks = Hooks::new(Arc::new(engine), Arc::new(Nobody), CancellationToken::new(), Scope::default());
+    session.hooks = Hooks::new(
+        Arc::new(engine),
+        Arc::new(Nobody),
+        CancellationToken::new(),
+        Scope::default(),
+    );
     let by_hook = session.call("grep", json!({"pattern": "PW"})).await;
-    session.hooks =
-        Hooks::new(Arc::new(Engine::new(None)), Arc::new(Nobody), CancellationToken::new(), Scope::default());
+    session.hooks = Hooks::new(
+        Arc::new(Engine::new(None)),
+        Arc::new(Nobody),
+        CancellationToken::new(),
+        Scope::default(),
+    );
     let rules = Rules::parse(&["*:path=*secrets*".into()], &[], &[]).unwrap();
-    let approval = ApprovalSettings { yes: true, rules, ..ApprovalSettings::default() };
+    let approval = ApprovalSettings {
+        yes: true,
+        rules,
+        ..ApprovalSettings::default()
+    };
     session.gate = Gate::new(approval, &session.path, Arc::new(Nobody));
     let by_rule = session.call("grep", json!({"pattern": "PW"})).await;
     for text in [by_hook, by_rule] {
         assert!(text.contains("PW=none") && !text.contains("hunter2"), "{text}");
-        assert!(text.contains("1 of the files with matches may not be shown"), "{text}");
+        assert!(
+            text.contains("1 of the files with matches may not be shown"),
+            "{text}"
+        );
     }
 }

@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(short = 'y', long, global = true)]
     pub yes: bool,
 
-    /// Trust what is found in the working directory, for this run only.
+    /// Trust the hooks and rules that are found in the working directory, for this run.
     #[arg(long, global = true)]
     pub trust: bool,
 

@@ -10,17 +10,18 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::{Agent, AgentSettings, RecordKeeper, Rules};
-use becket_events::Profile;
+use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::SqliteStore;
 use becket_tools::{ToolSettings, operation_tools};
+use toml::Spanned;
 
 use crate::args::Options;
 use crate::config::{Config, PermissionsConfig};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::project::{Project, project_root, prompt_files, read_project};
+use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::surroundings::Surroundings;
 
 /// Everything that was read before an agent can be put together.
@@ -30,6 +31,7 @@ pub struct Setup {
     pub hooks: Vec<OwnHook>,
     pub project: Project,
     pub project_root: PathBuf,
+    pub prompt_files: PromptFiles,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -43,23 +45,73 @@ impl Setup {
     pub fn read(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
         let folders = Folders::find(options.home.as_deref(), surroundings)?;
         let (config, mut hooks) = read_config(&folders.config_file())?;
-        for file in &options.hooks {
-            let file = surroundings.cwd.join(file);
+        for given in &options.hooks {
+            let file = surroundings.cwd.join(given);
             let text = std::fs::read_to_string(&file).map_err(|error| {
                 CliError::usage(format!("cannot read the hook file {}: {error}", file.display()))
             })?;
-            hooks.extend(read_hook_file(&text, &file)?);
+            hooks.extend(
+                read_hook_file(&text, &file)?
+                    .into_iter()
+                    .map(|hook| called_as_given(hook, &file, given)),
+            );
         }
         let project_root = project_root(&surroundings.cwd);
-        let mut project = read_project(&surroundings.cwd, &project_root, options.trust)?;
+        let mut project = read_project(&surroundings.cwd, &project_root, options.trust);
         hooks.append(&mut project.hooks);
+        let prompt_files = prompt_files(&surroundings.cwd, &project_root);
         Ok(Self {
             folders,
             config,
             hooks,
             project,
             project_root,
+            prompt_files,
         })
+    }
+
+    /// What the person should know before a run: what was left out, and what does not do what it seems to.
+    pub fn remarks(&self) -> Vec<String> {
+        let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
+            let info = &hook.info;
+            format!(
+                "the guard {} ({}) may fail open: on_failure is allow",
+                info.name, info.source
+            )
+        });
+        let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
+        skipped
+            .cloned()
+            .chain(loosened)
+            .chain(self.unknown_tools())
+            .collect()
+    }
+
+    /// Rules and hooks about tools that do not exist: they never match.
+    pub fn unknown_tools(&self) -> Vec<String> {
+        let lists = self.permissions().flat_map(PermissionsConfig::lists);
+        let rules = lists.flat_map(|(_, rules)| rules);
+        let in_rules = rules.filter_map(|rule| {
+            let rule = rule.get_ref();
+            let wrong = unknown_tool(exact_tool(rule)?)?;
+            Some(format!("the rule `{rule}` names the tool {wrong}"))
+        });
+        let in_hooks = self.hooks.iter().flat_map(|hook| {
+            let names = hook.tool_names().into_iter();
+            names.filter_map(|name| {
+                let (info, wrong) = (&hook.info, unknown_tool(name)?);
+                Some(format!(
+                    "the hook {} ({}) wants the tool {wrong}",
+                    info.name, info.source
+                ))
+            })
+        });
+        in_rules.chain(in_hooks).collect()
+    }
+
+    /// The person's rules, then those of the trusted project.
+    fn permissions(&self) -> impl Iterator<Item = &PermissionsConfig> {
+        std::iter::once(&self.config.permissions).chain(&self.project.permissions)
     }
 
     /// The provider for the model that was asked for.
@@ -163,8 +215,8 @@ impl Setup {
             environment: variables,
             ..ToolSettings::default()
         };
-        if let Some(seconds) = self.config.tools.shell_timeout {
-            settings.shell_timeout = Duration::from_secs(seconds);
+        if let Some(seconds) = &self.config.tools.shell_timeout {
+            settings.shell_timeout = Duration::from_secs(*seconds.get_ref());
         }
         settings
     }
@@ -182,7 +234,7 @@ impl Setup {
             project_root: self.project_root.clone(),
             cwd: surroundings.cwd.clone(),
             instructions: config.instructions.clone().unwrap_or(usual.instructions),
-            prompt_files: prompt_files(&surroundings.cwd, &self.project_root),
+            prompt_files: self.prompt_files.files.clone(),
             max_iterations: options
                 .max_iterations
                 .or(config.max_iterations)
@@ -191,7 +243,10 @@ impl Setup {
             max_retries: config.max_retries.unwrap_or(usual.max_retries),
             idle_timeout: config
                 .idle_timeout
-                .map_or(usual.idle_timeout, Duration::from_secs),
+                .as_ref()
+                .map_or(usual.idle_timeout, |seconds| {
+                    Duration::from_secs(*seconds.get_ref())
+                }),
             output_limit: self.config.tools.output_limit.unwrap_or(usual.output_limit),
             options: RequestOptions {
                 temperature: config.temperature,
@@ -204,9 +259,9 @@ impl Setup {
 
     /// The person's rules and the trusted project's together.
     fn approval(&self, options: &Options) -> Result<ApprovalSettings, CliError> {
-        let lists = [&self.config.permissions, &self.project.config.permissions];
-        let all = |pick: fn(&PermissionsConfig) -> &Vec<String>| -> Vec<String> {
-            lists.iter().flat_map(|list| pick(list).iter().cloned()).collect()
+        let all = |pick: fn(&PermissionsConfig) -> &Vec<Spanned<String>>| -> Vec<String> {
+            let rules = self.permissions().flat_map(pick);
+            rules.map(|rule| rule.get_ref().clone()).collect()
         };
         let rules = Rules::parse(
             &all(|list| &list.deny),
@@ -214,7 +269,7 @@ impl Setup {
             &all(|list| &list.ask),
         )
         .map_err(|message| CliError::usage(format!("permissions: {message}")))?;
-        let readable = lists.iter().flat_map(|list| &list.readable);
+        let readable = self.permissions().flat_map(|list| &list.readable);
         let readable = readable
             .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
             .collect();
@@ -224,6 +279,43 @@ impl Setup {
             readable,
         })
     }
+}
+
+/// A hook without a name is called by its file, and the file what the person called it: every refusal shows the name.
+fn called_as_given(mut hook: OwnHook, file: &Path, given: &Path) -> OwnHook {
+    let file = file.display().to_string();
+    if let Some(line) = hook.info.name.strip_prefix(&file) {
+        hook.info.name = format!("{}{line}", given.display());
+    }
+    hook
+}
+
+/// The tool that a rule names, unless it is a pattern for several.
+fn exact_tool(rule: &str) -> Option<&str> {
+    let tool = rule.split(':').next().unwrap_or_default().trim();
+    (!tool.contains(['*', '?', '[', '{', '\\'])).then_some(tool)
+}
+
+/// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
+fn unknown_tool(name: &str) -> Option<String> {
+    let own = || OperationKind::ALL.iter().map(|kind| kind.name());
+    if own().any(|tool| tool == name) {
+        return None;
+    }
+    // The name by which some other system knows the tool, or a slip of the pen.
+    let mut profiles = becket_dialects::PROFILE_NAMES
+        .iter()
+        .filter_map(|profile| becket_dialects::profile_named(profile));
+    let meant = profiles
+        .find_map(|profile| Some(profile.face_named(name)?.operation.name()))
+        .or_else(|| nearest(name, own()));
+    Some(match meant {
+        Some(meant) => format!("`{name}`, which does not exist; did you mean `{meant}`?"),
+        None => format!(
+            "`{name}`, which does not exist; there are {}",
+            own().collect::<Vec<_>>().join(", ")
+        ),
+    })
 }
 
 /// The person's settings; without a file, the usual ones.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use becket_agent::Rules;
 use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
 use becket_providers::ProviderEntry;
 use schemars::JsonSchema;
@@ -42,8 +43,9 @@ pub struct AgentConfig {
     pub fuel: Option<u32>,
     /// How often a request is tried again.
     pub max_retries: Option<u32>,
-    /// How many seconds a provider may be silent in the middle of an answer.
-    pub idle_timeout: Option<u64>,
+    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days.
+    #[schemars(with = "Option<u64>")]
+    pub idle_timeout: Option<Spanned<u64>>,
     /// The temperature.
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
@@ -58,8 +60,9 @@ pub struct ToolsConfig {
     pub profile: Option<String>,
     /// Outputs of more bytes than this are put aside, with a preview for the model.
     pub output_limit: Option<usize>,
-    /// How many seconds a command may take that names no time of its own.
-    pub shell_timeout: Option<u64>,
+    /// How many seconds a command may take that names no time of its own; at most 30 days.
+    #[schemars(with = "Option<u64>")]
+    pub shell_timeout: Option<Spanned<u64>>,
     /// Variables that hold provider keys and that the model's commands may see all the same.
     pub pass_env: Vec<String>,
 }
@@ -69,16 +72,19 @@ pub struct ToolsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct PermissionsConfig {
     /// Calls that never run, such as `shell:command=*sudo*`.
-    pub deny: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
     /// Calls that run without a question, such as `shell:command=git status*`.
-    pub allow: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
     /// Calls about which the person is asked, even if they only read.
-    pub ask: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub ask: Vec<Spanned<String>>,
     /// Folders besides the working directory that are free to read.
     pub readable: Vec<std::path::PathBuf>,
 }
 
-/// A project's own settings: `becket.toml`. They count only once trusted.
+/// A project's own settings: `becket.toml`. They count only with `--trust`, for this run.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectConfig {
@@ -89,12 +95,62 @@ pub struct ProjectConfig {
     pub permissions: PermissionsConfig,
 }
 
+/// The longest time that can be set. Longer ones are a slip, and nothing ever waits that long.
+const MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
+
 impl Config {
     /// Reads the settings with their hooks.
     pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
         let mut config: Self = read_toml(text, file)?;
         let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        for (key, seconds) in [
+            ("agent.idle_timeout", &config.agent.idle_timeout),
+            ("tools.shell_timeout", &config.tools.shell_timeout),
+        ] {
+            if let Some(seconds) = seconds
+                .as_ref()
+                .filter(|seconds| *seconds.get_ref() > MAX_SECONDS)
+            {
+                let message = format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days");
+                return Err(error_at(seconds.span().start, text, file, message));
+            }
+        }
+        config.permissions.check(text, file)?;
         Ok((config, hooks))
+    }
+}
+
+impl PermissionsConfig {
+    /// The three lists with their names.
+    pub fn lists(&self) -> [(&'static str, &[Spanned<String>]); 3] {
+        [("deny", &self.deny), ("allow", &self.allow), ("ask", &self.ask)]
+    }
+
+    /// Whether every rule can be understood.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (list, rules) in self.lists() {
+            for rule in rules {
+                Rules::parse(&[rule.get_ref().clone()], &[], &[]).map_err(|message| {
+                    error_at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("permissions.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error with the line of a place in the text.
+fn error_at(offset: usize, text: &str, file: &Path, message: String) -> SettingsError {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    SettingsError {
+        file: file.to_path_buf(),
+        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+        message,
     }
 }
 
@@ -103,6 +159,7 @@ impl ProjectConfig {
     pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
         let mut config: Self = read_toml(text, file)?;
         let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        config.permissions.check(text, file)?;
         Ok((config, hooks))
     }
 }
@@ -112,8 +169,9 @@ pub fn config_page() -> String {
     let mut page = String::from(
         "# Configuration\n\nGenerated from the types in `crates/becket/src/config.rs` by `cargo xtask generate`. Do \
          not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
-         says where that is. A project's own settings live in `becket.toml` at its root and count only once trusted. \
-         An unknown key is an error.\n\n## `config.toml`\n\n",
+         says where that is. A project's own settings live in `becket.toml` files, from its root down to the working \
+         directory, and count only with `--trust`, for this run. An unknown key is an error.\n\n\
+         ## `config.toml`\n\n",
     );
     describe(&mut page, &schemars::schema_for!(Config).to_value());
     page.push_str("\n## `becket.toml`\n\n");

@@ -31,7 +31,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Why the program cannot go on: what happened, where, and what to try.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub struct CliError {
     /// How the program ends.
     pub exit: Exit,

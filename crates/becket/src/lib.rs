@@ -8,6 +8,7 @@ mod assemble;
 mod commands;
 mod config;
 mod failure;
+mod files;
 mod folders;
 mod front;
 mod project;
@@ -31,7 +32,10 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(exit) => return exit,
     };
-    match commands::run(args, &surroundings) {
+    match surroundings
+        .check()
+        .and_then(|()| commands::run(args, &surroundings))
+    {
         Ok(exit) => exit.into(),
         Err(error) => {
             surroundings.complain(&error.to_string());

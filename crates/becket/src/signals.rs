@@ -25,6 +25,8 @@ impl Signals {
         let mut interrupt = open(SignalKind::interrupt())?;
         let mut terminate = open(SignalKind::terminate())?;
         let mut hang_up = open(SignalKind::hangup())?;
+        // A full file limit would end the program. Once somebody listens, the write fails instead, and is reported.
+        let _ = open(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
         let signals = Self {
             current: Arc::default(),
             ended: CancellationToken::new(),

@@ -5,12 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use crate::failure::CliError;
+use crate::front::harmless;
+
 /// What the program finds when it starts.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The environment.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Where the program was started.
+    /// Where the program was started. It is there and its name is text once [`Surroundings::check`] has said so.
     pub cwd: PathBuf,
     /// Whether standard input is a terminal.
     pub stdin_is_terminal: bool,
@@ -32,6 +35,22 @@ impl Surroundings {
         }
     }
 
+    /// Whether there is a working directory to work in, under a name that can be told to models and hooks.
+    pub fn check(&self) -> Result<(), CliError> {
+        let there = std::env::current_dir();
+        let cwd = there.map_err(|error| {
+            CliError::usage(format!("the working directory cannot be found: {error}"))
+                .hint("it may have been deleted; change to a folder that exists")
+        })?;
+        if cwd.to_str().is_none() {
+            let name = cwd.display();
+            return Err(CliError::usage(format!(
+                "the name of the working directory is not UTF-8 text: {name}"
+            )));
+        }
+        Ok(())
+    }
+
     /// A variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<String> {
         let value = self.variables.get(OsStr::new(name))?.to_str()?;
@@ -51,11 +70,11 @@ impl Surroundings {
             "error:"
         };
         // There is nowhere left to complain about a broken standard error.
-        let _ = writeln!(std::io::stderr(), "{label} {message}");
+        let _ = writeln!(std::io::stderr(), "{label} {}", harmless(message));
     }
 
     /// Writes a remark to standard error.
     pub fn remark(&self, message: &str) {
-        let _ = writeln!(std::io::stderr(), "becket: {message}");
+        let _ = writeln!(std::io::stderr(), "becket: {}", harmless(message));
     }
 }

@@ -183,7 +183,10 @@ async fn a_guard_judges_once_more_what_was_rewritten_after_it() {
 async fn of_a_second_look_only_the_verdict_counts() {
     let (engine, _) = engine();
     engine.on::<PreTool>("talker", |_| {
-        Ok(PreToolReply { notice: Append(vec!["hello".into()]), ..Default::default() })
+        Ok(PreToolReply {
+            notice: Append(vec!["hello".into()]),
+            ..Default::default()
+        })
     });
     engine.on::<PreTool>("rewriter", |_| Ok(rewrite("ls -h")));
     assert_eq!(ask(&engine, "ls").await.reply.notice.0, ["hello"]);

@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
@@ -59,7 +60,7 @@ impl CommandLane {
         let mut tail = Tail::new(stderr, self.limits.stderr);
         let writing = feed(stdin, invocation.input.as_bytes());
         let ending = converse(writing, &mut output, &mut tail, &mut tree, deadline).await;
-        if let Ending::Exited(status) = &ending
+        if let Ending::Exited { status, complete } = &ending
             && let Some(code) = status.code()
         {
             tree.release();
@@ -67,13 +68,14 @@ impl CommandLane {
                 stdout: output.into_bytes(),
                 stderr: tail.take_text(),
                 code,
+                complete: *complete,
             });
         }
         // Without a reader, a program that is still writing notices that it is time to end.
         drop(output);
         end_tree(&mut tree, &mut tail).await;
         let failure = match ending {
-            Ending::Exited(status) => killed(status),
+            Ending::Exited { status, .. } => killed(status),
             Ending::TimedOut => timed_out(invocation.timeout),
             Ending::TooLarge => too_large(self.limits.output),
             Ending::Lost(error) => {
@@ -96,7 +98,11 @@ impl Lane for CommandLane {
 
 /// How the conversation with a program came to its end.
 enum Ending {
-    Exited(ExitStatus),
+    /// It ended; `complete` says whether its standard output was at its end too.
+    Exited {
+        status: ExitStatus,
+        complete: bool,
+    },
     TimedOut,
     TooLarge,
     Lost(std::io::Error),
@@ -119,12 +125,29 @@ async fn converse(
     let mut exited: Option<ExitStatus> = None;
     loop {
         if let (Some(status), true, true) = (exited, read, read_errors) {
-            return Ending::Exited(status);
+            return Ending::Exited {
+                status,
+                complete: true,
+            };
         }
         // In this order: a flood on a pipe must not keep the timer from being looked at.
         tokio::select! {
             biased;
-            () = &mut timer => return exited.map_or(Ending::TimedOut, Ending::Exited),
+            () = &mut timer => {
+                let Some(status) = exited else {
+                    return Ending::TimedOut;
+                };
+                // One last look, for the case that this process was too busy to look before.
+                let last = if read {
+                    Some(Ok(()))
+                } else {
+                    tokio::task::unconstrained(&mut reading).now_or_never()
+                };
+                return match last {
+                    Some(Err(TooLarge)) => Ending::TooLarge,
+                    last => Ending::Exited { status, complete: last.is_some() },
+                };
+            }
             status = tree.wait(), if exited.is_none() => match status {
                 Ok(status) => {
                     exited = Some(status);

@@ -68,6 +68,9 @@ pub struct Finished {
     pub stderr: String,
     /// The exit code; 0 for lanes that have none.
     pub code: i32,
+    /// Whether standard output was read to its end. If not, a process in the background held it open, and might have
+    /// written more.
+    pub complete: bool,
 }
 
 /// Something that runs handlers.

@@ -140,9 +140,33 @@ impl Program {
     pub fn check(&self, directory: &Path) -> Result<(), Failure> {
         let directory = self.directory.as_deref().unwrap_or(directory);
         let path = self.resolve(directory)?;
-        match access(&path, Access::EXEC_OK) {
-            Ok(()) => Ok(()),
-            Err(error) => Err(explain(&error.into(), &path, directory)),
+        if let Err(error) = access(&path, Access::EXEC_OK) {
+            return Err(explain(&error.into(), &path, directory));
+        }
+        match interpreter(&path) {
+            Some(line) => self.check_interpreter(&line, &path, directory),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is what the first line of a script asks for, and behind `env` what that would look for.
+    fn check_interpreter(&self, line: &str, script: &Path, directory: &Path) -> Result<(), Failure> {
+        let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+        let interpreter = words.next().unwrap_or_default();
+        if line.ends_with('\r') || access(directory.join(interpreter), Access::EXEC_OK).is_err() {
+            return Err(no_interpreter(script, line));
+        }
+        let is_env = Path::new(interpreter).file_name() == Some(OsStr::new("env"));
+        let Some(name) = words
+            .next()
+            .filter(|word| is_env && !word.starts_with('-') && !word.contains('='))
+        else {
+            return Ok(());
+        };
+        let behind = Self::exec([name]).environment(Arc::clone(&self.environment));
+        match behind.resolve(directory) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(no_interpreter(script, name)),
         }
     }
 
@@ -254,12 +278,7 @@ fn explain(error: &io::Error, path: &Path, directory: &Path) -> Failure {
     let shown = path.display();
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) if path.is_file() => match interpreter(path) {
-            Some(interpreter) => Failure::new(
-                Cause::NotExecutable,
-                format!(
-                    "{shown} wants the interpreter `{interpreter}`, which does not exist; correct its first line"
-                ),
-            ),
+            Some(line) => no_interpreter(path, &line),
             None => Failure::new(
                 Cause::NotExecutable,
                 format!("the loader that {shown} wants does not exist"),
@@ -279,6 +298,24 @@ fn explain(error: &io::Error, path: &Path, directory: &Path) -> Failure {
         ),
         _ => Failure::new(Cause::SpawnFailed, format!("{shown}: {error}")),
     }
+}
+
+/// The failure of a script whose first line asks for something that is not there.
+fn no_interpreter(script: &Path, line: &str) -> Failure {
+    let shown = script.display();
+    let detail = if line.ends_with('\r') {
+        format!(
+            "the file has Windows line endings, so the interpreter that {shown} wants is `{}`; \
+             end its lines with a line feed alone",
+            line.escape_debug()
+        )
+    } else {
+        format!(
+            "{shown} wants the interpreter `{}`, which does not exist; correct its first line",
+            line.escape_debug()
+        )
+    };
+    Failure::new(Cause::NotExecutable, detail)
 }
 
 fn not_executable_file(path: &Path) -> Failure {
@@ -301,7 +338,7 @@ fn directory_problem(directory: &Path) -> Option<&'static str> {
     }
 }
 
-/// The interpreter that a script names in its first line.
+/// The interpreter that a script names in its first line, with its arguments.
 fn interpreter(path: &Path) -> Option<String> {
     use std::io::Read;
     let mut beginning = Vec::new();
@@ -314,13 +351,9 @@ fn interpreter(path: &Path) -> Option<String> {
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
         .next()?;
-    // A carriage return at the end of the line is part of the name for the system, so it is shown.
-    Some(
-        String::from_utf8_lossy(line)
-            .trim_matches(' ')
-            .escape_debug()
-            .to_string(),
-    )
+    // A carriage return at the end of the line is part of the name for the system, so it stays.
+    let line = String::from_utf8_lossy(line);
+    Some(line.trim_matches([' ', '\t']).to_string())
 }
 
 #[cfg(test)]
@@ -346,5 +379,40 @@ mod tests {
         let program = Program::shell("true").variable("TOKEN", "hunter2");
         let shown = format!("{program:?}");
         assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script_is_checked_too() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let table = [
+            ("#!/bin/sh\n", None),
+            ("#! /bin/sh -e\n", None),
+            ("#!/usr/bin/env sh\n", None),
+            (
+                "#!/no/such/interpreter -x\n",
+                Some("`/no/such/interpreter -x`, which does not exist"),
+            ),
+            (
+                "#!/usr/bin/env becket-no-such-program\n",
+                Some("`becket-no-such-program`, which does not exist"),
+            ),
+            ("#!/bin/sh\r\n", Some("the file has Windows line endings")),
+            ("#!/usr/bin/env sh\r\n", Some("the file has Windows line endings")),
+        ];
+        for (text, wanted) in table {
+            let path = folder.path().join("hook");
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let found = Program::exec(["./hook"]).check(folder.path()).err();
+            match (wanted, &found) {
+                (None, None) => {}
+                (Some(words), Some(failure)) if failure.detail.contains(words) => {
+                    assert_eq!(failure.cause, Cause::NotExecutable);
+                }
+                _ => panic!("{text}: {found:?}"),
+            }
+        }
+        assert!(Program::exec(["sh", "missing.sh"]).check(folder.path()).is_ok());
     }
 }

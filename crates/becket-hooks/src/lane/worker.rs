@@ -322,6 +322,7 @@ impl Worker {
             stdout: reply?,
             stderr: self.tail.take_text(),
             code: 0,
+            complete: true,
         })
     }
 
@@ -417,7 +418,12 @@ impl Trouble {
         let quoted = || excerpt(output);
         match self {
             Self::Raised(message) => Failure::new(Cause::Raised, message),
-            Self::TimedOut => timed_out(limit),
+            Self::TimedOut => {
+                let Failure { cause, detail, .. } = timed_out(limit);
+                let advice =
+                    "a worker must flush after every line, and must not wait for the end of standard input";
+                Failure::new(cause, format!("{detail}; {advice}"))
+            }
             Self::TooLarge => too_large(limits.output),
             Self::Unasked => Failure::new(
                 Cause::WrongShape,

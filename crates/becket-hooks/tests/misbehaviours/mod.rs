@@ -383,7 +383,9 @@ fn takes_too_long() -> Vec<Misbehaviour> {
     ]
 }
 
+// tidy: a table
 fn leaves_something_behind() -> Vec<Misbehaviour> {
+    let unreadable = Meaning::Failure(Cause::UnreadableOutput);
     vec![
         exits(
             "background child holds stdout",
@@ -401,6 +403,41 @@ fn leaves_something_behind() -> Vec<Misbehaviour> {
             Meaning::Answer,
         )
         .within(2_500),
+        exits(
+            "background child with an empty answer",
+            "sleep 1 &",
+            0,
+            b"",
+            unreadable,
+        ),
+        exits(
+            "background child with half an answer",
+            "sleep 1 & printf '{\"verdict\":'",
+            0,
+            b"{\"verdict\":",
+            unreadable,
+        ),
+        exits(
+            "a refusal that comes after the end",
+            "{ sleep 0.5; echo '{\"verdict\":{\"deny\":\"late\"}}'; } &",
+            0,
+            b"",
+            unreadable,
+        ),
+        exits(
+            "background child with redirected output",
+            "sleep 1 >/dev/null 2>&1 &",
+            0,
+            b"",
+            Meaning::Answer,
+        ),
+        exits(
+            "background child that holds standard error alone",
+            "sleep 1 >/dev/null &",
+            0,
+            b"",
+            Meaning::Answer,
+        ),
         hangs("child in its own session", "setsid sleep 60 & sleep 60"),
         hangs(
             "child in its own session, without environment",

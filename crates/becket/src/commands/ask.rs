@@ -1,6 +1,5 @@
 //! `becket "prompt"` and `becket ask`: one prompt, one answer.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use becket_agent::front::Front;
@@ -11,16 +10,13 @@ use becket_store::ContextName;
 use clap::CommandFactory;
 use tokio_util::sync::CancellationToken;
 
-use super::runtime;
+use super::{piped, runtime};
 use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
 use crate::failure::{CliError, Exit};
-use crate::front::{Style, TerminalFront};
+use crate::front::{Output, Style, TerminalFront, harmless};
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
-
-/// The longest prompt that is read from a pipe.
-const MAX_PIPED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -33,28 +29,63 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let mut conversation = Conversation::open(options, surroundings).await?;
+        let output = conversation.output();
         let end = conversation.ask(prompt, signals.next()).await;
         conversation
             .close(end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason()))
             .await?;
-        end
+        end.map(|end| (end, output))
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
-    result.map(|end| conclude(&end, surroundings))
+    let (end, output) = result?;
+    let exit = conclude(&end, &output, surroundings);
+    Ok(unless_lost(exit, &output, surroundings))
+}
+
+/// An answer that did not reach standard output is no answer.
+pub fn unless_lost(exit: Exit, output: &Output, surroundings: &Surroundings) -> Exit {
+    match output.whole() {
+        Ok(()) => exit,
+        Err(error) => {
+            surroundings.complain(&error.to_string());
+            if exit == Exit::Answered { error.exit } else { exit }
+        }
+    }
 }
 
 /// Several words where one prompt was expected.
 pub fn too_many_words(words: &[String]) -> CliError {
     let whole = words.join(" ");
-    CliError::usage(format!("a prompt is one argument, but there are {}", words.len()))
-        .hint(format!("quote it: becket \"{}\"", whole.replace('"', "\\\"")))
+    let quoted = format!("quote it: becket \"{}\"", whole.replace('"', "\\\""));
+    let error = CliError::usage(format!("a prompt is one argument, but there are {}", words.len()));
+    match words
+        .split_first()
+        .and_then(|(first, rest)| Some((near_command(first)?, rest)))
+    {
+        Some((near, rest)) => error.hint(format!(
+            "did you mean `becket {near} {}`? If it is a prompt, {quoted}",
+            rest.join(" ")
+        )),
+        None => error.hint(quoted),
+    }
+}
+
+/// The command that was meant by a word, if it is almost one.
+fn near_command(word: &str) -> Option<String> {
+    if word.len() < 3 {
+        return None;
+    }
+    let command = Args::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    nearest(word, names).map(ToString::to_string)
 }
 
 /// A session with everything around it, for one prompt or many.
 pub struct Conversation {
     session: Session,
     assembled: Assembled,
+    output: Arc<Output>,
 }
 
 impl Conversation {
@@ -63,25 +94,30 @@ impl Conversation {
         let context =
             ContextName::parse(&options.context).map_err(|error| CliError::usage(error.to_string()))?;
         let setup = Setup::read(options, surroundings)?;
-        if let Some(skipped) = &setup.project.skipped {
-            surroundings.remark(skipped);
+        if let Some(refusal) = &setup.project.refusal {
+            return Err(refusal.clone());
         }
-        for hook in setup.hooks.iter().filter(|hook| hook.loosened) {
-            let info = &hook.info;
-            surroundings.remark(&format!(
-                "the guard {} ({}) may fail open: on_failure is allow",
-                info.name, info.source
-            ));
+        for remark in setup.remarks() {
+            surroundings.remark(&remark);
         }
-        let assembled = setup.assemble(options, surroundings, front(options, surroundings))?;
+        let output = Arc::new(Output::default());
+        let assembled = setup.assemble(options, surroundings, front(options, surroundings, &output))?;
         if options.json {
-            assembled.agent.engine.watch(Arc::new(|_, text| {
-                // A reader that has gone away does not end the run.
-                let _ = super::print(&format!("{text}\n"));
-            }));
+            let output = Arc::clone(&output);
+            let write = move |text: &str| output.write(&format!("{text}\n"));
+            assembled.agent.engine.watch(Arc::new(move |_, text| write(text)));
         }
         let session = Session::open(Arc::clone(&assembled.agent), context.as_str()).await?;
-        Ok(Self { session, assembled })
+        Ok(Self {
+            session,
+            assembled,
+            output,
+        })
+    }
+
+    /// Where the answers go.
+    pub fn output(&self) -> Arc<Output> {
+        Arc::clone(&self.output)
     }
 
     /// Takes a prompt to its answer.
@@ -107,7 +143,7 @@ impl Conversation {
 }
 
 /// Where the run is shown.
-fn front(options: &Options, surroundings: &Surroundings) -> Arc<dyn Front> {
+fn front(options: &Options, surroundings: &Surroundings, output: &Arc<Output>) -> Arc<dyn Front> {
     let out = Style::choose(options.color, surroundings.stdout_is_terminal, surroundings);
     let err = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
     let front = TerminalFront::new(
@@ -115,6 +151,7 @@ fn front(options: &Options, surroundings: &Surroundings) -> Arc<dyn Front> {
         err,
         surroundings.stdout_is_terminal,
         surroundings.stderr_is_terminal,
+        Arc::clone(output),
     );
     if options.json {
         Arc::new(front.without_answers())
@@ -125,10 +162,10 @@ fn front(options: &Options, surroundings: &Surroundings) -> Arc<dyn Front> {
 
 /// The words of the command line, with what was piped in after them.
 fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<String, CliError> {
-    let piped = if surroundings.stdin_is_terminal {
-        String::new()
-    } else {
-        read_pipe()?
+    let piped = match &words {
+        _ if surroundings.stdin_is_terminal => String::new(),
+        Some(_) => piped::beside_a_prompt(surroundings)?,
+        None => piped::as_the_prompt(surroundings)?,
     };
     let prompt = match (words, piped.trim_end()) {
         (Some(words), "") => words,
@@ -141,36 +178,12 @@ fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<St
     Ok(prompt)
 }
 
-fn read_pipe() -> Result<String, CliError> {
-    let mut bytes = Vec::new();
-    let mut stdin = std::io::stdin().lock().take(MAX_PIPED_BYTES + 1);
-    stdin
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
-    if bytes.len() as u64 > MAX_PIPED_BYTES {
-        let limit = MAX_PIPED_BYTES / 1024 / 1024;
-        return Err(
-            CliError::usage(format!("standard input is longer than {limit} MiB"))
-                .hint("put it into a file and ask the model to read the part that matters"),
-        );
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
-        CliError::usage(format!(
-            "standard input is not UTF-8 text: byte {place} is not part of a character"
-        ))
-        .hint("pipe text, or name the file in the prompt")
-    })
-}
-
 /// A single word that is almost a command may have been meant as one.
 fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
-    if prompt.contains(char::is_whitespace) || prompt.len() < 3 {
+    if prompt.contains(char::is_whitespace) {
         return;
     }
-    let command = Args::command();
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    if let Some(near) = nearest(prompt, names) {
+    if let Some(near) = near_command(prompt) {
         surroundings.remark(&format!(
             "`{prompt}` is taken as a prompt; the command is `becket {near}`"
         ));
@@ -178,12 +191,18 @@ fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
 }
 
 /// Says how it ended, where that is not plain from the answer.
-fn conclude(end: &RunEnd, surroundings: &Surroundings) -> Exit {
+fn conclude(end: &RunEnd, output: &Output, surroundings: &Surroundings) -> Exit {
     match &end.ending {
         Ending::Answered => Exit::Answered,
         Ending::Handled(message) => {
             if let Some(message) = message {
-                let _ = super::print(&format!("{message}\n"));
+                // In a pipe the answer is passed on as it was written.
+                let shown = if surroundings.stdout_is_terminal {
+                    harmless(message)
+                } else {
+                    message.clone()
+                };
+                output.write(&format!("{shown}\n"));
             }
             Exit::Answered
         }
@@ -208,6 +227,6 @@ fn conclude(end: &RunEnd, surroundings: &Surroundings) -> Exit {
 }
 
 /// The same for a chat, which goes on.
-pub fn remark_on(end: &RunEnd, surroundings: &Surroundings) {
-    conclude(end, surroundings);
+pub fn remark_on(end: &RunEnd, output: &Output, surroundings: &Surroundings) {
+    conclude(end, output, surroundings);
 }

@@ -9,7 +9,7 @@ use becket_events::EndReason;
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use tokio::sync::mpsc;
 
-use super::ask::{Conversation, remark_on};
+use super::ask::{Conversation, remark_on, unless_lost};
 use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
@@ -23,7 +23,7 @@ const HISTORY_LINES: usize = 10_000;
 const HELP: &str = "\
 /help    this list
 /usage   tokens that this session has used
-/quit    end the chat (also Ctrl-D)
+/quit    end the chat (also /exit and Ctrl-D)
 Ctrl-C cancels the turn. Everything else is a prompt.
 ";
 
@@ -34,6 +34,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let mut conversation = Conversation::open(options, surroundings).await?;
+        let output = conversation.output();
         let mut lines = Lines::open(surroundings, &folders.history_file());
         let outcome = talk(&mut conversation, &mut lines, &signals, surroundings).await;
         lines.leave_terminal();
@@ -43,7 +44,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             Err(_) => EndReason::Failed,
         };
         conversation.close(reason).await?;
-        outcome
+        outcome.map(|exit| unless_lost(exit, &output, surroundings))
     });
     // A thread may still wait for the next line.
     runtime.shutdown_background();
@@ -81,7 +82,7 @@ async fn talk(
             }
             prompt => {
                 let end = conversation.ask(prompt.to_string(), signals.next()).await?;
-                remark_on(&end, surroundings);
+                remark_on(&end, &conversation.output(), surroundings);
                 if signals.ended() {
                     return Ok(Exit::Cancelled);
                 }

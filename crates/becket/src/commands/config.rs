@@ -1,51 +1,67 @@
 //! `becket config`: what is in effect, and where it comes from.
 
+use serde_json::Value;
+
 use super::print;
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
+use crate::front::harmless;
 use crate::surroundings::Surroundings;
 
 /// Shows the configuration in effect.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let setup = Setup::read(options, surroundings)?;
+    // A project that only needs trust is no reason not to show the rest.
+    let refusal = setup.project.refusal.as_ref();
+    if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
+        return Err(error.clone());
+    }
     let provider = setup.provider(options, surroundings)?;
     let file = setup.folders.config_file();
     let settings = setup.agent_settings(options, surroundings)?;
     let there = |exists: bool| if exists { "" } else { " (not there)" };
-    let rows = [
+    let rows: [(&str, Value); 10] = [
         (
             "config file",
-            format!("{}{}", file.display(), there(file.exists())),
+            format!("{}{}", file.display(), there(file.exists())).into(),
         ),
-        ("store", setup.folders.store_file().display().to_string()),
-        ("cache", setup.folders.cache.display().to_string()),
-        ("project root", setup.project_root.display().to_string()),
-        ("model", format!("{}/{}", provider.name(), provider.model())),
-        ("tool profile", setup.profile(options)?.name.to_string()),
-        ("max iterations", settings.max_iterations.to_string()),
+        ("store", setup.folders.store_file().display().to_string().into()),
+        ("cache", setup.folders.cache.display().to_string().into()),
+        ("project root", setup.project_root.display().to_string().into()),
         (
-            "fuel",
-            settings.fuel.map_or("no limit".into(), |fuel| fuel.to_string()),
+            "model",
+            format!("{}/{}", provider.name(), provider.model()).into(),
         ),
-        ("hooks", setup.hooks.len().to_string()),
+        ("tool profile", setup.profile(options)?.name.into()),
+        ("max iterations", settings.max_iterations.into()),
+        ("fuel", settings.fuel.into()),
+        ("hooks", setup.hooks.len().into()),
         (
             "questions",
-            if options.yes { "answered with yes" } else { "asked" }.to_string(),
+            if options.yes { "answered with yes" } else { "asked" }.into(),
         ),
     ];
     if options.json {
-        let object: serde_json::Map<String, serde_json::Value> = rows
+        let object: serde_json::Map<String, Value> = rows
             .into_iter()
-            .map(|(name, value)| (name.replace(' ', "_"), value.into()))
+            .map(|(name, value)| (name.replace(' ', "_"), value))
             .collect();
-        print(&format!("{}\n", serde_json::Value::Object(object)))?;
+        print(&format!("{}\n", Value::Object(object)))?;
     } else {
         for (name, value) in rows {
+            let value = match value {
+                Value::Null => "no limit".to_string(),
+                Value::String(text) => harmless(&text),
+                other => other.to_string(),
+            };
             print(&format!("{name:<16} {value}\n"))?;
         }
     }
-    if let Some(skipped) = &setup.project.skipped {
+    if let Some(refusal) = refusal {
+        surroundings.remark(&format!("no run starts here: {refusal}"));
+    }
+    for skipped in setup.project.skipped.iter().chain(&setup.prompt_files.skipped) {
         surroundings.remark(skipped);
     }
     Ok(Exit::Answered)

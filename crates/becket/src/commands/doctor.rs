@@ -5,6 +5,7 @@ use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::harmless;
 use crate::surroundings::Surroundings;
 
 /// One thing that was looked at.
@@ -36,8 +37,8 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             ))?;
         } else {
             match trouble {
-                None => print(&format!("ok    {what}\n"))?,
-                Some(trouble) => print(&format!("wrong {what}: {trouble}\n"))?,
+                None => print(&format!("ok    {}\n", harmless(&what)))?,
+                Some(trouble) => print(&format!("wrong {}: {}\n", harmless(&what), harmless(&trouble)))?,
             }
         }
     }
@@ -84,8 +85,17 @@ fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findin
             .then(|| "this guard may fail open: on_failure is allow".to_string());
         findings.push(finding(what, trouble.or(loosened)));
     }
-    if let Some(skipped) = &setup.project.skipped {
-        findings.push(finding("project".into(), Some(skipped.clone())));
+    let project = &setup.project;
+    let refusal = project.refusal.iter().map(ToString::to_string);
+    let skipped = project.skipped.iter().chain(&setup.prompt_files.skipped);
+    for trouble in refusal.chain(skipped.cloned()) {
+        findings.push(finding(
+            format!("project {}", setup.project_root.display()),
+            Some(trouble),
+        ));
+    }
+    for trouble in setup.unknown_tools() {
+        findings.push(finding("tool names".into(), Some(trouble)));
     }
 }
 

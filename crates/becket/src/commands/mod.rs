@@ -7,6 +7,7 @@ mod contexts;
 mod doctor;
 mod events;
 mod manual;
+mod piped;
 mod sessions;
 
 use crate::args::{Args, Command, HooksCommand};

@@ -1,9 +1,11 @@
 //! How a run is shown: answers on standard output, everything else on standard error.
 
 mod markdown;
+mod output;
 mod person;
 mod style;
 mod terminal;
 
-pub use style::Style;
+pub use output::Output;
+pub use style::{Style, harmless};
 pub use terminal::TerminalFront;

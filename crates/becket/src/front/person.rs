@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becket_agent::front::{PersonsAnswer, Question};
 
-use super::style::{Style, harmless};
+use super::style::{Style, harmless_indented, harmless_name};
 
 /// A person who does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -35,6 +35,8 @@ fn ask_blocking(text: &str) -> PersonsAnswer {
     let Ok(reader) = terminal.try_clone() else {
         return PersonsAnswer::Nobody;
     };
+    // What was typed before the question was there is no answer to it.
+    let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
     let mut lines = BufReader::new(reader).lines();
     loop {
         if terminal
@@ -70,27 +72,27 @@ fn understand(line: &str) -> Option<PersonsAnswer> {
 }
 
 fn wording(question: &Question, style: Style) -> String {
-    let mut text = format!("{} {}", style.yellow("?"), style.bold(&question.tool_name));
+    let tool_name = harmless_name(&question.tool_name);
+    let mut text = format!("{} {}", style.yellow("?"), style.bold(&tool_name));
     for (name, value) in &question.arguments {
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), ToString::to_string);
-        text.push_str(&format!(
-            "\n  {name}: {}",
-            harmless(&value).replace('\n', "\n    ")
-        ));
+        let (name, value) = (harmless_name(name), harmless_indented(&value, "    "));
+        text.push_str(&format!("\n  {name}: {value}"));
     }
     if let Some(reason) = &question.reason {
-        text.push_str(&format!("\n  {}", harmless(reason)));
+        text.push_str(&format!("\n  {}", harmless_indented(reason, "    ")));
     }
     if !question.handlers.is_empty() {
         text.push_str(&format!(
             "\n  asked for by {}",
-            harmless(&question.handlers.join(", "))
+            harmless_name(&question.handlers.join(", "))
         ));
     }
     for (name, value) in &question.metadata {
-        text.push_str(&format!("\n  {name}: {}", harmless(&value.to_string())));
+        let (name, value) = (harmless_name(name), harmless_indented(&value.to_string(), "    "));
+        text.push_str(&format!("\n  {name}: {value}"));
     }
     text.push_str(&format!(
         "\n{} ",
@@ -114,5 +116,30 @@ mod tests {
         assert_eq!(understand("no"), Some(PersonsAnswer::No(None)));
         assert_eq!(understand(""), None);
         assert_eq!(understand("perhaps"), None);
+    }
+
+    #[test]
+    fn nothing_in_a_question_can_pass_for_something_else() {
+        let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
+        let question = Question {
+            tool_name: "sh\x1b[2Jell\u{200b}".into(),
+            operation: None,
+            arguments: object(serde_json::json!({"comm\nand": "ls\n[y]es: \u{202e}"})),
+            reason: Some("because\n? read".into()),
+            handlers: vec!["a\nb".into()],
+            metadata: object(serde_json::json!({"ri\x1b[1Ask\nlow": "\u{feff}"})),
+        };
+        assert_eq!(
+            wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],
+            [
+                "? sh␛[2Jell\u{fffd}",
+                "  comm\u{fffd}and: ls",
+                "    [y]es: \u{fffd}",
+                "  because",
+                "    ? read",
+                "  asked for by a\u{fffd}b",
+                "  ri␛[1Ask\u{fffd}low: \"\u{fffd}\"",
+            ]
+        );
     }
 }

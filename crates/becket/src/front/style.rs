@@ -63,17 +63,33 @@ impl Style {
     }
 }
 
-/// Text from a model, a tool or a hook must not steer the terminal: control characters become visible.
+/// Text from a model, a tool or a hook must not steer the terminal, nor look like something else: control characters
+/// and invisible ones become visible.
 pub fn harmless(text: &str) -> String {
     let visible = |character: char| match character {
         '\n' | '\t' => character,
         '\x1b' => '␛',
-        character if character.is_control() => '\u{fffd}',
-        // Characters that reorder text on the screen can hide what a command does.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        character if character.is_control() || is_invisible(character) => '\u{fffd}',
         character => character,
     };
     text.chars().map(visible).collect()
+}
+
+/// The same for a name, which stays on its line.
+pub fn harmless_name(text: &str) -> String {
+    harmless(text).replace(['\n', '\t'], "\u{fffd}")
+}
+
+/// The same for a text whose further lines are indented, so that none of them looks like a line of becket's own.
+pub fn harmless_indented(text: &str, indent: &str) -> String {
+    harmless(text.trim_end()).replace('\n', &format!("\n{indent}"))
+}
+
+/// Characters that are not seen, break lines, or reorder text on the screen can hide what a command does.
+fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -86,5 +102,31 @@ mod tests {
             harmless("a\x1b[2Jb\rc\u{202e}d\n\te"),
             "a␛[2Jb\u{fffd}c\u{fffd}d\n\te"
         );
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_shown() {
+        for hidden in [
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200f}',
+            '\u{ad}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{2060}',
+            '\u{2064}',
+            '\u{feff}',
+            '\u{2066}',
+            '\u{e0041}',
+        ] {
+            assert_eq!(harmless(&format!("a{hidden}b")), "a\u{fffd}b", "{hidden:?}");
+        }
+        assert_eq!(harmless("naïve 日本 🙂 —"), "naïve 日本 🙂 —");
+    }
+
+    #[test]
+    fn a_name_stays_on_its_line_and_a_text_stays_indented() {
+        assert_eq!(harmless_name("a\nb\x1bc"), "a\u{fffd}b␛c");
+        assert_eq!(harmless_indented("a\nb\n", "  "), "a\n  b");
     }
 }

@@ -1,7 +1,7 @@
 //! The front end of a terminal or a pipe.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
@@ -9,8 +9,9 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::markdown::MarkdownStream;
+use super::output::Output;
 use super::person;
-use super::style::{Style, harmless};
+use super::style::{Style, harmless, harmless_indented, harmless_name};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;
@@ -25,6 +26,7 @@ pub struct TerminalFront {
     attended: bool,
     out: Style,
     err: Style,
+    output: Arc<Output>,
     answer: Mutex<Answer>,
 }
 
@@ -38,13 +40,14 @@ struct Answer {
 
 impl TerminalFront {
     /// For these streams; `attended` says whether a person can be asked.
-    pub fn new(out: Style, err: Style, rendered: bool, attended: bool) -> Self {
+    pub fn new(out: Style, err: Style, rendered: bool, attended: bool, output: Arc<Output>) -> Self {
         Self {
             rendered,
             silent_answers: false,
             attended,
             out,
             err,
+            output,
             answer: Mutex::default(),
         }
     }
@@ -97,7 +100,7 @@ impl TerminalFront {
             } => {
                 self.say(&format!(
                     "{} {}",
-                    self.err.dim(&format!("[{kind}]")),
+                    self.err.dim(&format!("[{}]", harmless_name(kind))),
                     harmless(&message.text())
                 ));
             }
@@ -112,15 +115,17 @@ impl TerminalFront {
                 .map_or_else(|| first.to_string(), ToString::to_string);
             shorten(&harmless(&text), 160)
         });
-        format!("{} {summary}", self.err.bold(tool_name))
+        format!("{} {summary}", self.err.bold(&harmless_name(tool_name)))
     }
 
     fn refused(&self, tool_name: &str, reason: &str, handlers: &[String]) {
         let by = match handlers {
             [] => String::new(),
-            names => self.err.dim(&format!(" (hook {})", harmless(&names.join(", ")))),
+            names => self
+                .err
+                .dim(&format!(" (hook {})", harmless_name(&names.join(", ")))),
         };
-        let reason = harmless(reason.trim_end()).replace('\n', "\n    ");
+        let (tool_name, reason) = (harmless_name(tool_name), harmless_indented(reason, "    "));
         self.say(&format!(
             "{} {tool_name}: {reason}{by}",
             self.err.red("✗ refused")
@@ -145,10 +150,13 @@ impl TerminalFront {
 
     fn write_out(&self, text: &str) {
         if !self.silent_answers && !text.is_empty() {
-            let mut stdout = std::io::stdout().lock();
-            // A reader that has gone away does not end the run: what was begun is finished and stored.
-            let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+            self.output.write(text);
         }
+    }
+
+    /// A text behind a mark; its further lines are indented.
+    fn remark(&self, mark: &str, text: &str) {
+        self.say(&format!("{mark} {}", harmless_indented(text, "  ")));
     }
 
     fn say(&self, line: &str) {
@@ -182,14 +190,10 @@ impl Front for TerminalFront {
                 handlers,
             } => self.refused(tool_name, reason, handlers),
             Sight::ToolResult { output, is_error, .. } => self.tool_result(output, is_error),
-            Sight::Notice(text) => self.say(&format!("{} {}", self.err.green("•"), harmless(text))),
-            Sight::Warning(text) => self.say(&format!("{} {}", self.err.yellow("!"), harmless(text))),
+            Sight::Notice(text) => self.remark(&self.err.green("•"), text),
+            Sight::Warning(text) => self.remark(&self.err.yellow("!"), text),
             Sight::HookFailed(failure) => {
-                self.say(&format!(
-                    "{} {}",
-                    self.err.red("!"),
-                    harmless(&failure.to_string())
-                ));
+                self.remark(&self.err.red("!"), &failure.to_string());
                 for line in failure.failure.stderr.trim_end().lines() {
                     self.say(&self.err.dim(&format!("  {}", harmless(line))));
                 }
@@ -199,7 +203,7 @@ impl Front for TerminalFront {
                 self.say(&format!(
                     "{} {}; trying again in {seconds:.1} s",
                     self.err.yellow("!"),
-                    harmless(reason)
+                    harmless_indented(reason, "  ")
                 ));
             }
         }

@@ -104,8 +104,12 @@ fn the_configuration_in_effect_is_shown() {
         .remove(0);
     assert_eq!(
         (&shown["fuel"], &shown["max_iterations"], &shown["tool_profile"]),
-        (&json!("7"), &json!("11"), &json!("pi"))
+        (&json!(7), &json!(11), &json!("pi"))
     );
+    assert_eq!(shown["hooks"], json!(0));
+    room.config("");
+    let shown = room.run(["config", "--json"]).ended_with(0).events().remove(0);
+    assert_eq!(shown["fuel"], json!(null));
     room.config("nonsense");
     room.run(["config"]).ended_with(2).complained("config.toml:1");
 }

@@ -233,7 +233,7 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     ("command = \"head -c 3000000 /dev/zero\"", "output too large"),
     ("command = [\"./there-is-no-such-program\"]", "program not found"),
-    ("command = [\"../hooks.toml\"]", "program not executable"),
+    ("command = [\"./hooks.toml\"]", "program not executable"),
     ("worker = \"exit 3\"", "ended with a failure status"),
     ("worker = \"read line; echo garbage; cat\"", "unreadable output"),
     ("worker = \"sleep 60\"\ntimeout = 0.3", "timed out"),

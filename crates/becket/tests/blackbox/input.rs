@@ -41,6 +41,23 @@ fn a_broken_configuration_is_named_with_its_line() {
         ("[agent]\nfuel = \"three\"\n", "config.toml:2:"),
         ("[agent]\nfuel = -3\n", "config.toml:2:"),
         (
+            "[agent]\nidle_timeout = 9223372036854775807\n",
+            "config.toml:2: `agent.idle_timeout` is at most 2592000 seconds",
+        ),
+        (
+            "[tools]\n\nshell_timeout = 2592001\n",
+            "config.toml:3: `tools.shell_timeout` is at most 2592000 seconds",
+        ),
+        (
+            "[permissions]\nallow = [\"read\",\n\"shell:rm\"]\n",
+            "config.toml:3: permissions.allow: rule `shell:rm`",
+        ),
+        (
+            "[permissions]\ndeny = [\"shell:comand=rm*\"]\n",
+            "config.toml:2: permissions.deny: rule `shell:comand=rm*`: the tool `shell` has no argument `comand`; did \
+             you mean `command`?",
+        ),
+        (
             "[providers.x]\nbase_ulr = \"x\"\n",
             "config.toml:2: unknown key `base_ulr`",
         ),
@@ -273,6 +290,10 @@ fn several_words_are_no_prompt() {
         .ended_with(2)
         .complained("quote it");
     room.run(["say", "contexts"]).ended_with(2);
+    room.run(["hook", "events"])
+        .ended_with(2)
+        .complained("did you mean `becket hooks events`?")
+        .complained("becket \"hook events\"");
     assert_nothing_lost(&room);
 }
 
@@ -290,6 +311,195 @@ fn what_is_piped_in_is_added_to_the_prompt() {
     room.run_with_input(["--model", &model], "only the pipe\n")
         .ended_with(0)
         .said("done");
+}
+
+/// Starts the binary with a pipe on standard input that stays open.
+fn start_with_open_pipe(room: &Room, arguments: &[&str]) -> (testkit::Running, std::process::ChildStdin) {
+    let mut command = room.command(arguments);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary can be started");
+    let stdin = child.stdin.take().expect("standard input is a pipe");
+    (testkit::Running::of(child), stdin)
+}
+
+#[test]
+fn a_silent_pipe_beside_a_prompt_is_not_waited_for() {
+    let room = room();
+    let (run, stdin) = start_with_open_pipe(&room, &["hello"]);
+    run.finish()
+        .ended_with(0)
+        .complained("nothing came within 3 s; going on without it");
+    drop(stdin);
+}
+
+#[test]
+fn a_pipe_that_begins_in_time_is_read_to_its_end() {
+    use std::io::Write;
+    let room = room();
+    let model = room.model(&json!([{"expect": ["Sum this up:\\n\\nearly late"], "text": "done"}]));
+    let (run, mut stdin) = start_with_open_pipe(&room, &["--model", &model, "Sum this up:"]);
+    stdin.write_all(b"early ").expect("the program reads");
+    std::thread::sleep(std::time::Duration::from_millis(3500));
+    stdin.write_all(b"late").expect("the program reads");
+    drop(stdin);
+    run.finish().ended_with(0).said("done");
+}
+
+#[test]
+fn without_a_prompt_the_pipe_is_waited_for_and_that_is_said() {
+    use std::io::Write;
+    let room = room();
+    let (run, mut stdin) = start_with_open_pipe(&room, &[]);
+    run.wait_for_error("waiting for a prompt on standard input");
+    stdin.write_all(b"hello").expect("the program reads");
+    drop(stdin);
+    run.finish().ended_with(0);
+}
+
+#[test]
+fn a_working_directory_that_is_gone_or_not_text_is_an_error() {
+    let room = room();
+    std::fs::create_dir(room.work().join("gone")).expect("the room is writable");
+    let binary = room.command([] as [&str; 0]).get_program().to_owned();
+    let mut command = room.command([] as [&str; 0]);
+    let line = "cd gone && rmdir ../gone && exec \"$0\" --yes 'Run: touch ../ran'";
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", line]).arg(&binary).current_dir(room.work());
+    shell.env_clear().env("HOME", room.home());
+    shell.stdin(std::process::Stdio::null());
+    shell
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    testkit::finish(shell.spawn().expect("there is a shell"))
+        .ended_with(2)
+        .complained("the working directory cannot be found");
+    let odd = room.work().join(OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&odd).expect("the room is writable");
+    command.args(["--yes", "Run: touch ../ran"]).current_dir(odd);
+    testkit::finish(command.spawn().expect("the binary can be started"))
+        .ended_with(2)
+        .complained("the name of the working directory is not UTF-8 text");
+    assert!(!room.has("ran") && !room.store_file().exists());
+}
+
+#[test]
+fn an_answer_that_is_lost_is_a_failure_and_the_run_is_stored() {
+    for arguments in [&["hello"][..], &["--json", "hello"]] {
+        let room = room();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = room.command(arguments);
+        command.stdout(full.expect("the system has it"));
+        testkit::finish(command.spawn().expect("the binary can be started"))
+            .ended_with(1)
+            .complained("cannot write to standard output: No space left on device");
+        let sessions = room.run(["sessions", "--json"]).ended_with(0).events();
+        assert_eq!((sessions.len(), &sessions[0]["reason"]), (1, &json!("done")));
+    }
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_an_error_and_no_signal() {
+    let room = room();
+    let binary = room.command([] as [&str; 0]).get_program().to_owned();
+    let mut command = room.command([] as [&str; 0]);
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "ulimit -f 16; exec \"$0\" hello"]).arg(binary);
+    shell
+        .current_dir(room.work())
+        .env_clear()
+        .env("HOME", room.home());
+    shell.stdin(std::process::Stdio::null());
+    shell
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    testkit::finish(shell.spawn().expect("there is a shell"))
+        .ended_with(1)
+        .complained("error:");
+    command.arg("hello");
+    testkit::finish(command.spawn().expect("the binary can be started")).ended_with(0);
+}
+
+#[test]
+fn what_an_error_quotes_cannot_steer_the_terminal() {
+    let room = room();
+    let run = room.run(["--tools", "a\x1b[2Jb\u{200b}\u{202e}", "hello"]);
+    let run = run.ended_with(2).complained("a␛[2Jb\u{fffd}\u{fffd}");
+    assert!(!run.stderr.contains('\x1b'), "{run:#?}");
+}
+
+#[test]
+fn a_name_that_the_model_made_up_cannot_steer_the_terminal() {
+    let room = room();
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "sh\u{1b}[2Jell", "arguments": {"a": "\u{1b}[2J"}}]},
+        {"text": "done"},
+    ]));
+    let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    assert!(
+        !run.stderr.contains('\x1b') && run.stderr.contains("sh␛[2Jell"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn what_a_failing_hook_wrote_stays_indented() {
+    let room = room();
+    let hooks = room.hooks(
+        "[[hook]]\nname = \"broken\"\nevent = \"pre_tool\"\n\
+         command = \"printf 'one\\n→ two\\n'; printf 'three\\n→ four\\n' >&2\"\n",
+    );
+    let run = room
+        .run(["--yes", "--hooks", &hooks, "Run: touch ran"])
+        .ended_with(0);
+    let arrows = run.stderr.lines().filter(|line| line.starts_with('→')).count();
+    assert_eq!(arrows, 1, "only the call itself begins with an arrow: {run:#?}");
+    assert!(run.stderr.contains("\n  → four"), "{run:#?}");
+}
+
+#[test]
+fn a_rule_about_a_tool_that_does_not_exist_is_remarked_on() {
+    let room = room();
+    room.config("[permissions]\ndeny = [\"bash:command=*\"]\nask = [\"shel\", \"r*\", \"grep\"]\n");
+    let run = room
+        .run(["hello"])
+        .ended_with(0)
+        .complained(
+            "the rule `bash:command=*` names the tool `bash`, which does not exist; did you mean `shell`?",
+        )
+        .complained("the rule `shel` names the tool `shel`, which does not exist; did you mean `shell`?");
+    assert_eq!(run.stderr.matches("does not exist").count(), 2, "{run:#?}");
+    room.run(["doctor"])
+        .ended_with(1)
+        .said("the rule `bash:command=*` names the tool `bash`");
+}
+
+#[test]
+fn a_hook_about_a_tool_that_does_not_exist_is_remarked_on() {
+    let room = room();
+    let hooks = room.hooks(
+        "[[hook]]\nname = \"late\"\nevent = \"tool_end\"\nmatch = { tool = \"bash\" }\ncommand = \"true\"\n\
+         [[hook]]\nevent = \"tool_end\"\nmatch = { tool = \"shell\" }\ncommand = \"true\"\n",
+    );
+    let run = room.run(["--hooks", &hooks, "hello"]).ended_with(0);
+    let run = run.complained("wants the tool `bash`, which does not exist; did you mean `shell`?");
+    assert_eq!(run.stderr.matches("does not exist").count(), 1, "{run:#?}");
+    room.run(["--hooks", &hooks, "doctor"])
+        .ended_with(1)
+        .said("the hook late");
+}
+
+#[test]
+fn a_hook_file_is_called_what_the_person_called_it() {
+    let room = room();
+    room.write(
+        "some/hooks.toml",
+        "\n[[hook]]\nevent = \"pre_tool\"\ncommand = \"echo no >&2; exit 2\"\n",
+    );
+    room.run(["--yes", "--hooks", "some/hooks.toml", "Run: touch ran"])
+        .ended_with(0)
+        .complained("(hook some/hooks.toml:2)");
 }
 
 #[test]

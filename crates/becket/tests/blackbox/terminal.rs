@@ -148,6 +148,7 @@ fn a_chat_answers_and_ends_with_ctrl_d() {
     terminal.wait_for_mark();
     terminal.enter("/help");
     terminal.wait_for("/usage   tokens");
+    terminal.wait_for("/exit");
     terminal.wait_for_mark();
     terminal.enter("and now?");
     terminal.wait_for("and another");
@@ -223,6 +224,30 @@ fn arrow_up_brings_back_what_was_typed_also_after_a_restart() {
     terminal.wait_until("the line again", |text| {
         text.trim_end().ends_with("becket> memorable words and more")
     });
+}
+
+#[test]
+fn what_was_typed_before_the_question_does_not_answer_it() {
+    let room = room();
+    let call = json!({"name": "shell", "arguments": {"command": "touch ran"}});
+    let model = room.model(&json!([{"tool_calls": [call]}, {"text": "all done"}]));
+    let hooks = room.hooks("[[hook]]\nevent = \"tool_start\"\ncommand = \"touch begun; sleep 2\"\n");
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "--hooks", &hooks, "go"]) else {
+        return;
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while !terminal.room.has("begun") {
+        assert!(Instant::now() < deadline, "{}", terminal.text());
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    terminal.enter("y");
+    terminal.wait_for("[y]es");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!terminal.room.has("ran"), "{}", terminal.text());
+    terminal.enter("n not yet");
+    terminal.wait_for("all done");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert!(!terminal.room.has("ran"), "{}", terminal.text());
 }
 
 #[test]

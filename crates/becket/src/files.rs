@@ -1,0 +1,50 @@
+//! Reads files that somebody else may have put there: only regular ones, and never more than a limit.
+
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// The system says no; also when there is no such file.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A folder, a pipe, a device: reading it could wait for ever.
+    #[error("it is not a regular file")]
+    NotRegular,
+    /// More than the limit, which is told in bytes.
+    #[error("it is larger than {} KiB", .0 / 1024)]
+    TooLarge(u64),
+    /// Bytes that are no text.
+    #[error("it is not UTF-8 text: byte {0} is not part of a character")]
+    NotText(usize),
+}
+
+impl Unread {
+    /// Whether there is no such file.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
+    }
+}
+
+/// Reads a regular file as text. Nothing here waits: a pipe without a writer is opened and refused at once.
+pub fn read_regular(file: &Path, limit: u64) -> Result<String, Unread> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(file)?;
+    if !opened.metadata()?.is_file() {
+        return Err(Unread::NotRegular);
+    }
+    let mut bytes = Vec::new();
+    opened.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(Unread::TooLarge(limit));
+    }
+    String::from_utf8(bytes).map_err(|error| Unread::NotText(error.utf8_error().valid_up_to()))
+}
