@@ -95,9 +95,8 @@ impl Batch<'_> {
     }
 
     fn is_parallel(&self, call: &ToolCall) -> bool {
-        let tool = self.tools.iter().find(|tool| tool.spec().face.name == call.name);
         // A call to an unknown tool does nothing.
-        tool.is_none_or(|tool| tool.spec().parallel)
+        self.tool(call).is_none_or(|tool| tool.spec().parallel)
     }
 
     /// Tells hooks about every result, in call order, once it is stored.
@@ -127,74 +126,88 @@ impl Batch<'_> {
     async fn judge<'c>(&self, call: &'c ToolCall, hindrance: Option<&str>) -> (JudgedCall<'c>, bool) {
         let started = Instant::now();
         self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
-        let tool = self
-            .tools
-            .iter()
-            .find(|tool| tool.spec().face.name == call.name)
-            .cloned();
+        let tool = self.tool(call).cloned();
         let read = match (&tool, hindrance) {
             (_, Some(words)) => Err(words.to_string()),
             (None, None) => Err(self.unknown_tool(&call.name)),
             (Some(tool), None) => {
-                read_arguments(&call.arguments).and_then(|arguments| tool.normalise(arguments))
+                let arguments =
+                    read_arguments(&call.arguments).and_then(|arguments| tool.normalise(arguments));
+                arguments.map(|arguments| (Arc::clone(tool), arguments))
             }
         };
         let own_name = tool
             .as_ref()
             .map_or(&call.name, |tool| &tool.spec().own_name)
             .clone();
-        let mut judged = JudgedCall {
-            call,
-            tool,
-            own_name,
-            original: Map::new(),
-            arguments: Map::new(),
-            permit: Err(ToolOutput::error("")),
-            started,
+        let (original, arguments, permit, cancels) = match read {
+            Ok((tool, original)) => {
+                let (arguments, permit, cancels) = self.ask_gate(call, &*tool, &original).await;
+                (original, arguments, permit, cancels)
+            }
+            Err(words) => {
+                self.show_refusal(&own_name, &words, &[]);
+                (Map::new(), Map::new(), Err(ToolOutput::error(words)), false)
+            }
         };
-        let mut cancels = false;
-        match (read, &judged.tool) {
-            (Ok(arguments), Some(tool)) => {
-                self.front.show(Sight::ToolCall {
-                    tool_name: &judged.own_name,
-                    arguments: &arguments,
-                });
-                let applicant = Applicant {
-                    tool_call_id: &call.id,
-                    spec: tool.spec(),
-                    arguments: &arguments,
-                    parent_tool_call_id: None,
-                };
-                match self.gate.judge(self.hooks, applicant).await {
-                    Judgement::Permitted(permit) => {
-                        judged.arguments = permit.arguments().clone();
-                        if judged.arguments != arguments {
-                            let (tool_name, arguments) = (judged.own_name.as_str(), &judged.arguments);
-                            self.front.show(Sight::Changed { tool_name, arguments });
-                        }
-                        judged.permit = Ok(permit);
-                    }
-                    Judgement::Refused {
-                        reason,
-                        arguments,
-                        handlers,
-                        cancelled,
-                    } => {
-                        self.show_refusal(&judged.own_name, &reason, &handlers);
-                        judged.arguments = arguments;
-                        judged.permit = Err(ToolOutput::error(format!("refused: {reason}")));
-                        cancels = cancelled;
-                    }
+        (
+            JudgedCall {
+                call,
+                tool,
+                own_name,
+                original,
+                arguments,
+                permit,
+                started,
+            },
+            cancels,
+        )
+    }
+
+    /// The final arguments, the permit or what the model is told instead, and whether everything is to stop.
+    async fn ask_gate(
+        &self,
+        call: &ToolCall,
+        tool: &dyn Tool,
+        arguments: &Map<String, Value>,
+    ) -> (Map<String, Value>, Result<Permit, ToolOutput>, bool) {
+        let tool_name = tool.spec().own_name.as_str();
+        self.front.show(Sight::ToolCall { tool_name, arguments });
+        let applicant = Applicant {
+            tool_call_id: &call.id,
+            spec: tool.spec(),
+            arguments,
+            parent_tool_call_id: None,
+        };
+        match self.gate.judge(self.hooks, applicant).await {
+            Judgement::Permitted(permit) => {
+                let judged = permit.arguments().clone();
+                if judged != *arguments {
+                    self.front.show(Sight::Changed {
+                        tool_name,
+                        arguments: &judged,
+                    });
                 }
-                judged.original = arguments;
+                (judged, Ok(permit), false)
             }
-            (Err(words), _) => {
-                self.show_refusal(&judged.own_name, &words, &[]);
-                judged.permit = Err(ToolOutput::error(words));
+            Judgement::Refused {
+                reason,
+                arguments,
+                handlers,
+                cancelled,
+            } => {
+                self.show_refusal(tool_name, &reason, &handlers);
+                (
+                    arguments,
+                    Err(ToolOutput::error(format!("refused: {reason}"))),
+                    cancelled,
+                )
             }
-            (Ok(_), None) => unreachable!("arguments are read only for a known tool"),
         }
-        (judged, cancels)
+    }
+
+    fn tool(&self, call: &ToolCall) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().face.name == call.name)
     }
 
     fn show_refusal(&self, tool_name: &str, reason: &str, handlers: &[String]) {

@@ -163,7 +163,8 @@ impl Session {
             .tool_calls()
             .iter()
             .filter(|call| !answered.contains(&call.id.as_str()));
-        let words = "no result: becket ended before this call did, or runs it elsewhere; it may or may not have had its effect";
+        let words = "no result: becket ended before this call did, or runs it elsewhere; \
+                     it may or may not have had its effect";
         let results: Vec<Message> = open
             .map(|call| tool_result(&call.id, &call.name, vec![becket_events::Part::text(words)], true))
             .collect();

@@ -55,6 +55,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FILE")]
     pub hooks: Vec<PathBuf>,
 
+    /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+
     /// The names by which the model knows the tools: becket, chibi, docker-agent, pi.
     #[arg(long, global = true, value_name = "PROFILE")]
     pub tools: Option<String>,
@@ -72,11 +76,11 @@ pub struct Options {
     pub json: bool,
 
     /// How many requests one prompt may cause.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_iterations: Option<u32>,
 
     /// How many rounds of tools one prompt may cause.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub fuel: Option<u32>,
 
     /// Put configuration, data and cache under this folder. Also: BECKET_HOME.

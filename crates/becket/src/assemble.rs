@@ -9,7 +9,7 @@ use std::time::Duration;
 use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
-use becket_agent::{Agent, AgentSettings, RecordKeeper, Rules};
+use becket_agent::{Agent, AgentSettings, RecordKeeper, Rules, waits_for};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
@@ -80,11 +80,26 @@ impl Setup {
             )
         });
         let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
+        let idle = self.idle_hooks();
         skipped
             .cloned()
             .chain(loosened)
+            .chain(idle)
             .chain(self.unknown_tools())
             .collect()
+    }
+
+    /// Hooks of events that nothing causes yet: they never run.
+    pub fn idle_hooks(&self) -> Vec<String> {
+        let idle = self.hooks.iter().filter_map(|hook| {
+            let event = hook.event.info().name;
+            let what = waits_for(event)?;
+            Some(format!(
+                "the hook {} never runs: {event} is not fired yet, it waits for {what}",
+                hook.info.name
+            ))
+        });
+        idle.collect()
     }
 
     /// Rules and hooks about tools that do not exist: they never match.

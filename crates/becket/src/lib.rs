@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod folders;
 mod front;
+mod pictures;
 mod project;
 mod signals;
 mod surroundings;
@@ -28,6 +29,7 @@ use surroundings::Surroundings;
 pub fn main() -> ExitCode {
     becket_hooks::become_subreaper();
     let surroundings = Surroundings::of_process();
+    surroundings.hide_keys();
     let args = match Args::read(&surroundings) {
         Ok(args) => args,
         Err(exit) => return exit,

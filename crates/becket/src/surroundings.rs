@@ -51,6 +51,20 @@ impl Surroundings {
         Ok(())
     }
 
+    /// Programs that becket starts do not get the provider keys, but could read them from its own environment, as the
+    /// system shows it to every program of the same user. Where there is a key, the system is told not to.
+    pub fn hide_keys(&self) {
+        #[cfg(target_os = "linux")]
+        if becket_providers::KEY_VARIABLES
+            .iter()
+            .any(|name| self.variable(name).is_some())
+        {
+            use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+            // A system that cannot do it is no reason not to work.
+            let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        }
+    }
+
     /// A variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<String> {
         let value = self.variables.get(OsStr::new(name))?.to_str()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_agent::front::Front;
 use becket_agent::{Ending, Input, RunEnd, Session};
-use becket_events::{EndReason, InputSource};
+use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::nearest;
 use becket_store::ContextName;
 use clap::CommandFactory;
@@ -15,6 +15,7 @@ use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, Style, TerminalFront, harmless};
+use crate::pictures::read_picture;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 
@@ -86,6 +87,7 @@ pub struct Conversation {
     session: Session,
     assembled: Assembled,
     output: Arc<Output>,
+    pictures: Vec<Part>,
 }
 
 impl Conversation {
@@ -93,6 +95,11 @@ impl Conversation {
     pub async fn open(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
         let context =
             ContextName::parse(&options.context).map_err(|error| CliError::usage(error.to_string()))?;
+        let pictures = options
+            .image
+            .iter()
+            .map(|file| read_picture(&surroundings.cwd.join(file)));
+        let pictures = pictures.collect::<Result<Vec<Part>, CliError>>()?;
         let setup = Setup::read(options, surroundings)?;
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
@@ -112,6 +119,7 @@ impl Conversation {
             session,
             assembled,
             output,
+            pictures,
         })
     }
 
@@ -122,9 +130,11 @@ impl Conversation {
 
     /// Takes a prompt to its answer.
     pub async fn ask(&mut self, text: String, cancel: CancellationToken) -> Result<RunEnd, CliError> {
+        // Pictures of the command line go with the first prompt.
+        let images = std::mem::take(&mut self.pictures);
         let input = Input {
             text,
-            images: Vec::new(),
+            images,
             source: InputSource::Interactive,
         };
         Ok(self.session.prompt(input, cancel).await?)

@@ -94,6 +94,9 @@ fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findin
             Some(trouble),
         ));
     }
+    for trouble in setup.idle_hooks() {
+        findings.push(finding("events".into(), Some(trouble)));
+    }
     for trouble in setup.unknown_tools() {
         findings.push(finding("tool names".into(), Some(trouble)));
     }

@@ -1,5 +1,6 @@
 //! `becket hooks events`: the vocabulary.
 
+use becket_agent::waits_for;
 use becket_events::{EVENTS, EventId, EventInfo, payload_schema, reply_schema};
 use becket_hooks::nearest;
 use serde_json::json;
@@ -30,10 +31,13 @@ fn event_named(name: &str) -> Result<&'static EventInfo, CliError> {
 fn list(options: &Options) -> Result<(), CliError> {
     for event in EVENTS {
         let first_line = event.doc.trim().lines().next().unwrap_or_default();
+        let waiting = waits_for(event.name);
         let line = if options.json {
-            json!({"name": event.name, "class": event.class.name(), "doc": event.doc.trim()}).to_string()
+            let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
+            json!({"name": name, "class": class, "doc": doc, "fires": waiting.is_none()}).to_string()
         } else {
-            format!("{:<22} {:<9} {first_line}", event.name, event.class.name())
+            let mark = if waiting.is_some() { " (not fired yet)" } else { "" };
+            format!("{:<22} {:<9} {first_line}{mark}", event.name, event.class.name())
         };
         print(&format!("{line}\n"))?;
     }
@@ -46,20 +50,25 @@ fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
             "name": event.name,
             "class": event.class.name(),
             "doc": event.doc.trim(),
+            "fires": waits_for(event.name).is_none(),
             "payload": payload_schema(event.id),
             "reply": reply_schema(event.id),
         });
         return print(&format!("{description}\n"));
     }
+    let waiting = waits_for(event.name).map(|what| format!("\nNot fired yet: it waits for {what}."));
+    let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
     let mut text = format!(
-        "{} ({})\n{}\n\npayload\n",
-        event.name,
-        event.class.name(),
-        event.doc.trim()
+        "{name} ({class})\n{doc}{}\n\npayload\n",
+        waiting.unwrap_or_default()
     );
     for field in event.payload {
         text.push_str(&format!("  {:<22} {}\n", field.name, field.doc.trim()));
     }
+    text.push_str(&format!(
+        "  and of every event: {}\n",
+        EventInfo::common_fields().join(", ")
+    ));
     text.push_str("\nreply\n");
     for field in event.reply {
         text.push_str(&format!(

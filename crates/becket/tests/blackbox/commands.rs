@@ -398,3 +398,28 @@ fn json_prints_one_event_per_line_and_nothing_else() {
         .collect();
     assert!(places.is_sorted(), "{names:?}");
 }
+
+#[test]
+fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
+    let room = room();
+    let listing = room.run(["hooks", "events"]).ended_with(0);
+    let line = |name: &str| {
+        listing
+            .stdout
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} ")))
+            .unwrap()
+            .to_string()
+    };
+    assert!(line("pre_compact").ends_with("(not fired yet)"));
+    assert!(!line("pre_tool").contains("not fired yet"));
+    room.run(["hooks", "events", "pre_compact"])
+        .said("Not fired yet: it waits for compaction.");
+    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"pre_compact\"\ncommand = \"true\"\n");
+    let wanted = "the hook keeper never runs: pre_compact is not fired yet";
+    room.run(["--hooks", &hooks, "hello"])
+        .ended_with(0)
+        .complained(wanted);
+    room.run(["--hooks", &hooks, "doctor"]).ended_with(1).said(wanted);
+    room.run(["--fuel", "0", "hello"]).ended_with(2);
+}

@@ -441,3 +441,67 @@ fn a_server_that_falls_silent_is_left() {
     room.config("[agent]\nidle_timeout = 1\n");
     room.run(["hello"]).ended_with(3).complained("silent");
 }
+
+#[test]
+fn a_picture_goes_with_the_first_prompt() {
+    let server = ModelServer::start([answer("a red dot")]);
+    let room = connected("OPENAI", &server);
+    room.write("dot.png", b"\x89PNG\r\n\x1a\nrest");
+    room.write("note.txt", "no picture");
+    room.run(["--image", "dot.png", "What is this?"])
+        .ended_with(0)
+        .said("a red dot");
+    assert!(
+        server.requests()[0]
+            .text()
+            .contains("data:image/png;base64,iVBORw0KGgpyZXN0")
+    );
+    room.run(["--image", "note.txt", "What is this?"])
+        .ended_with(2)
+        .complained("neither PNG");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_models_commands_cannot_read_the_key_from_beckets_own_environment() {
+    let server = ModelServer::start([call("tr '\\0' '\\n' < /proc/$PPID/environ"), answer("done")]);
+    let room = connected("OPENAI", &server);
+    let finished = testkit::finish(without_privileges(&room, ["--yes", "Show it"]).spawn().unwrap());
+    let seen_by_model = server.requests()[1].text().to_string();
+    assert!(
+        seen_by_model.contains("ermission denied"),
+        "{seen_by_model}\n{finished:?}"
+    );
+    assert!(!finished.stderr.contains(KEY) && !seen_by_model.contains(KEY));
+}
+
+/// The program as an ordinary user: one with every privilege could read everything.
+#[cfg(target_os = "linux")]
+fn without_privileges(room: &Room, arguments: [&str; 2]) -> std::process::Command {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let given = room.command(arguments);
+    if !rustix::process::geteuid().is_root() {
+        return given;
+    }
+    let root = room.work().parent().unwrap().to_path_buf();
+    // The program may lie where nobody else can reach it.
+    let program = root.join("becket");
+    std::fs::copy(given.get_program(), &program).unwrap();
+    for place in [&root, &room.work(), &room.home()] {
+        std::os::unix::fs::chown(place, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let mut command = std::process::Command::new(program);
+    command
+        .args(given.get_args())
+        .current_dir(room.work())
+        .env_clear()
+        .uid(NOBODY)
+        .gid(NOBODY);
+    command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(std::process::Stdio::null());
+    command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    command
+}
