@@ -251,27 +251,54 @@ fn ends_badly() -> Vec<Misbehaviour> {
         ),
     ];
     let signals = [
-        ("SIGHUP", "kill -HUP $$"),
-        ("SIGINT", "kill -INT $$"),
-        ("SIGQUIT", "ulimit -c 0; kill -QUIT $$"),
-        ("SIGILL", "ulimit -c 0; kill -ILL $$"),
-        ("SIGTRAP", "ulimit -c 0; kill -TRAP $$"),
-        ("SIGABRT", "ulimit -c 0; kill -ABRT $$"),
-        ("SIGBUS", "ulimit -c 0; kill -BUS $$"),
-        ("SIGFPE", "ulimit -c 0; kill -FPE $$"),
+        ("SIGHUP", "exec env --default-signal=HUP sh -c 'kill -HUP $$'"),
+        ("SIGINT", "exec env --default-signal=INT sh -c 'kill -INT $$'"),
+        (
+            "SIGQUIT",
+            "ulimit -c 0; exec env --default-signal=QUIT sh -c 'kill -QUIT $$'",
+        ),
+        (
+            "SIGILL",
+            "ulimit -c 0; exec env --default-signal=ILL sh -c 'kill -ILL $$'",
+        ),
+        (
+            "SIGTRAP",
+            "ulimit -c 0; exec env --default-signal=TRAP sh -c 'kill -TRAP $$'",
+        ),
+        (
+            "SIGABRT",
+            "ulimit -c 0; exec env --default-signal=ABRT sh -c 'kill -ABRT $$'",
+        ),
+        (
+            "SIGBUS",
+            "ulimit -c 0; exec env --default-signal=BUS sh -c 'kill -BUS $$'",
+        ),
+        (
+            "SIGFPE",
+            "ulimit -c 0; exec env --default-signal=FPE sh -c 'kill -FPE $$'",
+        ),
         ("SIGKILL", "kill -KILL $$"),
-        ("SIGUSR1", "kill -USR1 $$"),
+        ("SIGUSR1", "exec env --default-signal=USR1 sh -c 'kill -USR1 $$'"),
         (
             "SIGSEGV",
-            "echo '{\"verdict\":\"allow\"}'; ulimit -c 0; kill -SEGV $$",
+            "echo '{\"verdict\":\"allow\"}'; ulimit -c 0; exec env --default-signal=SEGV sh -c 'kill -SEGV $$'",
         ),
-        ("SIGUSR2", "kill -USR2 $$"),
-        ("SIGPIPE", "kill -PIPE $$"),
-        ("SIGALRM", "kill -ALRM $$"),
-        ("SIGTERM", "kill -TERM $$"),
-        ("SIGXCPU", "ulimit -c 0; kill -XCPU $$"),
-        ("SIGXFSZ", "ulimit -c 0; kill -XFSZ $$"),
-        ("SIGSYS", "ulimit -c 0; kill -SYS $$"),
+        ("SIGUSR2", "exec env --default-signal=USR2 sh -c 'kill -USR2 $$'"),
+        ("SIGPIPE", "exec env --default-signal=PIPE sh -c 'kill -PIPE $$'"),
+        ("SIGALRM", "exec env --default-signal=ALRM sh -c 'kill -ALRM $$'"),
+        ("SIGTERM", "exec env --default-signal=TERM sh -c 'kill -TERM $$'"),
+        (
+            "SIGXCPU",
+            "ulimit -c 0; exec env --default-signal=XCPU sh -c 'kill -XCPU $$'",
+        ),
+        (
+            "SIGXFSZ",
+            "ulimit -c 0; exec env --default-signal=XFSZ sh -c 'kill -XFSZ $$'",
+        ),
+        (
+            "SIGSYS",
+            "ulimit -c 0; exec env --default-signal=SYS sh -c 'kill -SYS $$'",
+        ),
     ];
     table.extend(signals.map(|(name, script)| fails(name, Hook::Script(script), Cause::KilledBySignal)));
     table
