@@ -86,7 +86,8 @@ impl Batch<'_> {
                 cancelled |= cancels;
                 judged.push(call);
             }
-            finished.extend(join_all(judged.into_iter().map(|call| self.finish(call))).await);
+            finished
+                .extend(join_all(judged.into_iter().map(|call| self.finish(call.unless(cancelled)))).await);
         }
         FinishedBatch {
             calls: finished,
@@ -327,6 +328,16 @@ impl Batch<'_> {
             report(piece).await;
         }
         output
+    }
+}
+
+impl JudgedCall<'_> {
+    /// A call that was allowed does not run any more when the person wants everything to stop.
+    fn unless(mut self, cancelled: bool) -> Self {
+        if cancelled && self.permit.is_ok() {
+            self.permit = Err(ToolOutput::error("cancelled"));
+        }
+        self
     }
 }
 

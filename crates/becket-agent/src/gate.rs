@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
-    AttentionReason, Effect, Operation, PermissionRequest, PermissionRequestPayload, PreFetch,
+    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload, PreFetch,
     PreFetchPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
     PreShellPayload, PreTool, PreToolPayload, Rule, Strictest, Verdict,
 };
@@ -78,14 +78,19 @@ impl Permit {
             settings,
             tool_name,
         } = &*self.reading;
-        let call = RuledCall {
-            tool_name,
-            arguments: &arguments,
-            path: Some(path),
-            directory: &self.directory,
-        };
-        if matches!(settings.rules.judge(call), RuleVerdict::Deny(_)) {
-            return false;
+        // What a rule says about reading counts for every tool that shows contents.
+        for tool_name in [tool_name.as_str(), OperationKind::Read.name()] {
+            let call = RuledCall {
+                tool_name,
+                arguments: &arguments,
+                path: Some(path),
+                directory: &self.directory,
+            };
+            match settings.rules.judge(call) {
+                RuleVerdict::Deny(_) => return false,
+                RuleVerdict::Ask(_) if !settings.yes => return false,
+                _ => {}
+            }
         }
         let payload = || PreFileReadPayload {
             tool_call_id: self.tool_call_id.clone(),
@@ -173,6 +178,23 @@ pub enum Judgement {
         /// Whether the person wants everything to stop.
         cancelled: bool,
     },
+}
+
+/// Whether a yes can last for the session.
+#[derive(Clone, Copy)]
+enum Lasting {
+    Possible,
+    /// The question is not about a tool; a yes to it is no yes to anything else.
+    No,
+}
+
+impl Lasting {
+    fn limit(self, answer: PersonsAnswer) -> PersonsAnswer {
+        match (self, answer) {
+            (Self::No, PersonsAnswer::YesToTool | PersonsAnswer::YesToAll) => PersonsAnswer::Yes,
+            (_, answer) => answer,
+        }
+    }
 }
 
 /// A question that somebody wants the person to answer.
@@ -288,6 +310,7 @@ impl Gate {
             .arguments
             .get()
             .unwrap_or_else(|| applicant.arguments.clone());
+        let arguments = normalised(applicant.spec, arguments);
         let opinion = Opinion::new(reply.verdict, handlers);
         let (decision, call) = match opinion.verdict {
             Some(Verdict::Deny(reason)) => {
@@ -349,7 +372,7 @@ impl Gate {
             handlers,
             metadata: Map::new(),
         };
-        let decision = self.ask_person(hooks, question, insists).await;
+        let decision = self.ask_person(hooks, question, insists, Lasting::No).await;
         match decision.verdict {
             ApprovalDecision::Allow => Ok(()),
             _ => Err(decision.reason.unwrap_or_default()),
@@ -387,12 +410,15 @@ impl Gate {
         call: &FinalCall,
         opinion: Opinion,
     ) -> Decision {
-        let rule = self.settings.rules.judge(RuledCall {
-            tool_name: &applicant.spec.own_name,
-            arguments: &call.arguments,
-            path: call.path(),
-            directory: &self.directory,
-        });
+        let rule = self.rule_about(&applicant.spec.own_name, call);
+        if matches!(call.operation, Some(Operation::Edit(_)))
+            && let RuleVerdict::Deny(rule) = self.rule_about(OperationKind::Read.name(), call)
+        {
+            return Decision::deny(
+                ApprovalSource::DenyRule,
+                format!("the rule `{rule}` denies reading it"),
+            );
+        }
         if let RuleVerdict::Deny(rule) = rule {
             return Decision::deny(ApprovalSource::DenyRule, format!("the rule `{rule}` denies it"));
         }
@@ -423,6 +449,34 @@ impl Gate {
         }
     }
 
+    fn rule_about(&self, tool_name: &str, call: &FinalCall) -> RuleVerdict<'_> {
+        let (arguments, path) = (&call.arguments, call.path());
+        self.settings.rules.judge(RuledCall {
+            tool_name,
+            arguments,
+            path,
+            directory: &self.directory,
+        })
+    }
+
+    /// Asks the guards of reading about a file.
+    async fn ask_reading_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        path: &Path,
+        inside: bool,
+    ) -> Opinion {
+        let payload = || PreFileReadPayload {
+            tool_call_id: applicant.tool_call_id.into(),
+            tool_name: applicant.spec.own_name.clone(),
+            path: path.display().to_string(),
+            inside,
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreFileRead>(payload).await;
+        Opinion::new(reply.verdict, handlers)
+    }
+
     /// Asks the guards of what the call touches: files, the shell, the network.
     async fn ask_permission_guards(
         &self,
@@ -437,14 +491,7 @@ impl Gate {
         };
         match (operation.kind().effect(), operation, target) {
             (Effect::Read, _, Target::Path(path)) => {
-                let payload = || PreFileReadPayload {
-                    tool_call_id: tool_call_id(),
-                    tool_name: tool_name(),
-                    path: path.display().to_string(),
-                    inside: call.inside,
-                };
-                let (reply, handlers) = hooks.ask_whom::<PreFileRead>(payload).await;
-                Opinion::new(reply.verdict, handlers)
+                self.ask_reading_guards(hooks, applicant, path, call.inside).await
             }
             (Effect::Write, operation, Target::Path(path)) => {
                 let payload = || PreFileWritePayload {
@@ -458,7 +505,14 @@ impl Gate {
                     inside: path.starts_with(&self.directory),
                 };
                 let (reply, handlers) = hooks.ask_whom::<PreFileWrite>(payload).await;
-                Opinion::new(reply.verdict, handlers)
+                let writing = Opinion::new(reply.verdict, handlers);
+                // An edit shows what stands around it, so it reads as well.
+                match operation {
+                    Operation::Edit(_) => {
+                        writing.and(self.ask_reading_guards(hooks, applicant, path, call.inside).await)
+                    }
+                    _ => writing,
+                }
             }
             (_, Operation::Shell(shell), Target::Path(directory)) => {
                 let payload = || PreShellPayload {
@@ -525,7 +579,7 @@ impl Gate {
             _ => wanted,
         };
         if self.settings.yes && !wanted.insists {
-            return Decision::allow(ApprovalSource::Yes);
+            return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
         let question = Question {
             tool_name: applicant.spec.own_name.clone(),
@@ -533,12 +587,30 @@ impl Gate {
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
-            metadata: reply.metadata.0,
+            metadata: self.with_place(call, reply.metadata.0),
         };
-        self.ask_person(hooks, question, wanted.insists).await
+        self.ask_person(hooks, question, wanted.insists, Lasting::Possible)
+            .await
     }
 
-    async fn ask_person(&self, hooks: &Hooks, question: Question, insists: bool) -> Decision {
+    /// The person must see where a path really leads, not only how it was written.
+    fn with_place(&self, call: &FinalCall, mut metadata: Map<String, Value>) -> Map<String, Value> {
+        if let Some(path) = call.path().filter(|path| !path.starts_with(&self.directory)) {
+            metadata.insert(
+                "outside of the working directory".into(),
+                path.display().to_string().into(),
+            );
+        }
+        metadata
+    }
+
+    async fn ask_person(
+        &self,
+        hooks: &Hooks,
+        question: Question,
+        insists: bool,
+        lasting: Lasting,
+    ) -> Decision {
         let message = format!("{} needs a yes", question.tool_name);
         hooks
             .ask::<Attention>(|| AttentionPayload {
@@ -549,7 +621,7 @@ impl Gate {
         tokio::select! {
             biased;
             () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(answer, question, insists),
+            answer = self.front.ask(&question) => self.take_answer(lasting.limit(answer), question, insists),
         }
     }
 
@@ -584,7 +656,7 @@ impl Gate {
                     true => "nobody is there to say yes, and nothing else can say it here",
                     false => "nobody is there to say yes (`--yes` or an allow rule would)",
                 };
-                Decision::deny(ApprovalSource::Headless, format!("{why}{hint}"))
+                Decision::deny(ApprovalSource::Headless, format!("{why}{hint}")).by(question.handlers)
             }
         }
     }
@@ -610,6 +682,12 @@ impl FinalCall {
             _ => None,
         }
     }
+}
+
+/// Arguments under their normalised names, as far as they can be read.
+fn normalised(spec: &ToolSpec, arguments: Map<String, Value>) -> Map<String, Value> {
+    let operation = spec.operation.and_then(|kind| kind.read(arguments.clone()).ok());
+    operation.map_or(arguments, |operation| operation.arguments())
 }
 
 fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {

@@ -109,6 +109,9 @@ impl PermissionRule {
                 is_argument(*kind, name).map_err(|error| format!("rule `{text}`: {error}"))?;
             }
         }
+        for (name, glob) in &arguments {
+            check_glob(name, glob).map_err(|what| wrong(&what))?;
+        }
         let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
         Ok(Self {
             text: text.into(),
@@ -139,6 +142,22 @@ impl PermissionRule {
         let elsewhere = call.path.is_some_and(|path| !path.starts_with(call.directory)) && !speaks_of("cwd");
         speaks_of("command") && (compound || elsewhere)
     }
+}
+
+/// Rules that could never match are worse than none: they look like protection.
+fn check_glob(name: &str, glob: &str) -> Result<(), String> {
+    if glob.trim() != glob || glob.is_empty() {
+        return Err(format!("`{name}` is empty or has blanks around it"));
+    }
+    let odd_part = |part: &str| matches!(part, "." | ".." | "~");
+    let odd = glob.split('/').any(odd_part) || glob.contains("//") || (glob.len() > 1 && glob.ends_with('/'));
+    if matches!(name, "path" | "cwd") && odd {
+        return Err(format!(
+            "`{glob}` never matches: paths are judged after links and `..` were followed, absolutely or from the \
+             working directory, as in `/etc/*` or `src/*`"
+        ));
+    }
+    Ok(())
 }
 
 /// Characters by which a shell command becomes more than one, or touches files.
@@ -278,6 +297,29 @@ mod tests {
         let rules = rules(&["fetch:url=http://localhost:*"], &[], &[]);
         let verdict = says(&rules, "fetch", json!({"url": "http://localhost:80/x"}), None);
         assert_eq!(verdict, RuleVerdict::Deny("fetch:url=http://localhost:*"));
+    }
+
+    #[test]
+    fn paths_that_never_match_are_refused() {
+        for rule in [
+            "read:path=./x",
+            "read:path=~/x",
+            "read:path=../x",
+            "read:path=a//b",
+            "read:path=sub/",
+            "read:path=",
+            "shell:command= x",
+        ] {
+            assert!(Rules::parse(&[rule.to_string()], &[], &[]).is_err(), "{rule}");
+        }
+        for rule in [
+            "read:path=/",
+            "read:path=*.env",
+            "read:path=a/*/b",
+            "fetch:url=http://x/",
+        ] {
+            assert!(Rules::parse(&[rule.to_string()], &[], &[]).is_ok(), "{rule}");
+        }
     }
 
     #[test]

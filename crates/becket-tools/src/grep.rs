@@ -117,8 +117,6 @@ struct Found {
     matches: u64,
     files: u64,
     too_large: u64,
-    /// Files with matches that may not be shown.
-    refused: u64,
     /// Whether there was more than what is kept.
     more: bool,
 }
@@ -170,9 +168,8 @@ impl Search {
         let matching: Vec<usize> = (0..lines.len())
             .filter(|index| self.regex.is_match(lines[*index]))
             .collect();
-        if !matching.is_empty() && !judges.allow(path) {
-            found.refused += 1;
-        } else if !matching.is_empty() {
+        // Nothing tells that a file was left out: that it matches would be a piece of its contents.
+        if !matching.is_empty() && judges.allow(path) {
             found.files += 1;
             self.show(&lines, &matching, shown, found);
         }
@@ -219,12 +216,6 @@ fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<
         text.push_str(&format!(
             "[Only the first {} matches are shown, {limit}.]\n",
             found.matches
-        ));
-    }
-    if found.refused > 0 {
-        text.push_str(&format!(
-            "[{} of the files with matches may not be shown.]\n",
-            found.refused
         ));
     }
     if found.too_large > 0 {

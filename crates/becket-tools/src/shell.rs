@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
 
@@ -74,12 +75,13 @@ fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result
     let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let mark = Mark::within(&settings.environment);
     let (mark_name, mark_value) = mark.variable();
+    let folder = open_folder(directory)?;
     // The command value holds our copies of the writing end; it goes at the end of this function, so that the pipe
     // closes when the last process closes it.
     let child = Command::new("/bin/sh")
         .arg("-c")
         .arg(command)
-        .current_dir(directory)
+        .current_dir(judged_directory(&folder, directory))
         .env_clear()
         .envs(&settings.environment)
         .env(mark_name, mark_value)
@@ -89,6 +91,16 @@ fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result
         .process_group(0)
         .spawn()?;
     Ok((Tree::adopt(child, &mark)?, pipe))
+}
+
+/// The directory that was opened without links, whatever stands in its place by the time the command starts.
+fn judged_directory(folder: &OwnedFd, directory: &Path) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    if cfg!(target_os = "linux") {
+        PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+    } else {
+        directory.to_path_buf()
+    }
 }
 
 async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &ToolRun) -> Ending {

@@ -87,6 +87,23 @@ impl Session {
         }
     }
 
+    async fn refuses(&self, name: &str, arguments: Value) -> bool {
+        let tool = self.tool(name);
+        let arguments = tool
+            .normalise(arguments.as_object().unwrap().clone())
+            .expect("the arguments are right");
+        let applicant = Applicant {
+            tool_call_id: "call",
+            spec: tool.spec(),
+            arguments: &arguments,
+            parent_tool_call_id: None,
+        };
+        matches!(
+            self.gate.judge(&self.hooks, applicant).await,
+            Judgement::Refused { .. }
+        )
+    }
+
     async fn run(&self, name: &str, permit: Permit) -> ToolOutput {
         let run = ToolRun {
             progress: tokio::sync::mpsc::unbounded_channel().0,
@@ -246,8 +263,64 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
     for text in [by_hook, by_rule] {
         assert!(text.contains("PW=none") && !text.contains("hunter2"), "{text}");
         assert!(
-            text.contains("1 of the files with matches may not be shown"),
-            "{text}"
+            !text.contains("secrets.txt"),
+            "nothing tells that it matches: {text}"
         );
     }
+}
+
+#[tokio::test]
+async fn an_edit_is_judged_as_reading_too() {
+    let mut session = session();
+    std::fs::write(session.path.join("x.env"), "A=1\nB=secret\n").unwrap();
+    let edit = json!({"path": "x.env", "edits": [{"old_text": "A=", "new_text": "C="}]});
+    let engine = Engine::new(None);
+    engine.on::<PreFileRead>("guard", |_| {
+        Ok(PreFileReadReply {
+            verdict: Strictest(Some(Verdict::Deny("secret".into()))),
+            ..Default::default()
+        })
+    });
+    session.hooks = Hooks::new(
+        Arc::new(engine),
+        Arc::new(Nobody),
+        CancellationToken::new(),
+        Scope::default(),
+    );
+    assert!(session.refuses("edit", edit.clone()).await);
+    session.hooks = Hooks::new(
+        Arc::new(Engine::new(None)),
+        Arc::new(Nobody),
+        CancellationToken::new(),
+        Scope::default(),
+    );
+    let rules = Rules::parse(&["read:path=*.env".into()], &[], &[]).unwrap();
+    let approval = ApprovalSettings {
+        yes: true,
+        rules,
+        ..ApprovalSettings::default()
+    };
+    session.gate = Gate::new(approval, &session.path, Arc::new(Nobody));
+    assert!(session.refuses("edit", edit).await);
+    assert!(
+        !session
+            .call("grep", json!({"pattern": "secret"}))
+            .await
+            .contains("B=")
+    );
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_directory_that_was_judged() {
+    let session = session();
+    std::fs::create_dir(session.path.join("sub")).unwrap();
+    std::fs::create_dir(session.path.join("other")).unwrap();
+    let permit = session
+        .permit("shell", json!({"command": "touch P", "cwd": "sub"}))
+        .await;
+    std::fs::rename(session.path.join("sub"), session.path.join("old")).unwrap();
+    symlink(session.path.join("other"), session.path.join("sub")).unwrap();
+    let output = session.run("shell", permit).await;
+    assert!(output.is_error, "{output:?}");
+    assert!(!session.path.join("other/P").exists());
 }

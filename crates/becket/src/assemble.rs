@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -252,9 +253,9 @@ impl Setup {
             prompt_files: self.prompt_files.files.clone(),
             max_iterations: options
                 .max_iterations
-                .or(config.max_iterations)
+                .or(config.max_iterations.map(NonZeroU32::get))
                 .unwrap_or(usual.max_iterations),
-            fuel: options.fuel.or(config.fuel),
+            fuel: options.fuel.or(config.fuel.map(NonZeroU32::get)),
             max_retries: config.max_retries.unwrap_or(usual.max_retries),
             idle_timeout: config
                 .idle_timeout

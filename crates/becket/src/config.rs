@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use becket_agent::Rules;
@@ -38,9 +39,9 @@ pub struct AgentConfig {
     /// The system prompt, instead of becket's own.
     pub instructions: Option<String>,
     /// How many requests one prompt may cause.
-    pub max_iterations: Option<u32>,
+    pub max_iterations: Option<NonZeroU32>,
     /// How many rounds of tools one prompt may cause.
-    pub fuel: Option<u32>,
+    pub fuel: Option<NonZeroU32>,
     /// How often a request is tried again.
     pub max_retries: Option<u32>,
     /// How many seconds a provider may be silent in the middle of an answer; at most 30 days.

@@ -147,6 +147,10 @@ fn read_inside(file: &Path, root: &Path) -> Result<String, String> {
     if !resolved.starts_with(&root) {
         return Err("it is a link that leads out of the project".into());
     }
+    // A repository can bring a link, and what it leads to may be the person's own secret.
+    if resolved.extension().is_none_or(|extension| extension != "md") {
+        return Err("it is a link to something that is no Markdown file".into());
+    }
     read_regular(&resolved, MAX_PROMPT_FILE_BYTES).map_err(words)
 }
 

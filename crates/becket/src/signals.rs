@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::{CliError, Exit};
+use crate::failure::CliError;
 
 /// Listens for signals from its making on. Cloning gives another handle.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Signals {
     current: Arc<Mutex<CancellationToken>>,
     /// Cancelled once the program is told to end for good.
     ended: CancellationToken,
+    /// Cancelled by a signal that comes while an earlier one is still being obeyed.
+    forced: CancellationToken,
 }
 
 impl Signals {
@@ -30,6 +32,7 @@ impl Signals {
         let signals = Self {
             current: Arc::default(),
             ended: CancellationToken::new(),
+            forced: CancellationToken::new(),
         };
         let listener = signals.clone();
         tokio::spawn(async move {
@@ -41,7 +44,7 @@ impl Signals {
                 };
                 // Who asks a second time does not want to wait for hooks and tools that take their time to end.
                 if listener.current().is_cancelled() {
-                    std::process::exit(Exit::Cancelled as i32);
+                    listener.forced.cancel();
                 }
                 if ends {
                     listener.ended.cancel();
@@ -57,6 +60,19 @@ impl Signals {
         let token = self.ended.child_token();
         *self.current() = token.clone();
         token
+    }
+
+    /// Does the work, or drops it in the middle if somebody asks a second time: what it started ends with it.
+    pub async fn unless_forced<T>(
+        &self,
+        work: impl Future<Output = Result<T, CliError>>,
+        cancelled: T,
+    ) -> Result<T, CliError> {
+        tokio::select! {
+            biased;
+            () = self.forced.cancelled() => Ok(cancelled),
+            result = work => result,
+        }
     }
 
     /// Whether the program was told to end for good.

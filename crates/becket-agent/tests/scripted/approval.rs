@@ -519,3 +519,40 @@ async fn a_rewrite_under_another_name_does_not_slip_past_a_guard() {
     assert!(stage.runs().is_empty(), "{:?}", stage.runs());
     assert_eq!(stage.stored()[2], "refused: no rm");
 }
+
+#[tokio::test]
+async fn a_yes_to_a_prompt_is_no_yes_to_tools() {
+    let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage.settings.approval.yes = false;
+    stage
+        .person
+        .answers
+        .lock()
+        .unwrap()
+        .push_back(PersonsAnswer::YesToAll);
+    stage.engine.on::<UserPrompt>("wary", |_| {
+        Ok(UserPromptReply {
+            verdict: Verdict::Ask("hm".into()).into(),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    assert!(stage.runs().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_allowed_does_not_run_after_a_cancel() {
+    let mut stage = Stage::new(vec![Turn::Call(vec![
+        ("custom", json!({})),
+        ("custom", json!({"n": 2})),
+    ])]);
+    stage.settings.approval.yes = false;
+    stage
+        .person
+        .answers
+        .lock()
+        .unwrap()
+        .extend([PersonsAnswer::Yes, PersonsAnswer::Cancel]);
+    stage.play("go").await;
+    assert!(stage.runs().is_empty(), "{:?}", stage.runs());
+}

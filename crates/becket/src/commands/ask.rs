@@ -29,19 +29,22 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
-        let mut conversation = Conversation::open(options, surroundings).await?;
-        let output = conversation.output();
-        let end = conversation.ask(prompt, signals.next()).await;
-        conversation
-            .close(end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason()))
-            .await?;
-        end.map(|end| (end, output))
+        // From now on: a signal during the start must not be forgotten.
+        let cancel = signals.next();
+        let work = async {
+            let mut conversation = Conversation::open(options, surroundings).await?;
+            let output = conversation.output();
+            let end = conversation.ask(prompt, cancel).await;
+            let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
+            conversation.close(reason).await?;
+            let exit = conclude(&end?, &output, surroundings);
+            Ok(unless_lost(exit, &output, surroundings))
+        };
+        signals.unless_forced(work, Exit::Cancelled).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
-    let (end, output) = result?;
-    let exit = conclude(&end, &output, surroundings);
-    Ok(unless_lost(exit, &output, surroundings))
+    result
 }
 
 /// An answer that did not reach standard output is no answer.

@@ -33,22 +33,39 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
-        let mut conversation = Conversation::open(options, surroundings).await?;
-        let output = conversation.output();
-        let mut lines = Lines::open(surroundings, &folders.history_file());
-        let outcome = talk(&mut conversation, &mut lines, &signals, surroundings).await;
-        lines.leave_terminal();
-        let reason = match &outcome {
-            Ok(Exit::Answered) => EndReason::Done,
-            Ok(_) => EndReason::Cancelled,
-            Err(_) => EndReason::Failed,
-        };
-        conversation.close(reason).await?;
-        outcome.map(|exit| unless_lost(exit, &output, surroundings))
+        let work = converse(options, surroundings, &folders, &signals);
+        signals.unless_forced(work, Exit::Cancelled).await
     });
+    leave_terminal(surroundings);
     // A thread may still wait for the next line.
     runtime.shutdown_background();
     result
+}
+
+async fn converse(
+    options: &Options,
+    surroundings: &Surroundings,
+    folders: &Folders,
+    signals: &Signals,
+) -> Result<Exit, CliError> {
+    let mut conversation = Conversation::open(options, surroundings).await?;
+    let output = conversation.output();
+    let mut lines = Lines::open(surroundings, &folders.history_file());
+    let outcome = talk(&mut conversation, &mut lines, signals, surroundings).await;
+    let reason = match &outcome {
+        Ok(Exit::Answered) => EndReason::Done,
+        Ok(_) => EndReason::Cancelled,
+        Err(_) => EndReason::Failed,
+    };
+    conversation.close(reason).await?;
+    outcome.map(|exit| unless_lost(exit, &output, surroundings))
+}
+
+/// The editor may still wait for a line; the terminal must not stay as the editor needs it.
+fn leave_terminal(surroundings: &Surroundings) {
+    if surroundings.stdin_is_terminal {
+        let _ = crossterm::terminal::disable_raw_mode();
+    }
 }
 
 async fn talk(
@@ -96,7 +113,6 @@ async fn talk(
 struct Lines {
     wanted: SyncSender<()>,
     read: mpsc::Receiver<io::Result<Option<String>>>,
-    edited: bool,
 }
 
 type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
@@ -112,7 +128,7 @@ impl Lines {
                 while requests.recv().is_ok() && lines.blocking_send(read_line()).is_ok() {}
             },
         );
-        Self { wanted, read, edited }
+        Self { wanted, read }
     }
 
     /// The next line; `None` at the end.
@@ -123,13 +139,6 @@ impl Lines {
             Some(Ok(line)) => Ok(line),
             Some(Err(error)) => Err(CliError::failed(format!("cannot read the next line: {error}"))),
             None => Ok(None),
-        }
-    }
-
-    /// The editor may still wait for a line; the terminal must not stay as it needs it.
-    fn leave_terminal(&self) {
-        if self.edited {
-            let _ = crossterm::terminal::disable_raw_mode();
         }
     }
 }
