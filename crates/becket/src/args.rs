@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::failure::Exit;
 use crate::surroundings::Surroundings;
 
-/// An agent in which every hook fires.
+/// An agent in which hooks fire: see, shape and guard what it does.
 ///
 /// Give it a prompt, or a command. Without either it starts a chat, or takes its prompt from a pipe.
 #[derive(Debug, Parser)]
