@@ -48,7 +48,7 @@ impl Hunt {
     /// Sends a signal to everybody who was found outside of the group.
     pub(super) fn signal_found(&self, signal: Signal) {
         for (pid, _) in self.found() {
-            let left_the_group = rustix::process::getpgid(Some(pid)).is_ok_and(|group| group != self.main);
+            let left_the_group = entry_of(pid).is_some_and(|entry| entry.group != self.main.as_raw_pid());
             if left_the_group {
                 // A process that is gone by now is what we want.
                 let _ = kill_process(pid, signal);
@@ -130,9 +130,11 @@ pub(super) fn start_of(pid: Pid) -> u64 {
     entry_of(pid).map_or(0, |entry| entry.started)
 }
 
-/// The session of this process.
+/// The session of this process: 0 when it belongs to a process outside of this one's namespace, as in a container
+/// whose first program made no session of its own.
 pub(super) fn own_session() -> i32 {
-    rustix::process::getsid(None).map_or(0, Pid::as_raw_pid)
+    let myself = rustix::process::getpid();
+    entry_of(myself).map_or(0, |entry| entry.session)
 }
 
 #[cfg(target_os = "linux")]
