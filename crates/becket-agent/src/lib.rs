@@ -8,6 +8,7 @@
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
 mod batch;
+pub mod context_files;
 pub mod front;
 pub mod gate;
 mod hooks;

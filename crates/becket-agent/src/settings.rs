@@ -19,6 +19,10 @@ pub struct AgentSettings {
     pub project_root: PathBuf,
     /// The directory in which the agent works.
     pub cwd: PathBuf,
+    /// Holds a folder for each context, with its own files: system prompt, todos, goals.
+    pub contexts: PathBuf,
+    /// The folder behind the virtual file system.
+    pub vfs: PathBuf,
     /// The system prompt, before hooks and instructions are added.
     pub instructions: String,
     /// Texts that are added to the system prompt, such as AGENTS.md, each with its origin.
@@ -54,6 +58,8 @@ impl Default for AgentSettings {
             home: PathBuf::new(),
             project_root: PathBuf::from("."),
             cwd: PathBuf::from("."),
+            contexts: PathBuf::from("contexts"),
+            vfs: PathBuf::from("vfs"),
             instructions: INSTRUCTIONS.into(),
             prompt_files: Vec::new(),
             max_iterations: 200,

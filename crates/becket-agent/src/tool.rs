@@ -39,6 +39,17 @@ pub struct ToolSpec {
     pub read_only: bool,
     /// Whether it may run beside other calls of the same answer.
     pub parallel: bool,
+    /// Who has the word after it, for a tool that does nothing but say so.
+    pub handoff: Option<Handoff>,
+}
+
+/// Who has the word after a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handoff {
+    /// The person: the turn ends, with the argument `message` as the last words.
+    Person,
+    /// The model: it goes on with the argument `prompt`.
+    Model,
 }
 
 /// What a running tool can use besides its permit.

@@ -91,7 +91,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
 
     async fn one_after_another(&mut self, handlers: &[Registered<E>], standings: &mut [Standing]) {
         for (handler, standing) in handlers.iter().zip(standings) {
-            if !handler.matcher.matches(self.scope, &self.payload) {
+            if !handler.wants(self.scope, &self.payload) {
                 continue;
             }
             if self.outcome.reply.ends_chain() {
@@ -110,7 +110,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
     async fn side_by_side(&mut self, handlers: &[Registered<E>]) {
         let wanting: Vec<_> = handlers
             .iter()
-            .filter(|handler| handler.matcher.matches(self.scope, &self.payload))
+            .filter(|handler| handler.wants(self.scope, &self.payload))
             .collect();
         for group in wanting.chunks(SIDE_BY_SIDE) {
             if self.outcome.reply.ends_chain() {
@@ -134,7 +134,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
             if version == 0 || !concerned || self.outcome.reply.ends_chain() {
                 continue;
             }
-            if !handler.matcher.matches(self.scope, &self.payload) {
+            if !handler.wants(self.scope, &self.payload) {
                 continue;
             }
             let mut answered = self.call(handler).await;

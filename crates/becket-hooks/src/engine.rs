@@ -41,6 +41,8 @@ pub struct Registration<E: Event> {
     pub order: Vec<String>,
     /// Which events it wants.
     pub matcher: Matcher,
+    /// A condition that its dialect sets, where the dialect has several names for one event.
+    pub condition: Option<fn(&E::Payload) -> bool>,
     /// What is called.
     pub action: Action<E>,
 }
@@ -83,6 +85,7 @@ impl Engine {
             mut info,
             order,
             matcher,
+            condition,
             action,
         } = registration;
         info.class = info.class.min(E::CLASS);
@@ -92,6 +95,7 @@ impl Engine {
             info: Arc::new(info),
             rank,
             matcher,
+            condition,
             action,
             key,
         };
@@ -112,6 +116,7 @@ impl Engine {
             info: HandlerInfo::native(name, E::CLASS),
             order: Vec::new(),
             matcher: Matcher::default(),
+            condition: None,
             action: Action::Native(Arc::new(function)),
         })
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_events::{Class, Event};
+use becket_events::{Class, Event, Scope};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
@@ -97,8 +97,16 @@ pub(crate) struct Registered<E: Event> {
     pub(crate) info: Arc<HandlerInfo>,
     pub(crate) rank: Rank,
     pub(crate) matcher: Matcher,
+    pub(crate) condition: Option<fn(&E::Payload) -> bool>,
     pub(crate) action: Action<E>,
     pub(crate) key: u64,
+}
+
+impl<E: Event> Registered<E> {
+    /// Whether the handler wants to hear about this occasion.
+    pub(crate) fn wants(&self, scope: &Scope, payload: &E::Payload) -> bool {
+        self.condition.is_none_or(|condition| condition(payload)) && self.matcher.matches(scope, payload)
+    }
 }
 
 impl<E: Event> Clone for Registered<E> {
@@ -107,6 +115,7 @@ impl<E: Event> Clone for Registered<E> {
             info: Arc::clone(&self.info),
             rank: self.rank.clone(),
             matcher: self.matcher.clone(),
+            condition: self.condition,
             action: self.action.clone(),
             key: self.key,
         }

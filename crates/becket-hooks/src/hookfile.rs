@@ -210,6 +210,7 @@ impl OwnHook {
                     info: hook.info.clone(),
                     order: Vec::new(),
                     matcher: hook.matcher.clone(),
+                    condition: None,
                     action: Action::Other(Arc::new(handler)),
                 });
             }

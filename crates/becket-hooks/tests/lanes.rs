@@ -222,6 +222,7 @@ async fn perform(case: &Misbehaviour, class: Class) -> (u32, Vec<Cause>) {
         info,
         order: Vec::new(),
         matcher: Matcher::default(),
+        condition: None,
         action,
     });
     let scope = Scope {

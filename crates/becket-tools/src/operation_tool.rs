@@ -44,6 +44,7 @@ impl OperationTool {
             source: "builtin".to_owned(),
             read_only: effect == Effect::Read,
             parallel: matches!(effect, Effect::Read | Effect::Network),
+            handoff: None,
         };
         Self { spec, face, settings }
     }

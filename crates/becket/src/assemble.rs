@@ -249,6 +249,8 @@ impl Setup {
             home: self.folders.data.clone(),
             project_root: self.project_root.clone(),
             cwd: surroundings.cwd.clone(),
+            contexts: self.folders.data.join("contexts"),
+            vfs: self.folders.data.join("vfs"),
             instructions: config.instructions.clone().unwrap_or(usual.instructions),
             prompt_files: self.prompt_files.files.clone(),
             max_iterations: options

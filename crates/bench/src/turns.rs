@@ -267,6 +267,7 @@ impl Viewer {
             source: "bench".into(),
             read_only: true,
             parallel: true,
+            handoff: None,
         })
     }
 }

@@ -145,6 +145,7 @@ impl Prop {
             source: "stage".into(),
             read_only,
             parallel: true,
+            handoff: None,
         };
         Self {
             spec,

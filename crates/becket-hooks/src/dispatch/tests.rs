@@ -106,6 +106,7 @@ fn register<E: Event>(
         info,
         order: Vec::new(),
         matcher: Matcher::default(),
+        condition: None,
         action,
     })
 }
@@ -203,6 +204,7 @@ async fn a_guard_whose_matcher_fits_only_the_rewritten_call_is_asked() {
         info: HandlerInfo::native("guard", Class::Guard),
         order: Vec::new(),
         matcher,
+        condition: None,
         action: Action::Native(Arc::new(|_| Ok(deny("no rm")))),
     });
     engine.on::<PreTool>("rewriter", |_| Ok(rewrite("rm x")));
@@ -409,7 +411,7 @@ proptest! {
             };
             let action = Action::Native(Arc::new(|_: &Occasion<'_, PreTool>| Ok(PreToolReply::default())));
             let order = vec![place.to_string()];
-            engine.register(Registration { info, order, matcher: Matcher::default(), action });
+            engine.register(Registration { info, order, matcher: Matcher::default(), condition: None, action });
         }
         let mut expected: Vec<_> = handlers.iter().enumerate().map(|(index, (p, d, o))| (-p, *d, *o, index)).collect();
         expected.sort();

@@ -1,0 +1,66 @@
+//! The files that belong to a context: its system prompt, its todos, its goals. They are plain text that the person
+//! and their programs may read and write as well.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// The folder of one context.
+#[derive(Debug, Clone)]
+pub struct ContextFiles {
+    folder: PathBuf,
+}
+
+/// A file of a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextFile {
+    /// The system prompt, instead of the usual one.
+    SystemPrompt,
+    /// What is to be done.
+    Todos,
+    /// What it is all for.
+    Goals,
+    /// The summary of what was compacted, for those who read it from here.
+    Summary,
+}
+
+impl ContextFile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::SystemPrompt => "system_prompt.md",
+            Self::Todos => "todos.md",
+            Self::Goals => "goals.md",
+            Self::Summary => "summary.md",
+        }
+    }
+}
+
+impl ContextFiles {
+    /// The files of a context, below the folder that holds all contexts.
+    pub fn new(contexts: &Path, context_name: &str) -> Self {
+        Self {
+            folder: contexts.join(context_name),
+        }
+    }
+
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What a file says; `None` when there is none, or nothing in it.
+    pub fn read(&self, file: ContextFile) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder.join(file.name())).ok()?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// Writes a file as a whole: nobody ever sees half of it.
+    pub fn write(&self, file: ContextFile, text: &str) -> io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let mut fresh = NamedTempFile::new_in(&self.folder)?;
+        io::Write::write_all(&mut fresh, text.as_bytes())?;
+        fresh.persist(self.folder.join(file.name()))?;
+        Ok(())
+    }
+}
