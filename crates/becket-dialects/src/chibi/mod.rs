@@ -1,5 +1,7 @@
-//! chibi: how it names what becket does.
+//! chibi: how it names what becket does, and how its plugins are spoken to.
 
+mod plugin;
 mod tools;
 
+pub use plugin::{Generation, Host, Plugin, PluginTool};
 pub use tools::profile;
