@@ -378,6 +378,7 @@ impl Session {
             tools: self.agent.tools.iter().map(|tool| offer(&**tool)).collect(),
             fuel_remaining: run.fuel.remaining,
             fuel_total: run.fuel.total,
+            continuation: run.continuation,
         };
         let reply = self.hooks.ask::<ToolsOffered>(payload).await;
         let (include, exclude) = (reply.include.get(), reply.exclude.0);

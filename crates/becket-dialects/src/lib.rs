@@ -1,16 +1,17 @@
 //! The foreign systems that becket speaks with: the only place where their names appear.
 //!
-//! One folder per system. `tools.rs` in each is its tool profile: how that system calls becket's operations.
-//! `words.rs` holds what the folders share for turning one set of argument names into another.
+//! One folder per system. `tools.rs` in each is its tool profile: how that system calls becket's operations; `hooks.rs`
+//! is the table of its hooks, and what finds them on disk stands beside it. `words.rs` holds what the folders share for
+//! turning one set of argument names into another.
 //!
-//! This crate decides nothing and touches no file: it translates.
+//! This crate decides nothing: it finds and translates. What it must know of the machine, it is told.
 
 pub mod chibi;
 pub mod docker_agent;
 pub mod pi;
 mod words;
 
-use becket_events::Profile;
+use becket_events::{Class, EventId, Profile};
 
 /// The names that `profile_named` knows.
 pub const PROFILE_NAMES: &[&str] = &["becket", "chibi", "docker-agent", "pi"];
@@ -24,6 +25,33 @@ pub fn profile_named(name: &str) -> Option<Profile> {
         "pi" => Some(pi::profile()),
         _ => None,
     }
+}
+
+/// One event as one dialect knows it, for listings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowInfo {
+    /// The dialect.
+    pub dialect: &'static str,
+    /// The dialect's name for it.
+    pub name: &'static str,
+    /// The event.
+    pub event: EventId,
+    /// What a broken handler means.
+    pub class: Class,
+}
+
+/// The dialects whose hooks becket runs.
+pub const DIALECT_NAMES: &[&str] = &["chibi"];
+
+/// All rows of all dialects.
+pub fn rows() -> Vec<RowInfo> {
+    let chibi = chibi::hooks().into_iter().map(|hook| RowInfo {
+        dialect: "chibi",
+        name: hook.name(),
+        event: hook.event(),
+        class: hook.class(),
+    });
+    chibi.collect()
 }
 
 #[cfg(test)]

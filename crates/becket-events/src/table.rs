@@ -365,6 +365,8 @@ events! {
         fuel_remaining: Option<u32>,
         /// How many rounds there may be in all.
         fuel_total: Option<u32>,
+        /// How often the model was asked again without the person.
+        continuation: u32,
     }
     reply ToolsOfferedReply {
         /// Tools to take away.

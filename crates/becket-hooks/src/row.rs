@@ -14,12 +14,22 @@ pub struct Row<E: Event> {
     /// The format; handlers of one format share the text of an event.
     pub format: &'static str,
     /// The text that a program reads.
-    pub encode: fn(&Occasion<'_, E>) -> String,
-    /// Variables that a program finds in its environment.
-    pub environment: fn(&Occasion<'_, E>) -> Vec<(String, String)>,
+    pub encode: Encode<E>,
+    /// Variables that a program finds in its environment, with the help of the text that it reads.
+    pub environment: Environment<E>,
     /// What the output means. Patches become full values here, with the help of the current payload.
-    pub decode: fn(&E::Payload, Finished) -> Result<E::Reply, Failure>,
+    pub decode: Decode<E>,
 }
+
+/// Makes the text that a program reads.
+pub type Encode<E> = Box<dyn Fn(&Occasion<'_, E>) -> String + Send + Sync>;
+
+/// Makes variables of one run.
+pub type Environment<E> = Box<dyn Fn(&Occasion<'_, E>, &str) -> Vec<(String, String)> + Send + Sync>;
+
+/// Reads what a program has answered.
+pub type Decode<E> =
+    Box<dyn Fn(&<E as Event>::Payload, Finished) -> Result<<E as Event>::Reply, Failure> + Send + Sync>;
 
 /// A program behind a row.
 pub struct RowHandler<E: Event> {
@@ -34,9 +44,10 @@ pub struct RowHandler<E: Event> {
 impl<E: Event> Handler<E> for RowHandler<E> {
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
         Box::pin(async move {
+            let input = occasion.text(self.row.format, || (self.row.encode)(occasion));
             let invocation = Invocation {
-                input: occasion.text(self.row.format, || (self.row.encode)(occasion)),
-                environment: (self.row.environment)(occasion),
+                environment: (self.row.environment)(occasion, &input),
+                input,
                 directory: occasion.scope.cwd.clone().into(),
                 timeout: self.timeout,
             };
@@ -51,16 +62,16 @@ impl<E: Event> Handler<E> for RowHandler<E> {
 pub fn own_row<E: Event>() -> Row<E> {
     Row {
         format: "becket",
-        encode: |occasion| becket_events::envelope::<E>(occasion.scope, occasion.payload),
-        environment: |occasion| {
+        encode: Box::new(|occasion| becket_events::envelope::<E>(occasion.scope, occasion.payload)),
+        environment: Box::new(|occasion, _| {
             let scope = occasion.scope;
             vec![
                 ("BECKET_EVENT".into(), E::NAME.into()),
                 ("BECKET_SESSION_ID".into(), scope.session_id.clone()),
                 ("BECKET_CONTEXT".into(), scope.context_name.clone()),
             ]
-        },
-        decode: |_, finished| decode_own::<E>(finished),
+        }),
+        decode: Box::new(|_, finished| decode_own::<E>(finished)),
     }
 }
 

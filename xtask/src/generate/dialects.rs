@@ -1,18 +1,26 @@
 //! The page of the dialects: which foreign word stands for what.
 
-use becket_dialects::{PROFILE_NAMES, profile_named};
-use becket_events::{Face, OperationKind, Profile};
+use becket_dialects::{DIALECT_NAMES, PROFILE_NAMES, profile_named, rows};
+use becket_events::{Class, EVENTS, EventInfo, Face, OperationKind, Profile};
 
 const INTRODUCTION: &str = "\
 # Dialects
 
-Generated from the profiles in `crates/becket-dialects` by `cargo xtask generate`. Do not edit.
+Generated from the tables in `crates/becket-dialects` by `cargo xtask generate`. Do not edit.
 
-A dialect is a foreign hook format. So far becket knows the **tools** of each system: `--tools PROFILE` gives the model
-the names and arguments that it knows from there, and one implementation stands behind all of them. Hooks, rules and
-the transcript see becket's own words. The table of **events**, with each system's name for every one of them, is added
-together with the dialect that runs its hooks.
+A dialect is a foreign hook format. becket knows the **events** under each system's own names, and it knows the
+**tools**: `--tools PROFILE` gives the model the names and arguments that it knows from there, and one implementation
+stands behind all of them. Whatever the model was given, a hook sees a call in the words of its own system; becket's own
+hooks, rules and the transcript see becket's.
 
+## One event, many names
+
+Behind each foreign name stands what a broken hook means there: a guard that breaks refuses, a transform that breaks
+changes nothing, an observer that breaks is reported.
+
+";
+
+const TOOLS: &str = "
 ## One operation, many names
 
 ";
@@ -24,6 +32,8 @@ pub fn page() -> String {
         .filter_map(|name| profile_named(name))
         .collect();
     let mut page = String::from(INTRODUCTION);
+    events(&mut page);
+    page.push_str(TOOLS);
     let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
     page.push_str(&format!(
         "| {} |\n|{}\n",
@@ -57,6 +67,44 @@ pub fn page() -> String {
         }
     }
     page
+}
+
+/// The table of events: becket's name, then each dialect's.
+fn events(page: &mut String) {
+    let rule = "---|".repeat(DIALECT_NAMES.len());
+    page.push_str(&format!(
+        "| becket | {} |\n|---|{rule}\n",
+        DIALECT_NAMES.join(" | ")
+    ));
+    for event in EVENTS {
+        let cells: Vec<String> = DIALECT_NAMES
+            .iter()
+            .map(|dialect| rows_of(dialect, event))
+            .collect();
+        page.push_str(&format!("| `{}` | {} |\n", event.name, cells.join(" | ")));
+    }
+}
+
+/// The names by which a dialect knows an event.
+fn rows_of(dialect: &str, event: &EventInfo) -> String {
+    let known = rows()
+        .into_iter()
+        .filter(|row| row.dialect == dialect && row.event == event.id);
+    let names: Vec<String> = known
+        .map(|row| format!("`{}` ({})", row.name, class_word(row.class)))
+        .collect();
+    match names.as_slice() {
+        [] => "absent".into(),
+        names => names.join(", "),
+    }
+}
+
+fn class_word(class: Class) -> &'static str {
+    match class {
+        Class::Guard => "guard",
+        Class::Transform => "transform",
+        Class::Observe => "observe",
+    }
 }
 
 /// The names under which a profile offers an operation.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_hooks::Program;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -68,6 +69,29 @@ pub struct Host {
     pub hook_timeout: Duration,
     /// What plugins inherit: the person's environment without provider keys.
     pub environment: Arc<std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>>,
+}
+
+impl Plugin {
+    /// The hooks it wants, each once, in the order in which it names them.
+    pub fn hooks(&self) -> Vec<&str> {
+        let mut hooks: Vec<&str> = Vec::new();
+        for name in self.tools.iter().flat_map(|tool| &tool.hooks) {
+            if !hooks.contains(&name.as_str()) {
+                hooks.push(name);
+            }
+        }
+        hooks
+    }
+}
+
+impl Host {
+    /// A plugin's program, with the variables that every call of a plugin finds.
+    pub fn program(&self, plugin: &Plugin) -> Program {
+        Program::exec([&plugin.path])
+            .environment(Arc::clone(&self.environment))
+            .variable("CHIBI_HOME", &self.chibi_home)
+            .variable("CHIBI_PROJECT_ROOT", &self.project_root)
+    }
 }
 
 fn yes() -> bool {

@@ -304,3 +304,15 @@ fn file_grep_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     }
     foreign
 }
+
+use super::plugin::Generation;
+
+/// The tool profile that plugins of a generation know.
+pub fn profile_of(_generation: Generation) -> Profile {
+    profile()
+}
+
+/// What kind of tool it is.
+pub fn tool_type(_generation: Generation, _name: &str, _source: &str) -> &'static str {
+    "plugin"
+}

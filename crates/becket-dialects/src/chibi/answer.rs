@@ -1,0 +1,205 @@
+//! What a hook has answered: a JSON object on standard output, or nothing.
+//!
+//! Fields that a hook does not know are nobody's business. A field that it does know, with a value of the wrong type,
+//! is a failure: `"block": "true"` was surely meant as a refusal.
+
+use becket_events::Class;
+use becket_hooks::{Cause, Failure, Finished};
+use serde_json::{Map, Value};
+
+/// The fields of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Answer(Map<String, Value>);
+
+impl Answer {
+    /// Reads the output of a run. What an observer prints means nothing.
+    pub(super) fn read(class: Class, finished: &Finished) -> Result<Self, Failure> {
+        if finished.code != 0 {
+            let detail = format!("exit code {}", finished.code);
+            return Err(Failure::new(Cause::ExitStatus, detail));
+        }
+        if class == Class::Observe {
+            return Ok(Self::default());
+        }
+        let text = std::str::from_utf8(&finished.stdout).map_err(|error| {
+            let detail = format!("standard output is not UTF-8: {error}");
+            Failure::new(Cause::UnreadableOutput, detail)
+        })?;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        // More may have been about to come, a refusal among it: only what is whole already counts for a guard.
+        if text.is_empty() && !finished.complete && class == Class::Guard {
+            return Err(Failure::new(
+                Cause::UnreadableOutput,
+                "it ended without an answer, and a background process still holds standard output, so more might \
+                 have come; redirect that process's output: `… >/dev/null 2>&1 &`",
+            ));
+        }
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(Value::Null) => Ok(Self::default()),
+            Ok(_) => Err(wrong_shape(format!(
+                "an answer is a JSON object, not {}",
+                beginning(text)
+            ))),
+            Err(error) => Err(Failure::new(
+                Cause::UnreadableOutput,
+                format!("standard output is not JSON ({error}): {}", beginning(text)),
+            )),
+        }
+    }
+
+    /// A text.
+    pub(super) fn text(&self, field: &str) -> Result<Option<String>, Failure> {
+        self.get(field, "a text", |value| value.as_str().map(str::to_owned))
+    }
+
+    /// Yes or no; no when it is not there.
+    pub(super) fn flag(&self, field: &str) -> Result<bool, Failure> {
+        Ok(self.get(field, "true or false", Value::as_bool)?.unwrap_or(false))
+    }
+
+    /// Yes, no, or nothing.
+    pub(super) fn choice(&self, field: &str) -> Result<Option<bool>, Failure> {
+        self.get(field, "true or false", Value::as_bool)
+    }
+
+    /// A number that is not negative.
+    pub(super) fn count(&self, field: &str) -> Result<Option<u64>, Failure> {
+        self.get(field, "a whole number of at least 0", whole)
+    }
+
+    /// A number that may be negative.
+    pub(super) fn difference(&self, field: &str) -> Result<Option<i64>, Failure> {
+        self.get(field, "a whole number", Value::as_i64)
+    }
+
+    /// A list of texts; one text stands for a list of one.
+    pub(super) fn names(&self, field: &str) -> Result<Option<Vec<String>>, Failure> {
+        self.get(field, "a list of names", |value| match value {
+            Value::String(one) => Some(vec![one.clone()]),
+            Value::Array(several) => several
+                .iter()
+                .map(|name| name.as_str().map(str::to_owned))
+                .collect(),
+            _ => None,
+        })
+    }
+
+    /// An object.
+    pub(super) fn object(&self, field: &str) -> Result<Option<Map<String, Value>>, Failure> {
+        self.get(field, "an object", |value| value.as_object().cloned())
+    }
+
+    fn get<T>(
+        &self,
+        field: &str,
+        wanted: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match read(value) {
+                Some(value) => Ok(Some(value)),
+                None => Err(wrong_shape(format!(
+                    "`{field}` is {wanted}, not {}",
+                    beginning(&value.to_string())
+                ))),
+            },
+        }
+    }
+}
+
+/// An answer that does not fit its hook.
+pub(super) fn wrong_shape(detail: impl Into<String>) -> Failure {
+    Failure::new(Cause::WrongShape, detail)
+}
+
+/// Python writes `5.0` for a number that was divided.
+fn whole(value: &Value) -> Option<u64> {
+    let fraction_free = |number: &f64| *number >= 0.0 && number.fract() == 0.0 && *number < 9e15;
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(fraction_free).map(|number| number as u64))
+}
+
+/// The first words of a text, for a message.
+fn beginning(text: &str) -> String {
+    let mut words: String = text.chars().take(80).collect();
+    if words.len() < text.len() {
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(class: Class, stdout: &str, code: i32) -> Result<Answer, Cause> {
+        let finished = Finished {
+            stdout: stdout.into(),
+            stderr: String::new(),
+            code,
+            complete: true,
+        };
+        Answer::read(class, &finished).map_err(|failure| failure.cause)
+    }
+
+    #[test]
+    fn what_an_output_means() {
+        let fields = |stdout| read(Class::Guard, stdout, 0).map(|answer| answer.0.len());
+        assert_eq!(fields(""), Ok(0));
+        assert_eq!(fields(" \n"), Ok(0));
+        assert_eq!(fields("null\n"), Ok(0));
+        assert_eq!(fields("{}"), Ok(0));
+        assert_eq!(fields("\u{feff}{\"block\": true}\n"), Ok(1));
+        assert_eq!(fields("blocked"), Err(Cause::UnreadableOutput));
+        assert_eq!(fields("{\"block\": true"), Err(Cause::UnreadableOutput));
+        assert_eq!(fields("{} {}"), Err(Cause::UnreadableOutput));
+        assert_eq!(fields("[]"), Err(Cause::WrongShape));
+        assert_eq!(fields("true"), Err(Cause::WrongShape));
+    }
+
+    #[test]
+    fn a_failure_status_is_a_failure_whatever_was_printed() {
+        for class in [Class::Guard, Class::Transform, Class::Observe] {
+            assert_eq!(read(class, "{}", 1).unwrap_err(), Cause::ExitStatus);
+        }
+    }
+
+    #[test]
+    fn an_observer_may_print_what_it_likes() {
+        assert!(read(Class::Observe, "noted", 0).is_ok());
+        assert_eq!(
+            read(Class::Transform, "noted", 0).unwrap_err(),
+            Cause::UnreadableOutput
+        );
+    }
+
+    #[test]
+    fn a_known_field_of_the_wrong_type_is_a_failure() {
+        let answer = read(
+            Class::Guard,
+            r#"{"block": "true", "message": null, "fuel": 5.0, "n": -1, "include": "a", "exclude": ["a", 1]}"#,
+            0,
+        )
+        .unwrap();
+        assert!(
+            answer
+                .flag("block")
+                .unwrap_err()
+                .detail
+                .contains("`block` is true or false")
+        );
+        assert_eq!(answer.text("message").unwrap(), None);
+        assert_eq!(answer.count("fuel").unwrap(), Some(5));
+        assert!(answer.count("n").is_err());
+        assert_eq!(answer.difference("n").unwrap(), Some(-1));
+        assert_eq!(answer.names("include").unwrap(), Some(vec!["a".to_owned()]));
+        assert!(answer.names("exclude").is_err());
+        assert_eq!(answer.text("absent").unwrap(), None);
+    }
+}

@@ -1,0 +1,467 @@
+//! chibi's hooks: for each its name, the event of becket's that stands behind it, what it means when it breaks, what
+//! the plugin is shown (`show.rs`) and what its answer means (`read.rs`).
+//!
+//! What a plugin is shown is the union of everything that documents and programs of both generations promise, so that
+//! plugins of either find their fields.
+
+use std::sync::Arc;
+
+use becket_events::{Class, CompactScope, Event, EventId};
+use becket_hooks::{
+    Action, CommandLane, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Program, Registration,
+    Row, RowHandler, nearest,
+};
+
+use super::answer::Answer;
+use super::plugin::{Generation, Host, Plugin};
+use super::words::Words;
+use super::{read, show};
+
+/// One hook: an event in chibi's words.
+pub trait Hook: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// The event behind it.
+    fn event(&self) -> EventId;
+
+    /// What it means when a plugin breaks.
+    fn class(&self) -> Class;
+
+    /// Lets a plugin answer it.
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host);
+}
+
+/// A hook with the types of its event.
+struct HookRow<E: Event> {
+    name: &'static str,
+    class: Class,
+    /// When the event is this hook, where the event is wider.
+    condition: Option<fn(&E::Payload) -> bool>,
+    show: Show<E>,
+    read: Read<E>,
+}
+
+/// Makes the JSON text that a plugin is shown.
+type Show<E> = fn(&Situation<'_, E>) -> String;
+
+/// Says what an answer means.
+type Read<E> = fn(&Situation<'_, E>, Answer) -> Result<<E as Event>::Reply, Failure>;
+
+/// What showing and reading can look at.
+pub(super) struct Situation<'a, E: Event> {
+    pub(super) host: &'a Host,
+    pub(super) plugin: &'a str,
+    pub(super) words: &'a Words,
+    pub(super) context_name: &'a str,
+    pub(super) payload: &'a E::Payload,
+}
+
+/// All hooks.
+// tidy: a table
+pub fn hooks() -> Vec<Box<dyn Hook>> {
+    use Class::{Guard, Observe, Transform};
+    vec![
+        row("on_start", Observe, show::on_start, read::nothing),
+        row("on_end", Observe, show::on_end, read::nothing),
+        row(
+            "on_context_switch",
+            Observe,
+            show::on_context_switch,
+            read::nothing,
+        ),
+        row("pre_message", Transform, show::pre_message, read::prompt),
+        row("post_message", Observe, show::post_message, read::nothing),
+        row(
+            "pre_system_prompt",
+            Transform,
+            show::pre_system_prompt,
+            read::inject_before,
+        ),
+        row(
+            "post_system_prompt",
+            Transform,
+            show::post_system_prompt,
+            read::inject_after,
+        ),
+        row("pre_tool", Guard, show::pre_tool, read::call),
+        row("post_tool", Observe, show::post_tool, read::nothing),
+        row("pre_tool_output", Transform, show::pre_tool_output, read::output),
+        row("post_tool_output", Observe, show::post_tool_output, read::nothing),
+        row(
+            "pre_api_tools",
+            Transform,
+            show::pre_api_tools,
+            read::choice_of_tools,
+        ),
+        row(
+            "pre_api_request",
+            Transform,
+            show::pre_api_request,
+            read::request_body,
+        ),
+        row(
+            "pre_agentic_loop",
+            Transform,
+            show::pre_agentic_loop,
+            read::loop_start,
+        ),
+        row(
+            "post_tool_batch",
+            Transform,
+            show::post_tool_batch,
+            read::tool_batch,
+        ),
+        only(
+            |read| !read.inside,
+            "pre_file_read",
+            Guard,
+            show::pre_file_read,
+            read::denied_reading,
+        ),
+        row(
+            "pre_file_write",
+            Guard,
+            show::pre_file_write,
+            read::denied_writing,
+        ),
+        row(
+            "pre_shell_exec",
+            Guard,
+            show::pre_shell_exec,
+            read::denied_command,
+        ),
+        only(
+            |fetch| fetch.sensitive.is_some() || fetch.url.is_none(),
+            "pre_fetch_url",
+            Guard,
+            show::pre_fetch_url,
+            read::denied_fetching,
+        ),
+        row("pre_spawn_agent", Guard, show::pre_spawn_agent, read::subagent),
+        row("post_spawn_agent", Observe, show::post_spawn_agent, read::nothing),
+        row("pre_cache_output", Transform, show::pre_cache_output, read::cache),
+        row(
+            "post_cache_output",
+            Observe,
+            show::post_cache_output,
+            read::nothing,
+        ),
+        row(
+            "pre_send_message",
+            Transform,
+            show::pre_send_message,
+            read::delivery,
+        ),
+        row(
+            "post_send_message",
+            Observe,
+            show::post_send_message,
+            read::nothing,
+        ),
+        row("post_index_file", Observe, show::post_index_file, read::nothing),
+        row("pre_vfs_write", Observe, show::pre_vfs_write, read::nothing),
+        row("post_vfs_write", Observe, show::post_vfs_write, read::nothing),
+        row("pre_clear", Observe, show::pre_clear, read::nothing),
+        row("post_clear", Observe, show::post_clear, read::nothing),
+        only(
+            |compaction| compaction.scope == CompactScope::Full,
+            "pre_compact",
+            Observe,
+            show::pre_compact,
+            read::nothing,
+        ),
+        only(
+            |compaction| compaction.scope == CompactScope::Full,
+            "post_compact",
+            Observe,
+            show::post_compact,
+            read::nothing,
+        ),
+        only(
+            |compaction| compaction.scope == CompactScope::Rolling,
+            "pre_rolling_compact",
+            Observe,
+            show::pre_rolling_compact,
+            read::nothing,
+        ),
+        only(
+            |compaction| compaction.scope == CompactScope::Rolling,
+            "post_rolling_compact",
+            Observe,
+            show::post_rolling_compact,
+            read::nothing,
+        ),
+    ]
+}
+
+/// The events for which chibi has no hook.
+pub const ABSENT: &[EventId] = &[
+    EventId::PreSessionSwitch,
+    EventId::PreSessionFork,
+    EventId::PostSessionFork,
+    EventId::PreSessionTree,
+    EventId::PostSessionTree,
+    EventId::UserInput,
+    EventId::UserShell,
+    EventId::AgentStart,
+    EventId::AgentEnd,
+    EventId::TurnStart,
+    EventId::TurnEnded,
+    EventId::ModelContext,
+    EventId::ResponseStart,
+    EventId::Response,
+    EventId::MessageStart,
+    EventId::MessageUpdate,
+    EventId::MessageEnd,
+    EventId::ToolStart,
+    EventId::PermissionRequest,
+    EventId::ApprovalDecided,
+    EventId::ToolUpdate,
+    EventId::ToolEnd,
+    EventId::AgentSwitch,
+    EventId::ModelChange,
+    EventId::Resources,
+    EventId::Attention,
+    EventId::Notification,
+    EventId::ErrorRaised,
+    EventId::IterationLimit,
+    EventId::HookFailed,
+];
+
+/// The hook of that name.
+pub fn hook_named(name: &str) -> Option<Box<dyn Hook>> {
+    hooks().into_iter().find(|hook| hook.name() == name)
+}
+
+/// Lets a plugin answer the hooks that it wants, each once, whichever of its tools lists it. Returns what is wrong with
+/// the names of the others.
+pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
+    let known = hooks();
+    let mut remarks = Vec::new();
+    for name in plugin.hooks() {
+        match known.iter().find(|hook| hook.name() == name) {
+            Some(hook) => hook.register(engine, plugin, host),
+            None => {
+                let near = nearest(name, known.iter().map(|hook| hook.name()));
+                let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                remarks.push(format!(
+                    "the plugin {} wants the hook `{name}`, which does not exist{hint}",
+                    plugin.name
+                ));
+            }
+        }
+    }
+    remarks
+}
+
+/// A hook that is the whole of its event.
+fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> Box<dyn Hook> {
+    Box::new(HookRow {
+        name,
+        class,
+        condition: None,
+        show,
+        read,
+    })
+}
+
+/// A hook that is a part of its event.
+fn only<E: Event>(
+    condition: fn(&E::Payload) -> bool,
+    name: &'static str,
+    class: Class,
+    show: Show<E>,
+    read: Read<E>,
+) -> Box<dyn Hook> {
+    Box::new(HookRow {
+        name,
+        class,
+        condition: Some(condition),
+        show,
+        read,
+    })
+}
+
+impl<E: Event> Hook for HookRow<E> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn event(&self) -> EventId {
+        E::ID
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host) {
+        let info = HandlerInfo {
+            name: plugin.name.clone(),
+            source: plugin.path.display().to_string(),
+            dialect: Dialect::Chibi,
+            lane: LaneKind::Command,
+            class: self.class,
+            priority: 0,
+            timeout: host.hook_timeout,
+        };
+        let handler = RowHandler {
+            lane: Arc::new(CommandLane::new(program(plugin, host))),
+            row: self.row(plugin, host),
+            timeout: host.hook_timeout,
+        };
+        engine.register(Registration {
+            info,
+            order: vec![plugin.name.clone()],
+            matcher: Matcher::default(),
+            condition: self.condition,
+            action: Action::Other(Arc::new(handler)),
+        });
+    }
+}
+
+impl<E: Event> HookRow<E> {
+    /// The row for one plugin.
+    fn row(&self, plugin: &Plugin, host: &Host) -> Row<E> {
+        let Self {
+            name,
+            class,
+            show,
+            read,
+            ..
+        } = *self;
+        let teller = Arc::new(Teller {
+            host: host.clone(),
+            plugin: plugin.name.clone(),
+            words: Words::new(plugin.generation),
+        });
+        let (reader, generation) = (Arc::clone(&teller), plugin.generation);
+        Row {
+            format: match generation {
+                Generation::Older => "chibi, older",
+                Generation::Newer => "chibi",
+            },
+            encode: Box::new(move |occasion| {
+                show(&teller.situation(occasion.payload, &occasion.scope.context_name))
+            }),
+            environment: Box::new(move |occasion, input| {
+                variables(name, generation, &occasion.scope.context_name, input)
+            }),
+            decode: Box::new(move |payload, finished| {
+                let answer = Answer::read(class, &finished)?;
+                read(&reader.situation(payload, ""), answer)
+            }),
+        }
+    }
+}
+
+/// What lasts from one call of a plugin to the next.
+struct Teller {
+    host: Host,
+    plugin: String,
+    words: Words,
+}
+
+impl Teller {
+    fn situation<'a, E: Event>(&'a self, payload: &'a E::Payload, context_name: &'a str) -> Situation<'a, E> {
+        Situation {
+            host: &self.host,
+            plugin: &self.plugin,
+            words: &self.words,
+            context_name,
+            payload,
+        }
+    }
+}
+
+/// The plugin's program, without what is left over from another kind of call around this one.
+fn program(plugin: &Plugin, host: &Host) -> Program {
+    OTHER_CALLS.iter().fold(host.program(plugin), |program, name| {
+        program.without_variable(name)
+    })
+}
+
+/// Variables that belong to calls of tools, or to another hook's.
+const OTHER_CALLS: &[&str] = &["CHIBI_TOOL_NAME", "CHIBI_TOOL_ARGS", "CHIBI_HOOK", HOOK_DATA];
+
+/// Where plugins of the older generation find their data.
+const HOOK_DATA: &str = "CHIBI_HOOK_DATA";
+
+/// The longest variable that the system passes on, with its name, the sign between them and the zero at the end.
+const LONGEST_VARIABLE: usize = 128 * 1024;
+
+/// Whether the system would pass on the variable.
+pub(super) fn fits_variable(name: &str, value: &str) -> bool {
+    name.len() + value.len() + 2 <= LONGEST_VARIABLE
+}
+
+fn variables(hook: &str, generation: Generation, context_name: &str, data: &str) -> Vec<(String, String)> {
+    let mut variables = vec![
+        ("CHIBI_HOOK".to_owned(), hook.to_owned()),
+        ("CHIBI_CONTEXT".to_owned(), context_name.to_owned()),
+    ];
+    if generation == Generation::Older && fits_variable(HOOK_DATA, data) {
+        variables.push((HOOK_DATA.to_owned(), data.to_owned()));
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::EVENTS;
+
+    #[test]
+    fn every_event_has_a_hook_or_is_listed_as_absent() {
+        for event in EVENTS {
+            let mapped = hooks().iter().any(|hook| hook.event() == event.id);
+            assert_ne!(mapped, ABSENT.contains(&event.id), "{}", event.name);
+        }
+    }
+
+    #[test]
+    fn a_hook_is_at_most_as_strong_as_its_event() {
+        for hook in hooks() {
+            assert!(hook.class() <= hook.event().info().class, "{}", hook.name());
+        }
+    }
+
+    #[test]
+    fn there_are_34_hooks_and_six_of_them_guard() {
+        let names: std::collections::BTreeSet<_> = hooks().iter().map(|hook| hook.name()).collect();
+        assert_eq!(names.len(), 34);
+        let guards: Vec<_> = hooks()
+            .iter()
+            .filter(|hook| hook.class() == Class::Guard)
+            .map(|hook| hook.name())
+            .collect();
+        let expected = [
+            "pre_tool",
+            "pre_file_read",
+            "pre_file_write",
+            "pre_shell_exec",
+            "pre_fetch_url",
+            "pre_spawn_agent",
+        ];
+        assert_eq!(guards, expected);
+    }
+
+    #[test]
+    fn data_goes_into_a_variable_for_the_older_generation_and_only_while_it_fits() {
+        let names = |generation, data: &str| -> Vec<String> {
+            variables("pre_tool", generation, "default", data)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect()
+        };
+        assert_eq!(names(Generation::Newer, "{}"), ["CHIBI_HOOK", "CHIBI_CONTEXT"]);
+        assert_eq!(
+            names(Generation::Older, "{}"),
+            ["CHIBI_HOOK", "CHIBI_CONTEXT", "CHIBI_HOOK_DATA"]
+        );
+        let longest = "x".repeat(LONGEST_VARIABLE - HOOK_DATA.len() - 2);
+        assert_eq!(names(Generation::Older, &longest).len(), 3);
+        assert_eq!(names(Generation::Older, &format!("{longest}x")).len(), 2);
+    }
+}

@@ -1,0 +1,281 @@
+//! What the answers of plugins mean, hook by hook. Patches become full values here.
+//!
+//! A plugin can refuse or say nothing: it never stands in for the person's yes.
+
+use becket_events::{
+    Adjust, Answer as Answered, Append, Delivery, Event, Fallback, First, Intersect, Json, Last, LoopStart,
+    LoopStartReply, Part, PostSystemPrompt, PostSystemPromptReply, PreCache, PreCacheReply, PreFetch,
+    PreFetchReply, PreFileRead, PreFileReadReply, PreFileWrite, PreFileWriteReply, PreMessageDelivery,
+    PreMessageDeliveryReply, PreRequest, PreRequestReply, PreShell, PreShellReply, PreSubagent,
+    PreSubagentReply, PreSystemPrompt, PreSystemPromptReply, PreTool, PreToolOutput, PreToolOutputReply,
+    PreToolReply, Prepend, Rewrite, Rule, Strictest, ToolBatch, ToolBatchReply, ToolsOffered,
+    ToolsOfferedReply, Union, UserPrompt, UserPromptReply, Verdict,
+};
+use becket_hooks::Failure;
+use serde_json::Value;
+
+use super::answer::{Answer, wrong_shape};
+use super::hooks::Situation;
+
+/// The hook only looks on.
+pub(super) fn nothing<E: Event>(_: &Situation<'_, E>, _: Answer) -> Result<E::Reply, Failure> {
+    Ok(E::Reply::default())
+}
+
+pub(super) fn prompt(_: &Situation<'_, UserPrompt>, answer: Answer) -> Result<UserPromptReply, Failure> {
+    Ok(UserPromptReply {
+        prompt: Rewrite(answer.text("prompt")?),
+        ..Default::default()
+    })
+}
+
+pub(super) fn inject_before(
+    _: &Situation<'_, PreSystemPrompt>,
+    answer: Answer,
+) -> Result<PreSystemPromptReply, Failure> {
+    Ok(PreSystemPromptReply {
+        inject: Prepend(injected(&answer)?),
+        ..Default::default()
+    })
+}
+
+pub(super) fn inject_after(
+    _: &Situation<'_, PostSystemPrompt>,
+    answer: Answer,
+) -> Result<PostSystemPromptReply, Failure> {
+    Ok(PostSystemPromptReply {
+        inject: Append(injected(&answer)?),
+        ..Default::default()
+    })
+}
+
+fn injected(answer: &Answer) -> Result<Vec<String>, Failure> {
+    let inject = answer.text("inject")?;
+    Ok(inject.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+/// A refusal counts more than arguments beside it.
+pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToolReply, Failure> {
+    let verdict = blocked(&answer, "Tool call blocked by hook")?;
+    if verdict.0.is_some() {
+        return Ok(PreToolReply {
+            verdict,
+            ..Default::default()
+        });
+    }
+    let call = at.payload;
+    let arguments = match answer.object("arguments")? {
+        Some(written) => Some(at.words.arguments(call.operation, &call.arguments, written)?),
+        None => None,
+    };
+    Ok(PreToolReply {
+        arguments: Rewrite(arguments),
+        ..Default::default()
+    })
+}
+
+/// New words replace the words; pictures stay, unless the output is blocked.
+pub(super) fn output(
+    at: &Situation<'_, PreToolOutput>,
+    answer: Answer,
+) -> Result<PreToolOutputReply, Failure> {
+    let blocked = blocked(&answer, "Output blocked by hook")?;
+    let content = match (blocked.0, answer.text("output")?) {
+        (Some(refusal), _) => Some(vec![Part::text(refusal.reason().unwrap_or_default())]),
+        (None, Some(output)) => {
+            let others = at
+                .payload
+                .content
+                .iter()
+                .filter(|part| !matches!(part, Part::Text { .. }));
+            Some(
+                std::iter::once(Part::text(output))
+                    .chain(others.cloned())
+                    .collect(),
+            )
+        }
+        (None, None) => None,
+    };
+    Ok(PreToolOutputReply {
+        content: Rewrite(content),
+        ..Default::default()
+    })
+}
+
+/// A tool is offered while one of the names by which the plugin knows it survives.
+pub(super) fn choice_of_tools(
+    at: &Situation<'_, ToolsOffered>,
+    answer: Answer,
+) -> Result<ToolsOfferedReply, Failure> {
+    let include = answer.names("include")?;
+    let exclude = answer.names("exclude")?.unwrap_or_default();
+    let survives = |name: &&str| {
+        include
+            .as_ref()
+            .is_none_or(|include| include.iter().any(|kept| kept == name))
+            && !exclude.iter().any(|taken| taken == name)
+    };
+    let (kept, taken): (Vec<_>, Vec<_>) = at
+        .payload
+        .tools
+        .iter()
+        .partition(|offer| at.words.names_of(offer).iter().any(survives));
+    let names =
+        |offers: Vec<&becket_events::ToolOffer>| offers.into_iter().map(|offer| offer.name.clone()).collect();
+    Ok(ToolsOfferedReply {
+        include: Intersect(include.as_ref().map(|_| names(kept))),
+        exclude: Union(names(taken)),
+        ..Default::default()
+    })
+}
+
+/// Fields of the answer take the place of the body's; the others stay as they are, byte for byte.
+pub(super) fn request_body(
+    at: &Situation<'_, PreRequest>,
+    answer: Answer,
+) -> Result<PreRequestReply, Failure> {
+    let Some(mut patch) = answer.object("request_body")? else {
+        return Ok(PreRequestReply::default());
+    };
+    let members = at.payload.body.members().and_then(Result::ok);
+    let members =
+        members.ok_or_else(|| wrong_shape("the request's body is no object that could be changed"))?;
+    let mut body: Vec<(String, Json)> = members
+        .into_iter()
+        .map(|(name, value)| {
+            let value = patch.shift_remove(&name).map_or(value, Json::from);
+            (name, value)
+        })
+        .collect();
+    body.extend(patch.into_iter().map(|(name, value)| (name, Json::from(value))));
+    Ok(PreRequestReply {
+        body: Rewrite(Some(joined(&body))),
+        ..Default::default()
+    })
+}
+
+fn joined(members: &[(String, Json)]) -> Json {
+    let members: Vec<String> = members
+        .iter()
+        .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), value.text()))
+        .collect();
+    Json::joined(format!("{{{}}}", members.join(",")))
+}
+
+pub(super) fn loop_start(_: &Situation<'_, LoopStart>, answer: Answer) -> Result<LoopStartReply, Failure> {
+    Ok(LoopStartReply {
+        fallback: Last(fallback(&answer)?),
+        fuel: fuel(&answer)?,
+        ..Default::default()
+    })
+}
+
+pub(super) fn tool_batch(_: &Situation<'_, ToolBatch>, answer: Answer) -> Result<ToolBatchReply, Failure> {
+    Ok(ToolBatchReply {
+        fallback: Last(fallback(&answer)?),
+        fuel: fuel(&answer)?,
+        ..Default::default()
+    })
+}
+
+fn fallback(answer: &Answer) -> Result<Option<Fallback>, Failure> {
+    match answer.text("fallback")?.as_deref() {
+        None => Ok(None),
+        Some("call_user") => Ok(Some(Fallback::CallUser)),
+        Some("call_agent") => Ok(Some(Fallback::CallAgent)),
+        Some(other) => Err(wrong_shape(format!(
+            "`fallback` is call_user or call_agent, not {other}"
+        ))),
+    }
+}
+
+fn fuel(answer: &Answer) -> Result<Adjust, Failure> {
+    let set = answer
+        .count("fuel")?
+        .map(|fuel| u32::try_from(fuel).unwrap_or(u32::MAX));
+    let set = set.map_or_else(Adjust::default, Adjust::set);
+    let add = answer.difference("fuel_delta")?.unwrap_or(0);
+    Ok(set.then(Adjust { set: None, add }))
+}
+
+pub(super) fn denied_reading(
+    _: &Situation<'_, PreFileRead>,
+    answer: Answer,
+) -> Result<PreFileReadReply, Failure> {
+    Ok(PreFileReadReply {
+        verdict: denied(&answer)?,
+        ..Default::default()
+    })
+}
+
+pub(super) fn denied_writing(
+    _: &Situation<'_, PreFileWrite>,
+    answer: Answer,
+) -> Result<PreFileWriteReply, Failure> {
+    Ok(PreFileWriteReply {
+        verdict: denied(&answer)?,
+        ..Default::default()
+    })
+}
+
+pub(super) fn denied_command(_: &Situation<'_, PreShell>, answer: Answer) -> Result<PreShellReply, Failure> {
+    Ok(PreShellReply {
+        verdict: denied(&answer)?,
+        ..Default::default()
+    })
+}
+
+pub(super) fn denied_fetching(_: &Situation<'_, PreFetch>, answer: Answer) -> Result<PreFetchReply, Failure> {
+    Ok(PreFetchReply {
+        verdict: denied(&answer)?,
+        ..Default::default()
+    })
+}
+
+/// An answer in the sub-agent's place counts more than a refusal beside it.
+pub(super) fn subagent(_: &Situation<'_, PreSubagent>, answer: Answer) -> Result<PreSubagentReply, Failure> {
+    let response = answer.text("response")?;
+    let verdict = match response {
+        Some(_) => Strictest::default(),
+        None => blocked(&answer, "Sub-agent call blocked by hook")?,
+    };
+    Ok(PreSubagentReply {
+        verdict,
+        response: Answered(response),
+        ..Default::default()
+    })
+}
+
+pub(super) fn cache(_: &Situation<'_, PreCache>, answer: Answer) -> Result<PreCacheReply, Failure> {
+    Ok(PreCacheReply {
+        summary: First(answer.text("summary")?),
+        cache: First(answer.flag("block")?.then_some(false)),
+        ..Default::default()
+    })
+}
+
+pub(super) fn delivery(
+    at: &Situation<'_, PreMessageDelivery>,
+    answer: Answer,
+) -> Result<PreMessageDeliveryReply, Failure> {
+    let via = answer.text("via")?.unwrap_or_else(|| at.plugin.to_owned());
+    Ok(PreMessageDeliveryReply {
+        delivered: Answered(answer.flag("delivered")?.then_some(Delivery { via })),
+        ..Default::default()
+    })
+}
+
+/// `block` refuses, and `message` says why.
+fn blocked(answer: &Answer, default: &str) -> Result<Strictest, Failure> {
+    let message = answer.text("message")?;
+    let refusal = || Verdict::Deny(message.unwrap_or_else(|| default.to_owned()));
+    Ok(Strictest(answer.flag("block")?.then(refusal)))
+}
+
+/// `denied` refuses, and `reason` says why. Plugins of the time between the generations say `approved` instead.
+fn denied(answer: &Answer) -> Result<Strictest, Failure> {
+    let reason = answer.text("reason")?;
+    let denied = answer.flag("denied")? || answer.choice("approved")? == Some(false);
+    let refusal = || Verdict::Deny(reason.unwrap_or_else(|| "denied by plugin".to_owned()));
+    Ok(Strictest(denied.then(refusal)))
+}

@@ -1,0 +1,104 @@
+//! Tool calls in the words that a plugin knows.
+
+use becket_events::{Face, OperationKind, Profile, ToolOffer};
+use becket_hooks::Failure;
+use serde_json::{Map, Value};
+
+use super::answer::wrong_shape;
+use super::plugin::Generation;
+use super::tools::{profile_of, tool_type};
+
+/// The names of tools and their arguments, as plugins of one generation know them.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) generation: Generation,
+    profile: Profile,
+}
+
+/// A tool call in foreign words.
+pub(super) struct ForeignCall {
+    pub(super) name: String,
+    pub(super) arguments: Map<String, Value>,
+}
+
+impl Words {
+    pub(super) fn new(generation: Generation) -> Self {
+        Self {
+            generation,
+            profile: profile_of(generation),
+        }
+    }
+
+    /// A call as plugins know it. A tool without an operation keeps its name and arguments.
+    pub(super) fn call(
+        &self,
+        name: &str,
+        operation: Option<OperationKind>,
+        arguments: &Map<String, Value>,
+    ) -> ForeignCall {
+        match self.face(operation, arguments) {
+            Some(face) => ForeignCall {
+                name: face.name.into(),
+                arguments: (face.to_foreign)(arguments),
+            },
+            None => ForeignCall {
+                name: name.into(),
+                arguments: arguments.clone(),
+            },
+        }
+    }
+
+    /// Arguments that a plugin wrote, in becket's words. `current` are those that it was shown.
+    pub(super) fn arguments(
+        &self,
+        operation: Option<OperationKind>,
+        current: &Map<String, Value>,
+        written: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Failure> {
+        match self.face(operation, current) {
+            Some(face) => face
+                .read(written)
+                .map(|operation| operation.arguments())
+                .map_err(|error| wrong_shape(format!("`arguments`: {error}"))),
+            None => Ok(written),
+        }
+    }
+
+    /// A call of which the tool's own name tells the operation.
+    pub(super) fn named(&self, own_name: &str, arguments: &Map<String, Value>) -> ForeignCall {
+        let kind = OperationKind::ALL.iter().find(|kind| kind.name() == own_name);
+        self.call(own_name, kind.copied(), arguments)
+    }
+
+    /// The name of a tool whose arguments are not known.
+    pub(super) fn tool_name(&self, own_name: &str) -> String {
+        self.named(own_name, &Map::new()).name
+    }
+
+    /// The names under which an offered tool appears: its own where that is a foreign one already, else all by which
+    /// plugins know what it does.
+    pub(super) fn names_of<'a>(&'a self, offer: &'a ToolOffer) -> Vec<&'a str> {
+        let Some(operation) = offer.operation else {
+            return vec![&offer.name];
+        };
+        let faces = || {
+            self.profile
+                .faces
+                .iter()
+                .filter(move |face| face.operation == operation)
+        };
+        if faces().next().is_none() || faces().any(|face| face.name == offer.name) {
+            return vec![&offer.name];
+        }
+        faces().map(|face| face.name).collect()
+    }
+
+    /// What kind of tool it is.
+    pub(super) fn type_of(&self, name: &str, source: &str) -> &'static str {
+        tool_type(self.generation, name, source)
+    }
+
+    fn face(&self, operation: Option<OperationKind>, arguments: &Map<String, Value>) -> Option<&Face> {
+        self.profile.face_for(operation?, arguments)
+    }
+}
