@@ -9,6 +9,8 @@ mod plugin;
 mod read;
 mod show;
 mod tools;
+#[cfg(test)]
+mod translation;
 mod words;
 
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
