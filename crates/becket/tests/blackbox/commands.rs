@@ -423,3 +423,32 @@ fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
     room.run(["--hooks", &hooks, "doctor"]).ended_with(1).said(wanted);
     room.run(["--fuel", "0", "hello"]).ended_with(2);
 }
+
+/// In a container the leader of the session, and of the process group, may be out of sight: both are 0 then.
+#[test]
+fn the_first_process_of_a_container_runs_tools_and_buries_what_they_leave() {
+    let room = room();
+    let command = "setsid sleep 0.2 & echo done";
+    let call = json!({"name": "shell", "arguments": {"command": command}});
+    let model = room.model(&json!([{"text": "", "tool_calls": [call]}, {"text": "finished"}]));
+    let becket = room.command(["--yes", "--model", &model, "go"]);
+    let contained = |program: &std::ffi::OsStr| {
+        let mut outside = std::process::Command::new("unshare");
+        outside.args(["--pid", "--fork", "--mount-proc"]).arg(program);
+        outside.current_dir(room.work()).env_clear();
+        outside.envs(becket.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        outside.stdin(std::process::Stdio::null());
+        outside
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        outside
+    };
+    let possible = contained(std::ffi::OsStr::new("true")).status();
+    if !possible.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: needs the right to make a namespace of processes");
+        return;
+    }
+    let child = contained(becket.get_program()).args(becket.get_args()).spawn();
+    let run = testkit::finish(child.expect("unshare was there a moment ago"));
+    run.ended_with(0).said("finished");
+}
