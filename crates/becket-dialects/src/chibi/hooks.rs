@@ -334,7 +334,7 @@ impl<E: Event> HookRow<E> {
         let teller = Arc::new(Teller {
             host: host.clone(),
             plugin: plugin.name.clone(),
-            words: Words::new(plugin.generation),
+            words: Words::of(plugin.generation),
         });
         let (reader, generation) = (Arc::clone(&teller), plugin.generation);
         Row {
@@ -360,7 +360,7 @@ impl<E: Event> HookRow<E> {
 struct Teller {
     host: Host,
     plugin: String,
-    words: Words,
+    words: &'static Words,
 }
 
 impl Teller {
@@ -368,7 +368,7 @@ impl Teller {
         Situation {
             host: &self.host,
             plugin: &self.plugin,
-            words: &self.words,
+            words: self.words,
             context_name,
             payload,
         }

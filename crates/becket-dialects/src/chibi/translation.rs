@@ -38,7 +38,7 @@ fn within<E: Event, T>(
     look(&Situation {
         host: &host,
         plugin: "the_plugin",
-        words: &Words::new(generation),
+        words: Words::of(generation),
         context_name: "default",
         payload,
     })

@@ -1,5 +1,7 @@
 //! Tool calls in the words that a plugin knows.
 
+use std::sync::LazyLock;
+
 use becket_events::{Face, OperationKind, Profile, ToolOffer};
 use becket_hooks::Failure;
 use serde_json::{Map, Value};
@@ -11,7 +13,7 @@ use super::tools::{profile_of, tool_type};
 /// The names of tools and their arguments, as plugins of one generation know them.
 #[derive(Debug)]
 pub(super) struct Words {
-    pub(super) generation: Generation,
+    generation: Generation,
     profile: Profile,
 }
 
@@ -22,7 +24,17 @@ pub(super) struct ForeignCall {
 }
 
 impl Words {
-    pub(super) fn new(generation: Generation) -> Self {
+    /// The words of a generation. They are the same for all its plugins, and made once.
+    pub(super) fn of(generation: Generation) -> &'static Self {
+        static OLDER: LazyLock<Words> = LazyLock::new(|| Words::new(Generation::Older));
+        static NEWER: LazyLock<Words> = LazyLock::new(|| Words::new(Generation::Newer));
+        match generation {
+            Generation::Older => &OLDER,
+            Generation::Newer => &NEWER,
+        }
+    }
+
+    fn new(generation: Generation) -> Self {
         Self {
             generation,
             profile: profile_of(generation),
