@@ -53,7 +53,10 @@ impl OutputOf<'_> {
             details,
         };
         let reply = self.hooks.tell::<PreToolOutput>(payload).await;
-        let content = reply.content.get().unwrap_or(content);
+        let content = match reply.withheld.get() {
+            Some(words) => vec![Part::text(words)],
+            None => reply.content.get().unwrap_or(content),
+        };
         let is_error = reply.is_error.get().unwrap_or(is_error);
         let full_text = text_of(&content);
         let stub = if self.is_too_large(&full_text) {

@@ -646,6 +646,8 @@ events! {
         content: Rewrite<Vec<Part>>,
         /// Whether it counts as failed.
         is_error: Rewrite<bool>,
+        /// The output is withheld: the model sees these words instead, and no other handler sees it.
+        withheld: Answer<String>,
     }
 
     /// An output is so large that it is about to be put aside, with a preview for the model.

@@ -25,7 +25,8 @@ pub struct Row<E: Event> {
 pub type Encode<E> = Box<dyn Fn(&Occasion<'_, E>) -> String + Send + Sync>;
 
 /// Makes variables of one run.
-pub type Environment<E> = Box<dyn Fn(&Occasion<'_, E>, &str) -> Vec<(String, String)> + Send + Sync>;
+pub type Environment<E> =
+    Box<dyn Fn(&Occasion<'_, E>, &str) -> Result<Vec<(String, String)>, Failure> + Send + Sync>;
 
 /// Reads what a program has answered.
 pub type Decode<E> =
@@ -46,7 +47,7 @@ impl<E: Event> Handler<E> for RowHandler<E> {
         Box::pin(async move {
             let input = occasion.text(self.row.format, || (self.row.encode)(occasion));
             let invocation = Invocation {
-                environment: (self.row.environment)(occasion, &input),
+                environment: (self.row.environment)(occasion, &input)?,
                 input,
                 directory: occasion.scope.cwd.clone().into(),
                 timeout: self.timeout,
@@ -65,11 +66,11 @@ pub fn own_row<E: Event>() -> Row<E> {
         encode: Box::new(|occasion| becket_events::envelope::<E>(occasion.scope, occasion.payload)),
         environment: Box::new(|occasion, _| {
             let scope = occasion.scope;
-            vec![
+            Ok(vec![
                 ("BECKET_EVENT".into(), E::NAME.into()),
                 ("BECKET_SESSION_ID".into(), scope.session_id.clone()),
                 ("BECKET_CONTEXT".into(), scope.context_name.clone()),
-            ]
+            ])
         }),
         decode: Box::new(|_, finished| decode_own::<E>(finished)),
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use becket_events::{Class, CompactScope, Event, EventId};
 use becket_hooks::{
-    Action, CommandLane, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Program, Registration,
-    Row, RowHandler, nearest,
+    Action, Cause, CommandLane, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Program,
+    Registration, Row, RowHandler, nearest,
 };
 
 use super::answer::Answer;
@@ -346,7 +346,7 @@ impl<E: Event> HookRow<E> {
                 show(&teller.situation(occasion.payload, &occasion.scope.context_name))
             }),
             environment: Box::new(move |occasion, input| {
-                variables(name, generation, &occasion.scope.context_name, input)
+                variables(name, class, generation, &occasion.scope.context_name, input)
             }),
             decode: Box::new(move |payload, finished| {
                 let answer = Answer::read(class, &finished)?;
@@ -396,15 +396,34 @@ pub(super) fn fits_variable(name: &str, value: &str) -> bool {
     name.len() + value.len() + 2 <= LONGEST_VARIABLE
 }
 
-fn variables(hook: &str, generation: Generation, context_name: &str, data: &str) -> Vec<(String, String)> {
+/// A guard that finds nothing where it looks would find nothing wrong: where the data does not fit, it is not asked, and
+/// so it refuses. Other plugins do without.
+fn variables(
+    hook: &str,
+    class: Class,
+    generation: Generation,
+    context_name: &str,
+    data: &str,
+) -> Result<Vec<(String, String)>, Failure> {
     let mut variables = vec![
         ("CHIBI_HOOK".to_owned(), hook.to_owned()),
         ("CHIBI_CONTEXT".to_owned(), context_name.to_owned()),
     ];
-    if generation == Generation::Older && fits_variable(HOOK_DATA, data) {
-        variables.push((HOOK_DATA.to_owned(), data.to_owned()));
+    match generation {
+        Generation::Newer => {}
+        Generation::Older if fits_variable(HOOK_DATA, data) => {
+            variables.push((HOOK_DATA.to_owned(), data.to_owned()));
+        }
+        Generation::Older if class == Class::Guard => {
+            let detail = format!(
+                "the call is too long for the variable {HOOK_DATA}; if the plugin reads standard input, list it under \
+                 `newer` in `[chibi]`"
+            );
+            return Err(Failure::new(Cause::SpawnFailed, detail));
+        }
+        Generation::Older => {}
     }
-    variables
+    Ok(variables)
 }
 
 #[cfg(test)]
@@ -449,19 +468,27 @@ mod tests {
 
     #[test]
     fn data_goes_into_a_variable_for_the_older_generation_and_only_while_it_fits() {
-        let names = |generation, data: &str| -> Vec<String> {
-            variables("pre_tool", generation, "default", data)
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect()
+        let names = |class, generation, data: &str| -> Result<Vec<String>, Cause> {
+            let variables = variables("a_hook", class, generation, "default", data);
+            let names =
+                |variables: Vec<(String, String)>| variables.into_iter().map(|(name, _)| name).collect();
+            variables.map(names).map_err(|failure| failure.cause)
         };
-        assert_eq!(names(Generation::Newer, "{}"), ["CHIBI_HOOK", "CHIBI_CONTEXT"]);
-        assert_eq!(
-            names(Generation::Older, "{}"),
-            ["CHIBI_HOOK", "CHIBI_CONTEXT", "CHIBI_HOOK_DATA"]
-        );
+        let [plain, with_data]: [Vec<String>; 2] = [
+            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into()],
+            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into(), HOOK_DATA.into()],
+        ];
         let longest = "x".repeat(LONGEST_VARIABLE - HOOK_DATA.len() - 2);
-        assert_eq!(names(Generation::Older, &longest).len(), 3);
-        assert_eq!(names(Generation::Older, &format!("{longest}x")).len(), 2);
+        let longer = format!("{longest}x");
+        for class in [Class::Guard, Class::Transform] {
+            assert_eq!(names(class, Generation::Newer, &longer), Ok(plain.clone()));
+            assert_eq!(names(class, Generation::Older, "{}"), Ok(with_data.clone()));
+            assert_eq!(names(class, Generation::Older, &longest), Ok(with_data.clone()));
+        }
+        assert_eq!(names(Class::Transform, Generation::Older, &longer), Ok(plain));
+        assert_eq!(
+            names(Class::Guard, Generation::Older, &longer),
+            Err(Cause::SpawnFailed)
+        );
     }
 }

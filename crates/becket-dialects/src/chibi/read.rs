@@ -74,28 +74,24 @@ pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToo
     })
 }
 
-/// New words replace the words; pictures stay, unless the output is blocked.
+/// New words replace the words, and pictures stay; of a blocked output nothing does.
 pub(super) fn output(
     at: &Situation<'_, PreToolOutput>,
     answer: Answer,
 ) -> Result<PreToolOutputReply, Failure> {
-    let blocked = blocked(&answer, "Output blocked by hook")?;
-    let content = match (blocked.0, answer.text("output")?) {
-        (Some(refusal), _) => Some(vec![Part::text(refusal.reason().unwrap_or_default())]),
-        (None, Some(output)) => {
-            let others = at
-                .payload
-                .content
-                .iter()
-                .filter(|part| !matches!(part, Part::Text { .. }));
-            Some(
-                std::iter::once(Part::text(output))
-                    .chain(others.cloned())
-                    .collect(),
-            )
-        }
-        (None, None) => None,
-    };
+    if let Some(refusal) = blocked(&answer, "Output blocked by hook")?.0 {
+        return Ok(PreToolOutputReply {
+            withheld: Answered(refusal.reason().map(str::to_owned)),
+            ..Default::default()
+        });
+    }
+    let content = answer.text("output")?.map(|output| {
+        let parts = at.payload.content.iter();
+        let others = parts.filter(|part| !matches!(part, Part::Text { .. }));
+        std::iter::once(Part::text(output))
+            .chain(others.cloned())
+            .collect()
+    });
     Ok(PreToolOutputReply {
         content: Rewrite(content),
         ..Default::default()

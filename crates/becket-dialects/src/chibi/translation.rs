@@ -158,19 +158,13 @@ fn new_words_of_an_output_leave_its_pictures_and_a_block_leaves_nothing() {
         ran: true,
         details: None,
     };
-    let content = |answer| {
-        let reply = answered::<PreToolOutput>(read::output, &payload, answer).unwrap();
-        reply.content.get()
-    };
-    assert_eq!(
-        content(json!({"output": "new"})),
-        Some(vec![Part::text("new"), picture])
-    );
-    assert_eq!(
-        content(json!({"output": "new", "block": true, "message": "gone"})),
-        Some(vec![Part::text("gone")])
-    );
-    assert_eq!(content(json!({})), None);
+    let output = |answer| answered::<PreToolOutput>(read::output, &payload, answer).unwrap();
+    let rewritten = output(json!({"output": "new"})).content.get();
+    assert_eq!(rewritten, Some(vec![Part::text("new"), picture]));
+    let withheld = output(json!({"output": "new", "block": true, "message": "gone"}));
+    assert_eq!(withheld.withheld.get().as_deref(), Some("gone"));
+    assert_eq!(withheld.content.get(), None);
+    assert_eq!(output(json!({})).content.get(), None);
 }
 
 fn offer(name: &str, operation: Option<OperationKind>) -> ToolOffer {
