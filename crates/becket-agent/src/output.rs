@@ -162,10 +162,12 @@ pub(crate) async fn read_back(store: &dyn Store, read: &ReadArguments) -> ToolOu
     };
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().flat_map(pieces).collect();
-    let first = (read.offset.unwrap_or(1).max(1) - 1).min(lines.len() as u64) as usize;
-    let wanted = read
-        .limit
-        .map_or(lines.len(), |limit| limit.min(lines.len() as u64) as usize);
+    let all = lines.len() as u64;
+    let first = match read.tail {
+        Some(tail) => all.saturating_sub(tail) as usize,
+        None => (read.offset.unwrap_or(1).max(1) - 1).min(all) as usize,
+    };
+    let wanted = read.limit.map_or(all, |limit| limit.min(all)) as usize;
     let mut room = PAGE_CHARS;
     let page: Vec<&str> = lines[first..]
         .iter()

@@ -1,15 +1,16 @@
 //! The laws that every profile keeps.
 
-use becket_events::{OperationKind, Profile};
+use becket_events::{Beside, LineEdit, OperationKind, Profile, Replacement};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::{PROFILE_NAMES, profile_named};
+use crate::{PROFILE_NAMES, chibi, profile_named};
 
 fn profiles() -> Vec<Profile> {
     PROFILE_NAMES
         .iter()
         .map(|name| profile_named(name).unwrap_or_else(|| panic!("{name} is listed but not known")))
+        .chain([chibi::profile_of(chibi::Generation::Older)])
         .collect()
 }
 
@@ -23,19 +24,39 @@ fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
     let number = || (1u64..1_000_000).prop_map(Value::from).boxed();
     let truth = || any::<bool>().prop_map(Value::from).boxed();
     let edits = || {
-        prop::collection::vec((any::<String>(), any::<String>()), 0..4)
-            .prop_map(|edits| {
-                Value::Array(
-                    edits
-                        .into_iter()
-                        .map(|(old, new)| json!({"old_text": old, "new_text": new}))
-                        .collect(),
-                )
-            })
+        let edit = (any::<String>(), any::<String>(), any::<bool>());
+        let edit = edit.prop_map(|(old_text, new_text, first)| Replacement {
+            old_text,
+            new_text,
+            first,
+        });
+        prop::collection::vec(edit, 0..4)
+            .prop_map(|edits| json!(edits))
+            .boxed()
+    };
+    let lines = || {
+        let insert = prop::option::of(prop::sample::select(&[Beside::Before, Beside::After][..]));
+        let line = (
+            0u64..9,
+            0u64..9,
+            "[a-b\n]{0,3}",
+            insert,
+            prop::option::of("[a-b]{0,2}"),
+        );
+        let line = line.prop_map(|(start, end, text, insert, expected)| LineEdit {
+            start,
+            end,
+            text,
+            insert,
+            expected,
+        });
+        prop::collection::vec(line, 0..3)
+            .prop_map(|lines| json!(lines))
             .boxed()
     };
     let value_of = |name: &str, property: &Value| match (name, property["type"].to_string()) {
         ("edits", _) => edits(),
+        ("lines", _) => lines(),
         (_, kind) if kind.contains("integer") => number(),
         (_, kind) if kind.contains("boolean") => truth(),
         _ => text(),
@@ -179,7 +200,7 @@ fn foreign_calls_mean_what_their_systems_mean() {
         (
             "chibi",
             "shell_exec",
-            json!({"command": "ls", "timeout_secs": 5}),
+            json!({"command": "ls", "timeout_secs": "5"}),
             json!({"command": "ls", "timeout_seconds": 5}),
         ),
         (
@@ -190,27 +211,105 @@ fn foreign_calls_mean_what_their_systems_mean() {
         ),
         (
             "chibi",
+            "shell_exec",
+            json!({"command": "ls"}),
+            json!({"command": "ls", "timeout_seconds": 30}),
+        ),
+        (
+            "chibi",
             "file_head",
             json!({"path": "a", "lines": "20"}),
             json!({"path": "a", "limit": 20}),
         ),
         (
             "chibi",
+            "file_head",
+            json!({"path": "a"}),
+            json!({"path": "a", "limit": 50}),
+        ),
+        (
+            "chibi",
+            "file_tail",
+            json!({"path": "a", "lines": null}),
+            json!({"path": "a", "tail": 50}),
+        ),
+        (
+            "chibi",
+            "file_tail",
+            json!({"path": "a", "lines": "7"}),
+            json!({"path": "a", "tail": 7}),
+        ),
+        (
+            "chibi",
+            "dir_list",
+            json!({"path": "a"}),
+            json!({"path": "a", "depth": 1, "hidden": false}),
+        ),
+        (
+            "chibi",
+            "dir_list",
+            json!({"path": "a", "depth": "3", "show_hidden": "true"}),
+            json!({"path": "a", "depth": 3, "hidden": true}),
+        ),
+        (
+            "chibi",
+            "glob_files",
+            json!({"pattern": "*.rs"}),
+            json!({"pattern": "*.rs", "limit": 100}),
+        ),
+        (
+            "chibi",
             "file_edit",
             json!({"path": "a", "operation": "replace_string", "find": "x", "replace": "y"}),
-            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y", "first": true}]}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "replace_lines", "line_start": "2", "line_end": 3, "content": "x"}),
+            json!({"path": "a", "lines": [{"start": 2, "end": 3, "text": "x"}]}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "delete_lines", "line_start": 1, "line_end": 2, "find": ""}),
+            json!({"path": "a", "lines": [{"start": 1, "end": 2, "text": ""}]}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "insert_before", "line_start": 4, "content": "x"}),
+            json!({"path": "a", "lines": [{"start": 4, "end": 4, "text": "x", "insert": "before"}]}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "insert_after", "line_start": 4, "content": "x"}),
+            json!({"path": "a", "lines": [{"start": 4, "end": 4, "text": "x", "insert": "after"}]}),
         ),
         (
             "chibi",
             "grep_files",
             json!({"pattern": "x", "file_pattern": "*.rs"}),
-            json!({"pattern": "x", "glob": "*.rs"}),
+            json!({"pattern": "x", "glob": "*.rs", "context": 2, "limit": 50}),
         ),
         (
             "chibi",
             "file_grep",
-            json!({"path": "a", "pattern": "x", "context_before": 1, "context_after": 4}),
-            json!({"path": "a", "pattern": "x", "context": 4}),
+            json!({"path": "a", "pattern": "x", "context_before": 1, "context_after": "4"}),
+            json!({"path": "a", "pattern": "x", "context": 2, "before": 1, "after": 4}),
+        ),
+        (
+            "chibi",
+            "file_grep",
+            json!({"path": "a", "pattern": "x", "context_before": 3, "context_after": 3}),
+            json!({"path": "a", "pattern": "x", "context": 3}),
+        ),
+        (
+            "chibi",
+            "fetch_url",
+            json!({"url": "https://a.example", "max_bytes": "9"}),
+            json!({"url": "https://a.example", "timeout_seconds": 30, "max_bytes": 9}),
         ),
         (
             "docker-agent",
@@ -269,7 +368,11 @@ fn foreign_calls_mean_what_their_systems_mean() {
     ];
     for (profile, tool, foreign, own) in cases {
         let profile = profile_named(profile).unwrap();
-        let read = profile.face_named(tool).unwrap().read(object(foreign)).unwrap();
+        let read = profile
+            .face_named(tool)
+            .unwrap()
+            .read_call(object(foreign))
+            .unwrap();
         assert_eq!(Value::Object(read.arguments()), own, "{} {tool}", profile.name);
     }
 }
@@ -295,8 +398,48 @@ fn a_call_that_says_two_things_is_refused() {
         (
             "chibi",
             "file_edit",
-            json!({"path": "a", "operation": "delete_lines", "line_start": 1, "line_end": 2}),
+            json!({"path": "a", "operation": "delete_lines", "line_start": 1, "line_end": 2, "content": "x"}),
         ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "delete_lines", "line_start": 3, "line_end": 2}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "insert_after", "line_start": 0, "content": "x"}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "replace_lines", "line_start": 1, "content": "x"}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "shuffle", "line_start": 1, "line_end": 2}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({"path": "a", "operation": "replace_string", "find": "x", "replace": "y", "line_start": 4}),
+        ),
+        (
+            "chibi",
+            "file_edit",
+            json!({
+                "path": "a", "operation": "replace_string", "find": "x", "replace": "y",
+                "lines": [{"start": 1, "end": 1}],
+            }),
+        ),
+        ("chibi", "dir_list", json!({"path": "a", "show_hidden": "maybe"})),
+        (
+            "chibi",
+            "dir_list",
+            json!({"path": "a", "show_hidden": "true", "hidden": false}),
+        ),
+        ("chibi", "file_tail", json!({"path": "a", "lines": "many"})),
         (
             "chibi",
             "file_edit",
@@ -331,11 +474,29 @@ fn a_range_is_shown_as_a_range_and_a_whole_file_as_its_head() {
         ("file_head", json!({"path": "a", "lines": 9}))
     );
     assert_eq!(
+        shown(json!({"path": "a", "tail": 9})),
+        ("file_tail", json!({"path": "a", "lines": 9}))
+    );
+    assert_eq!(
         shown(json!({"path": "a", "offset": 2, "limit": 9})),
         ("file_lines", json!({"path": "a", "start": 2, "end": 10}))
     );
     assert_eq!(
         shown(json!({"path": "a", "offset": 2})),
         ("file_lines", json!({"path": "a", "start": 2}))
+    );
+}
+
+#[test]
+fn a_default_counts_for_calls_and_not_for_rewrites() {
+    let profile = profile_named("chibi").unwrap();
+    let head = profile.face_named("file_head").unwrap();
+    let path = || object(json!({"path": "a"}));
+    let lines = |operation: becket_events::Operation| operation.arguments().get("limit").cloned();
+    assert_eq!(lines(head.read_call(path()).unwrap()), Some(json!(50)));
+    assert_eq!(
+        lines(head.read(path()).unwrap()),
+        None,
+        "whoever saw a whole file means a whole file"
     );
 }

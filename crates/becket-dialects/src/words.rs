@@ -98,6 +98,14 @@ pub fn schema(properties: &[(&str, &str, &str)], required: &[&str]) -> Value {
     })
 }
 
+/// The same schema, with what counts for arguments that are left out.
+pub fn defaulting(mut schema: Value, defaults: &[(&str, Value)]) -> Value {
+    for (name, value) in defaults {
+        schema["properties"][*name]["default"] = value.clone();
+    }
+    schema
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@
 #[macro_use]
 mod macros;
 mod event;
+mod finding;
 mod json;
 mod message;
 mod operation;
@@ -23,16 +24,17 @@ mod verdict;
 pub use event::{
     Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, payload_schema, reply_schema,
 };
+pub use finding::{Entry, EntryKind, Finding, Passage, PassageLine};
 pub use json::Json;
 pub use message::{
     Delta, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage, text_of,
 };
 pub use operation::{
-    EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, ListArguments, Operation,
-    OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
+    Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,
+    Operation, OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
 };
 pub use parts::*;
-pub use profile::{Face, Profile, ToForeign, ToOwn};
+pub use profile::{Face, Profile, ToForeign, ToOutput, ToOwn};
 pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,

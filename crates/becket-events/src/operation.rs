@@ -126,6 +126,9 @@ operations! {
         /// How many lines to read.
         #[serde(default, alias = "lines", alias = "max_lines")]
         limit: Option<u64>,
+        /// How many lines to read from the end, in place of `offset` and `limit`.
+        #[serde(default)]
+        tail: Option<u64>,
     }
 
     /// Write a file, replacing what was there. Folders are made as needed.
@@ -139,14 +142,18 @@ operations! {
         content: String,
     }
 
-    /// Replace exact pieces of text in a file. Each old text must occur exactly once.
+    /// Replace exact pieces of text, or lines by their numbers, in a file.
     "edit" => Edit, effect: Write,
     EditArguments {
         /// The file.
         #[serde(alias = "file_path", alias = "file", alias = "filename")]
         path: String,
-        /// The replacements, all found in the file as it is now.
+        /// The pieces of text to replace, all found in the file as it is now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<Replacement>,
+        /// The lines to replace or to add to, all numbered as the file is now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<LineEdit>,
     }
 
     /// List a directory.
@@ -155,6 +162,12 @@ operations! {
         /// The directory; the working directory when absent.
         #[serde(default, alias = "dir", alias = "directory")]
         path: Option<String>,
+        /// How many levels to show; one when absent.
+        #[serde(default)]
+        depth: Option<u64>,
+        /// Whether names that begin with a dot are shown; yes when absent.
+        #[serde(default)]
+        hidden: Option<bool>,
     }
 
     /// Find files by a glob pattern such as `**/*.rs`, leaving out what .gitignore names.
@@ -192,6 +205,12 @@ operations! {
         /// Lines to show around each match.
         #[serde(default)]
         context: Option<u64>,
+        /// Lines to show before each match, where that is not `context`.
+        #[serde(default)]
+        before: Option<u64>,
+        /// Lines to show after each match, where that is not `context`.
+        #[serde(default)]
+        after: Option<u64>,
         /// How many matches to return at most.
         #[serde(default, alias = "max_results")]
         limit: Option<u64>,
@@ -206,6 +225,9 @@ operations! {
         /// Seconds after which the attempt ends.
         #[serde(default, alias = "timeout")]
         timeout_seconds: Option<u64>,
+        /// How many bytes of the answer are read at most.
+        #[serde(default)]
+        max_bytes: Option<u64>,
     }
 }
 
@@ -213,12 +235,44 @@ operations! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {
-    /// The text to find; it must occur exactly once.
+    /// The text to find; it must occur exactly once, unless the first place is meant.
     #[serde(alias = "oldText", alias = "old_string", alias = "old")]
     pub old_text: String,
     /// The text to put in its place.
     #[serde(alias = "newText", alias = "new_string", alias = "new")]
     pub new_text: String,
+    /// Whether the first of several places is meant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first: bool,
+}
+
+/// A change of some lines, found by their numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineEdit {
+    /// The first line, counted from 1.
+    pub start: u64,
+    /// The last line, included; the same as `start` where text is inserted.
+    pub end: u64,
+    /// The lines to put there; without any, the old ones are deleted.
+    #[serde(default)]
+    pub text: String,
+    /// Where the text goes if the line stays; when absent, it takes the place of the lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insert: Option<Beside>,
+    /// What the lines must hold now; otherwise nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+}
+
+/// On which side of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// In front of it.
+    Before,
+    /// Behind it.
+    After,
 }
 
 impl Operation {

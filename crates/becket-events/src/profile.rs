@@ -1,11 +1,12 @@
 //! Profiles: the names and schemas by which a model, or a foreign hook, knows becket's operations.
 //!
 //! A profile is a table of faces. A face changes words and nothing else: `to_own` turns arguments into becket's
-//! words, `to_foreign` turns them back. What a foreign schema has no word for keeps its own name, so that nothing
-//! gets lost on a round trip.
+//! words, `to_foreign` turns them back, and `output` tells what came of the call. What a foreign schema has no word
+//! for keeps its own name, so that nothing gets lost on a round trip.
 
 use serde_json::{Map, Value};
 
+use crate::finding::Finding;
 use crate::operation::{Operation, OperationKind};
 
 /// A set of names and schemas for becket's operations.
@@ -25,6 +26,9 @@ pub type ToOwn = fn(Map<String, Value>) -> Result<Map<String, Value>, String>;
 /// Turns arguments in becket's words into a face's.
 pub type ToForeign = fn(&Map<String, Value>) -> Map<String, Value>;
 
+/// Tells what an operation brought back in a face's words.
+pub type ToOutput = fn(&Operation, &Finding) -> String;
+
 /// One tool of a profile.
 #[derive(Debug, Clone)]
 pub struct Face {
@@ -40,6 +44,8 @@ pub struct Face {
     pub to_own: ToOwn,
     /// Turns arguments in becket's words into this tool's.
     pub to_foreign: ToForeign,
+    /// Tells the result in this tool's words, where they are not becket's own.
+    pub output: Option<ToOutput>,
 }
 
 impl Profile {
@@ -52,6 +58,7 @@ impl Profile {
             operation: *kind,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         };
         Self {
             name: "becket",
@@ -79,11 +86,26 @@ impl Face {
         (self.to_own)((self.to_foreign)(own)).is_ok_and(|back| back == *own)
     }
 
-    /// Reads arguments written in this face's words. The error names the argument and what is expected.
-    pub fn read(&self, mut arguments: Map<String, Value>) -> Result<Operation, String> {
+    /// Reads a call by somebody who knows this face only: what is left out gets the default of its schema.
+    pub fn read_call(&self, arguments: Map<String, Value>) -> Result<Operation, String> {
+        self.read_as(arguments, |own| self.with_defaults(own))
+    }
+
+    /// Reads arguments written in this face's words, such as the rewrite of a call that was made in other words. The
+    /// error names the argument and what is expected.
+    pub fn read(&self, arguments: Map<String, Value>) -> Result<Operation, String> {
+        self.read_as(arguments, |own| own)
+    }
+
+    fn read_as(
+        &self,
+        mut arguments: Map<String, Value>,
+        complete: impl Fn(Map<String, Value>) -> Map<String, Value>,
+    ) -> Result<Operation, String> {
         self.settle_types(&mut arguments);
         let written = arguments.clone();
         (self.to_own)(arguments)
+            .map(complete)
             .and_then(|own| self.operation.read(own).map_err(|error| error.to_string()))
             .map_err(|error| format!("{}. {}", self.fault(&written).unwrap_or(error), self.usage()))
     }
@@ -105,6 +127,27 @@ impl Face {
                 *value = settled;
             }
         }
+    }
+
+    /// Arguments in becket's words, with what the schema says about those that are left out.
+    fn with_defaults(&self, mut own: Map<String, Value>) -> Map<String, Value> {
+        let properties = self.parameters["properties"].as_object();
+        let defaults: Map<String, Value> = properties
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())))
+            .filter(|(_, default)| !default.is_null())
+            .collect();
+        if defaults.is_empty() {
+            return own;
+        }
+        for (name, default) in (self.to_own)(defaults).unwrap_or_default() {
+            let value = own.entry(name).or_insert(Value::Null);
+            if value.is_null() {
+                *value = default;
+            }
+        }
+        own
     }
 
     /// The first argument that does not fit the schema, told in words.

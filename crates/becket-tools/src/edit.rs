@@ -1,6 +1,6 @@
-//! Replacing exact pieces of text in a file.
+//! Replacing exact pieces of text, or lines by their numbers, in a file.
 //!
-//! All pieces are looked for in the file as it is, so their order does not matter. A file whose lines end in CRLF is
+//! All of them are looked for in the file as it is, so their order does not matter. A file whose lines end in CRLF is
 //! edited as if they ended in LF, because that is how models see and write text, and gets its CRLF back.
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use becket_agent::tool::ToolOutput;
-use becket_events::{EditArguments, Part, Replacement};
+use becket_events::{Beside, EditArguments, LineEdit, Part, Replacement};
 use serde_json::json;
 use similar::TextDiff;
 
@@ -38,13 +38,16 @@ fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
     })?;
     let style = Style::of(&content);
     let before = style.plain(&content);
-    let after = replaced(&before, &arguments.edits, style)?;
+    let after = changed(&before, arguments, style)?;
     let new_content = style.dressed(&after);
     replace_file(path, new_content.as_bytes()).map_err(|error| format!("{}.", reason(&error)))?;
     let diff = short_diff(&before, &after);
-    let count = match arguments.edits.len() {
-        1 => "1 replacement".to_owned(),
-        count => format!("{count} replacements"),
+    let replacements = arguments.edits.len() + arguments.lines.len();
+    let count = match (replacements, arguments.lines.len()) {
+        (1, 0) => "1 replacement".to_owned(),
+        (1, _) => "1 change of lines".to_owned(),
+        (count, 0) => format!("{count} replacements"),
+        (count, _) => format!("{count} changes"),
     };
     Ok(ToolOutput {
         content: vec![Part::text(format!(
@@ -52,7 +55,7 @@ fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
             arguments.path
         ))],
         is_error: false,
-        details: Some(json!({"replacements": arguments.edits.len(), "diff": diff})),
+        details: Some(json!({"replacements": replacements, "diff": diff})),
     })
 }
 
@@ -96,28 +99,34 @@ impl Style {
     }
 }
 
-/// The text with all replacements made.
-fn replaced(text: &str, edits: &[Replacement], style: Style) -> Result<String, String> {
-    if edits.is_empty() {
+/// A place, which edit changes it, and what stands there afterwards.
+type Change = (Range<usize>, usize, String);
+
+/// The text with all edits made.
+fn changed(text: &str, arguments: &EditArguments, style: Style) -> Result<String, String> {
+    let (edits, lines) = (&arguments.edits, &arguments.lines);
+    if edits.is_empty() && lines.is_empty() {
         return Err("no edits are given.".to_owned());
     }
-    let mut places: Vec<(Range<usize>, usize, String)> = Vec::new();
-    for (index, edit) in edits.iter().enumerate() {
-        let (old, new) = (
-            style.plain_lines(&edit.old_text),
-            style.plain_lines(&edit.new_text),
-        );
-        let place = place_of(text, &old, &new).map_err(|problem| {
-            format!(
-                "edit {} of {}: {problem} Nothing was changed.",
-                index + 1,
-                edits.len()
-            )
-        })?;
-        places.push((place, index, new));
+    // Whoever counts lines sees the last one end like the others.
+    let open_end = !lines.is_empty() && !text.is_empty() && !text.ends_with('\n');
+    let text = if open_end {
+        format!("{text}\n")
+    } else {
+        text.to_owned()
+    };
+    let starts = line_starts(&text);
+    let by_text = edits.iter().map(|edit| replacement(&text, edit, style));
+    let by_line = lines.iter().map(|edit| line_change(&text, &starts, edit, style));
+    let mut changes: Vec<Change> = Vec::new();
+    for (index, change) in by_text.chain(by_line).enumerate() {
+        let count = edits.len() + lines.len();
+        let (place, new) = change
+            .map_err(|problem| format!("edit {} of {count}: {problem} Nothing was changed.", index + 1))?;
+        changes.push((place, index, new));
     }
-    places.sort_by_key(|(place, ..)| place.start);
-    for pair in places.windows(2) {
+    changes.sort_by_key(|(place, ..)| (place.start, place.end));
+    for pair in changes.windows(2) {
         let [(one, first, _), (other, second, _)] = pair else {
             continue;
         };
@@ -126,13 +135,13 @@ fn replaced(text: &str, edits: &[Replacement], style: Style) -> Result<String, S
                 "edits {} and {} overlap in line {}. Make one edit of them. Nothing was changed.",
                 first.min(second) + 1,
                 first.max(second) + 1,
-                line_number(text, other.start)
+                line_number(&text, other.start)
             ));
         }
     }
     let mut result = String::with_capacity(text.len());
     let mut done = 0;
-    for (place, _, new) in places {
+    for (place, _, new) in changes {
         result.push_str(&text[done..place.start]);
         result.push_str(&new);
         done = place.end;
@@ -141,8 +150,67 @@ fn replaced(text: &str, edits: &[Replacement], style: Style) -> Result<String, S
     Ok(result)
 }
 
+fn replacement(text: &str, edit: &Replacement, style: Style) -> Result<(Range<usize>, String), String> {
+    let (old, new) = (
+        style.plain_lines(&edit.old_text),
+        style.plain_lines(&edit.new_text),
+    );
+    let place = place_of(text, &old, &new, edit.first)?;
+    Ok((place, new))
+}
+
+/// Where each line begins, and where the text ends.
+fn line_starts(text: &str) -> Vec<usize> {
+    let mut starts = vec![0];
+    starts.extend(text.match_indices('\n').map(|(end, _)| end + 1));
+    if starts.last() != Some(&text.len()) {
+        starts.push(text.len());
+    }
+    starts
+}
+
+fn line_change(
+    text: &str,
+    starts: &[usize],
+    edit: &LineEdit,
+    style: Style,
+) -> Result<(Range<usize>, String), String> {
+    let LineEdit { start, end, .. } = *edit;
+    let total = starts.len() as u64 - 1;
+    if start == 0 || end < start {
+        return Err(format!(
+            "lines {start} to {end} are no range; lines are counted from 1, the last one is included."
+        ));
+    }
+    if end > total {
+        return Err(format!("there is no line {end}: the file has {total}."));
+    }
+    if edit.insert.is_some() && end != start {
+        return Err("text is inserted beside one line: `end` must be the same as `start`.".to_owned());
+    }
+    let place = starts[start as usize - 1]..starts[end as usize];
+    if let Some(expected) = &edit.expected {
+        let there = text[place.clone()].trim_end_matches('\n');
+        if style.plain_lines(expected).trim_end_matches('\n') != there {
+            return Err(format!(
+                "the lines are not what was expected. There stands:\n{there}\n"
+            ));
+        }
+    }
+    let mut new = style.plain_lines(&edit.text);
+    if !new.is_empty() && !new.ends_with('\n') {
+        new.push('\n');
+    }
+    match edit.insert {
+        None => Ok((place, new)),
+        Some(_) if new.is_empty() => Err("there is no text to insert.".to_owned()),
+        Some(Beside::Before) => Ok((place.start..place.start, new)),
+        Some(Beside::After) => Ok((place.end..place.end, new)),
+    }
+}
+
 /// The one place where the old text stands.
-fn place_of(text: &str, old: &str, new: &str) -> Result<Range<usize>, String> {
+fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize>, String> {
     if old.is_empty() {
         return Err("the old text is empty. Name the text to replace, or write the whole file.".to_owned());
     }
@@ -152,6 +220,7 @@ fn place_of(text: &str, old: &str, new: &str) -> Result<Range<usize>, String> {
     let starts = occurrences(text, old);
     match starts.as_slice() {
         [start] => Ok(*start..start + old.len()),
+        [start, ..] if first => Ok(*start..start + old.len()),
         [] => Err(format!("the old text does not occur.{}", hint(text, old))),
         several => {
             let lines: Vec<String> = several
@@ -253,8 +322,10 @@ mod tests {
                 .map(|(old, new)| Replacement {
                     old_text: (*old).to_owned(),
                     new_text: (*new).to_owned(),
+                    first: false,
                 })
                 .collect(),
+            lines: Vec::new(),
         };
         let output = run(&arguments, &path);
         let [Part::Text { text }] = output.content.as_slice() else {
@@ -378,7 +449,9 @@ mod tests {
             edits: vec![Replacement {
                 old_text: "a".into(),
                 new_text: "b".into(),
+                first: false,
             }],
+            lines: Vec::new(),
         };
         let words = |output: ToolOutput| match output.content.into_iter().next() {
             Some(Part::Text { text }) => text,
@@ -403,5 +476,123 @@ mod tests {
             let there = edited(&content, &[("<unique>", "{other}")]);
             prop_assert_eq!(edited(&there, &[("{other}", "<unique>")]), content);
         }
+    }
+
+    fn line(start: u64, end: u64, text: &str) -> LineEdit {
+        LineEdit {
+            start,
+            end,
+            text: text.to_owned(),
+            insert: None,
+            expected: None,
+        }
+    }
+
+    fn beside(side: Beside, start: u64, text: &str) -> LineEdit {
+        LineEdit {
+            insert: Some(side),
+            ..line(start, start, text)
+        }
+    }
+
+    fn with_lines(content: &str, lines: Vec<LineEdit>) -> Result<String, String> {
+        let arguments = EditArguments {
+            path: "file".to_owned(),
+            edits: Vec::new(),
+            lines,
+        };
+        changed(content, &arguments, Style::of(content))
+    }
+
+    #[test]
+    fn lines_are_replaced_deleted_and_added_by_their_numbers() {
+        use Beside::{After, Before};
+        let cases = [
+            ("1\n2\n3\n", vec![line(2, 2, "two")], "1\ntwo\n3\n"),
+            ("1\n2\n3\n", vec![line(1, 2, "a\nb\nc\n")], "a\nb\nc\n3\n"),
+            ("1\n2\n3\n", vec![line(2, 3, "")], "1\n"),
+            ("1\n2\n3\n", vec![line(2, 2, "\n")], "1\n\n3\n"),
+            ("1\n2", vec![line(2, 2, "x")], "1\nx\n"),
+            ("1\n2", vec![beside(After, 2, "3")], "1\n2\n3\n"),
+            ("1\n", vec![beside(Before, 1, "0")], "0\n1\n"),
+            (
+                "1\n2\n",
+                vec![beside(After, 1, "x"), beside(Before, 2, "y")],
+                "1\nx\ny\n2\n",
+            ),
+            (
+                "1\n2\n",
+                vec![line(1, 1, "a"), beside(Before, 1, "0"), line(2, 2, "b")],
+                "0\na\nb\n",
+            ),
+        ];
+        for (content, lines, expected) in cases {
+            assert_eq!(
+                with_lines(content, lines.clone()).as_deref(),
+                Ok(expected),
+                "{lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_that_are_not_there_change_nothing() {
+        let cases = [
+            (vec![line(3, 3, "x")], "there is no line 3: the file has 2."),
+            (vec![line(1, 9, "x")], "there is no line 9"),
+            (vec![line(0, 1, "x")], "no range"),
+            (vec![line(2, 1, "x")], "no range"),
+            (vec![beside(Beside::After, 3, "x")], "there is no line 3"),
+            (vec![beside(Beside::After, 1, "")], "no text to insert"),
+            (
+                vec![line(1, 2, "x"), beside(Beside::Before, 2, "y")],
+                "edits 1 and 2 overlap in line 2",
+            ),
+            (
+                vec![LineEdit {
+                    expected: Some("one".to_owned()),
+                    ..line(1, 1, "x")
+                }],
+                "There stands:\n1\n",
+            ),
+        ];
+        for (lines, expected) in cases {
+            let problem = with_lines("1\n2\n", lines.clone()).unwrap_err();
+            assert!(problem.contains(expected), "{lines:?}: {problem}");
+        }
+        assert!(
+            with_lines("", vec![line(1, 1, "x")])
+                .unwrap_err()
+                .contains("the file has 0")
+        );
+        let fits = LineEdit {
+            expected: Some("1".to_owned()),
+            ..line(1, 1, "x")
+        };
+        assert_eq!(
+            with_lines("1\r\n2\r\n".replace('\r', "").as_str(), vec![fits]).unwrap(),
+            "x\n2\n"
+        );
+    }
+
+    #[test]
+    fn the_first_of_several_places_can_be_meant() {
+        let style = Style::of("");
+        let edit = |first| Replacement {
+            old_text: "a".to_owned(),
+            new_text: "b".to_owned(),
+            first,
+        };
+        assert_eq!(replacement("x a a", &edit(true), style).unwrap().0, 2..3);
+        assert!(
+            replacement("x a a", &edit(false), style)
+                .unwrap_err()
+                .contains("2 times")
+        );
+        assert!(
+            replacement("x", &edit(true), style)
+                .unwrap_err()
+                .contains("does not occur")
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
-use becket_events::{FetchArguments, Part};
+use becket_events::{FetchArguments, Finding, Part};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use url::{Host, Url};
 
+use crate::answer::Answer;
 use crate::html;
 use crate::judged_path::size;
 use crate::settings::ToolSettings;
@@ -28,20 +29,26 @@ pub(crate) async fn run(
     addresses: &[SocketAddr],
     settings: &ToolSettings,
     run: ToolRun,
-) -> ToolOutput {
+) -> Answer {
     let limit = match arguments.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.fetch_timeout_limit),
         None => settings.fetch_timeout,
     };
     let url = match judged_url(&arguments.url, addresses) {
         Ok(url) => url,
-        Err(problem) => return ToolOutput::error(format!("Cannot fetch: {problem}.")),
+        Err(problem) => return ToolOutput::error(format!("Cannot fetch: {problem}.")).into(),
+    };
+    let most = match arguments.max_bytes {
+        Some(bytes) => {
+            usize::try_from(bytes).map_or(settings.fetch_bytes, |bytes| bytes.min(settings.fetch_bytes))
+        }
+        None => settings.fetch_bytes,
     };
     let place = without_password(&url);
     let work = async {
         let client = new_client(&url, addresses)?;
         let response = client.get(url.clone()).send().await.map_err(described)?;
-        answer(response, &url, settings.fetch_bytes).await
+        answer(response, &url, most).await
     };
     let result = tokio::select! {
         biased;
@@ -50,7 +57,7 @@ pub(crate) async fn run(
             result.unwrap_or_else(|_| Err(format!("there was no whole answer within {} seconds", limit.as_secs())))
         }
     };
-    result.unwrap_or_else(|problem| ToolOutput::error(format!("Cannot fetch {place}: {problem}.")))
+    result.unwrap_or_else(|problem| ToolOutput::error(format!("Cannot fetch {place}: {problem}.")).into())
 }
 
 /// The address, if it is one that was judged: a host name is looked up in the judged addresses only, a bare IP
@@ -118,7 +125,7 @@ fn new_client(url: &Url, addresses: &[SocketAddr]) -> Result<Client, String> {
         .map_err(described)
 }
 
-async fn answer(response: Response, url: &Url, most: usize) -> Result<ToolOutput, String> {
+async fn answer(response: Response, url: &Url, most: usize) -> Result<Answer, String> {
     let status = response.status();
     let header = |name| {
         response
@@ -130,9 +137,10 @@ async fn answer(response: Response, url: &Url, most: usize) -> Result<ToolOutput
     let kind = header(CONTENT_TYPE).unwrap_or_default();
     let encoding = header(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
     if let Some(location) = header(LOCATION).filter(|_| status.is_redirection()) {
-        return Ok(redirect(status.as_u16(), url, &location));
+        return Ok(redirect(status.as_u16(), url, &location).into());
     }
     let (bytes, whole) = body(response, most).await?;
+    let sent = sent_text(&kind, &bytes).filter(|_| encoding.is_none() && status.is_success());
     let mut text = match encoding {
         Some(encoding) => format!("[Compressed data ({encoding}), {}.]", size(bytes.len() as u64)),
         None => readable(&kind, &bytes, url),
@@ -140,16 +148,17 @@ async fn answer(response: Response, url: &Url, most: usize) -> Result<ToolOutput
     if text.is_empty() {
         text.push_str("[The answer is empty.]");
     }
-    if !whole {
-        text.push_str(&format!(
-            "\n[The answer is longer than {}; the rest was not read.]",
-            size(most as u64)
-        ));
+    let notice = (!whole).then(|| {
+        let size = size(most as u64);
+        format!("[The answer is longer than {size}; the rest was not read.]")
+    });
+    if let Some(notice) = &notice {
+        text.push_str(&format!("\n{notice}"));
     }
     if !status.is_success() {
         text = format!("[HTTP status {status}]\n{text}");
     }
-    Ok(ToolOutput {
+    let output = ToolOutput {
         content: vec![Part::text(text)],
         is_error: !status.is_success(),
         details: Some(json!({
@@ -158,6 +167,10 @@ async fn answer(response: Response, url: &Url, most: usize) -> Result<ToolOutput
             "bytes": bytes.len(),
             "complete": whole,
         })),
+    };
+    Ok(Answer {
+        output,
+        finding: sent.map(|text| Finding::Fetch { text, notice }),
     })
 }
 
@@ -190,13 +203,24 @@ async fn body(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), St
 
 /// The body as text for a reader, or a word on what it is.
 fn readable(kind: &str, bytes: &[u8], url: &Url) -> String {
-    let essence = kind
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    let is_html = matches!(essence.as_str(), "text/html" | "application/xhtml+xml");
+    let essence = essence(kind);
+    match sent_text(kind, bytes) {
+        Some(page) if is_html(&essence) => html::to_text(&page, url),
+        Some(text) => text,
+        None => {
+            let name = if essence.is_empty() {
+                "of unknown type"
+            } else {
+                &essence
+            };
+            format!("[Binary data, {name}, {}.]", size(bytes.len() as u64))
+        }
+    }
+}
+
+/// The body as it was sent, if it is text.
+fn sent_text(kind: &str, bytes: &[u8]) -> Option<String> {
+    let essence = essence(kind);
     let is_text = essence.starts_with("text/")
         || essence.ends_with("+json")
         || essence.ends_with("+xml")
@@ -211,18 +235,16 @@ fn readable(kind: &str, bytes: &[u8], url: &Url) -> String {
     // Without a useful type the bytes decide.
     let is_unknown = matches!(essence.as_str(), "" | "application/octet-stream");
     let looks_like_text = !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
-    if is_html {
-        html::to_text(&characters(kind, bytes), url)
-    } else if is_text || (is_unknown && looks_like_text) {
-        characters(kind, bytes)
-    } else {
-        let name = if essence.is_empty() {
-            "of unknown type"
-        } else {
-            &essence
-        };
-        format!("[Binary data, {name}, {}.]", size(bytes.len() as u64))
-    }
+    (is_html(&essence) || is_text || (is_unknown && looks_like_text)).then(|| characters(kind, bytes))
+}
+
+fn essence(kind: &str) -> String {
+    let essence = kind.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+fn is_html(essence: &str) -> bool {
+    matches!(essence, "text/html" | "application/xhtml+xml")
 }
 
 fn characters(kind: &str, bytes: &[u8]) -> String {
@@ -318,10 +340,12 @@ mod tests {
         let arguments = FetchArguments {
             url: url.to_owned(),
             timeout_seconds: None,
+            max_bytes: None,
         };
         timeout(HANGS, run(&arguments, addresses, settings, tool_run))
             .await
             .expect("a fetch ends in time")
+            .output
     }
 
     async fn fetch(server: &Server) -> ToolOutput {

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
-use becket_events::{FindArguments, Part};
+use becket_events::{FindArguments, Finding, Part};
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason};
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob};
@@ -19,53 +20,60 @@ pub(crate) async fn run(
     path: &Path,
     settings: &ToolSettings,
     run: ToolRun,
-) -> ToolOutput {
+) -> Answer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run);
     tokio::task::spawn_blocking(move || find(&arguments, &path, &bounds))
         .await
-        .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern."))
+        .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern.").into())
 }
 
-fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> ToolOutput {
+fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
     let place = arguments.path.as_deref();
     if let Err(error) = open_folder(path) {
         return ToolOutput::error(format!(
             "Cannot search {}: {}.",
             place.unwrap_or("."),
             reason(&error)
-        ));
+        ))
+        .into();
     }
     let glob = match FileGlob::new(&arguments.pattern, path) {
         Ok(glob) => glob,
-        Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")),
+        Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")).into(),
     };
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, USUAL_LIMIT) as usize;
     let mut found = Vec::new();
     let end = walk::files(path, bounds, |below, _| {
         if glob.matches(below) {
-            found.push(walk::shown(place, below));
+            found.push(below.to_owned());
         }
         found.len() <= limit
     });
     let more = found.len() > limit;
     found.truncate(limit);
-    let mut lines = found.clone();
+    let mut lines: Vec<String> = found.iter().map(|below| walk::shown(place, below)).collect();
     if lines.is_empty() && end.is_ok() {
         lines.push(format!("[No file matches {}.]", arguments.pattern));
     }
-    if more {
-        lines.push(format!(
+    let notice = match end {
+        Err(stopped) => Some(format!("[{}]", stopped.words())),
+        Ok(()) if more => Some(format!(
             "[Only the first {limit} files are shown; use a narrower pattern.]"
-        ));
-    }
-    if let Err(stopped) = end {
-        lines.push(format!("[{}]", stopped.words()));
-    }
-    ToolOutput {
-        content: vec![Part::text(lines.join("\n"))],
-        is_error: false,
-        details: Some(json!({"files": found.len(), "complete": !more && end.is_ok()})),
+        )),
+        Ok(()) => None,
+    };
+    lines.extend(notice.clone());
+    Answer {
+        output: ToolOutput {
+            content: vec![Part::text(lines.join("\n"))],
+            is_error: false,
+            details: Some(json!({"files": found.len(), "complete": notice.is_none()})),
+        },
+        finding: Some(Finding::Find {
+            files: found.iter().map(|below| below.display().to_string()).collect(),
+            notice,
+        }),
     }
 }
 
@@ -121,7 +129,8 @@ mod tests {
         }
     }
 
-    fn words(output: ToolOutput) -> (String, bool) {
+    fn words(answer: Answer) -> (String, bool) {
+        let output = answer.output;
         match output.content.as_slice() {
             [Part::Text { text }] => (text.clone(), output.is_error),
             other => panic!("one text expected: {other:?}"),

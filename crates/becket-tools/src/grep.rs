@@ -4,11 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use becket_agent::tool::{ToolOutput, ToolRun};
-use becket_events::{GrepArguments, Part};
+use becket_events::{Finding, GrepArguments, Part, Passage, PassageLine};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::answer::Answer;
 use crate::judged_path::{open_file, reason};
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob, FileKind, Stopped};
@@ -37,7 +38,7 @@ pub(crate) async fn run<F: Future<Output = bool> + Send>(
     may_show: impl Fn(PathBuf) -> F + Send,
     settings: &ToolSettings,
     run: ToolRun,
-) -> ToolOutput {
+) -> Answer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run);
     let (questions, mut asked) = mpsc::channel::<Question>(1);
@@ -51,7 +52,7 @@ pub(crate) async fn run<F: Future<Output = bool> + Send>(
             }
             output = &mut search => {
                 let broke_off = "The search broke off. Try it with a simpler pattern.";
-                return output.unwrap_or_else(|_| ToolOutput::error(broke_off));
+                return output.unwrap_or_else(|_| ToolOutput::error(broke_off).into());
             }
         }
     }
@@ -70,11 +71,11 @@ impl Judges {
     }
 }
 
-fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> ToolOutput {
+fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> Answer {
     let place = arguments.path.as_deref();
     let search = match Search::new(arguments, path) {
         Ok(search) => search,
-        Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")),
+        Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")).into(),
     };
     let is_folder = match open_file(path).and_then(|file| file.metadata()) {
         Ok(metadata) => metadata.is_dir(),
@@ -83,7 +84,8 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
                 "Cannot search {}: {}.",
                 place.unwrap_or("."),
                 reason(&error)
-            ));
+            ))
+            .into();
         }
     };
     let mut found = Found::default();
@@ -91,12 +93,23 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
         walk::files(path, bounds, |below, kind| {
             let wanted = search.glob.as_ref().is_none_or(|glob| glob.matches(below));
             if wanted && kind == FileKind::Regular {
-                search.file(&path.join(below), &walk::shown(place, below), &mut found, judges);
+                let passage = Passage {
+                    file: walk::shown(place, below),
+                    below: below.display().to_string(),
+                    lines: Vec::new(),
+                };
+                search.file(&path.join(below), &passage, &mut found, judges);
             }
             !found.more
         })
     } else {
-        search.file(path, place.unwrap_or_default(), &mut found, judges);
+        let name = path.file_name().unwrap_or_default();
+        let passage = Passage {
+            file: place.unwrap_or_default().to_owned(),
+            below: name.to_string_lossy().into_owned(),
+            lines: Vec::new(),
+        };
+        search.file(path, &passage, &mut found, judges);
         Ok(())
     };
     report(arguments, &search, found, end)
@@ -106,14 +119,17 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
 struct Search {
     regex: Regex,
     glob: Option<FileGlob>,
-    context: usize,
+    before: usize,
+    after: usize,
     limit: u64,
 }
 
 /// What was found.
 #[derive(Default)]
 struct Found {
-    text: String,
+    passages: Vec<Passage>,
+    /// How many bytes of lines are kept.
+    bytes: usize,
     matches: u64,
     files: u64,
     too_large: u64,
@@ -140,16 +156,18 @@ impl Search {
             .as_deref()
             .map(|glob| FileGlob::new(glob, root))
             .transpose()?;
+        let around = |side: Option<u64>| side.or(arguments.context).unwrap_or(0).min(MOST_CONTEXT) as usize;
         Ok(Self {
             regex,
             glob,
-            context: arguments.context.unwrap_or(0).min(MOST_CONTEXT) as usize,
+            before: around(arguments.before),
+            after: around(arguments.after),
             limit: arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_MATCHES),
         })
     }
 
-    /// Searches one file. What cannot be read or is no text is passed over.
-    fn file(&self, path: &Path, shown: &str, found: &mut Found, judges: &Judges) {
+    /// Searches one file, whose names stand in an empty passage. What cannot be read or is no text is passed over.
+    fn file(&self, path: &Path, passage: &Passage, found: &mut Found, judges: &Judges) {
         let Ok(file) = open_file(path) else { return };
         match file.metadata() {
             Ok(metadata) if !metadata.is_file() => return,
@@ -171,71 +189,106 @@ impl Search {
         // Nothing tells that a file was left out: that it matches would be a piece of its contents.
         if !matching.is_empty() && judges.allow(path) {
             found.files += 1;
-            self.show(&lines, &matching, shown, found);
+            self.show(&lines, &matching, passage, found);
         }
     }
 
     /// Adds the matches of one file with the lines around them; those that touch stand together.
-    fn show(&self, lines: &[&[u8]], matching: &[usize], shown: &str, found: &mut Found) {
+    fn show(&self, lines: &[&[u8]], matching: &[usize], empty: &Passage, found: &mut Found) {
         let mut next = 0;
         for (count, index) in matching.iter().copied().enumerate() {
-            if found.matches >= self.limit || found.text.len() >= MOST_BYTES {
+            if found.matches >= self.limit || found.bytes >= MOST_BYTES {
                 found.more = true;
                 return;
             }
             found.matches += 1;
-            let start = index.saturating_sub(self.context).max(next);
-            if self.context > 0 && !found.text.is_empty() && (start > next || next == 0) {
-                found.text.push_str("--\n");
+            let start = index.saturating_sub(self.before).max(next);
+            if count == 0 || start > next {
+                found.passages.push(empty.clone());
             }
             // The lines after a match end where the next match begins; it shows the rest itself.
             let follower = matching.get(count + 1).copied().unwrap_or(lines.len());
-            let end = (index + 1 + self.context).min(follower).min(lines.len());
+            let end = (index + 1 + self.after).min(follower).min(lines.len());
             for (number, line) in lines.iter().enumerate().take(end).skip(start) {
-                let mark = if number == index { ':' } else { '-' };
+                let line = PassageLine {
+                    number: number as u64 + 1,
+                    matches: number == index,
+                    text: readable(line),
+                };
+                found.bytes += empty.file.len() + line.text.len();
                 found
-                    .text
-                    .push_str(&format!("{shown}{mark}{}{mark} {}\n", number + 1, readable(line)));
+                    .passages
+                    .last_mut()
+                    .expect("a match begins a passage")
+                    .lines
+                    .push(line);
             }
             next = end;
         }
     }
 }
 
-fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<(), Stopped>) -> ToolOutput {
-    let mut text = found.text;
-    if found.matches == 0 && end.is_ok() {
-        text.push_str(&format!("[Nothing matches {}.]\n", arguments.pattern));
-    }
+fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<(), Stopped>) -> Answer {
+    let mut notices = Vec::new();
     if found.more {
         let limit = if found.matches >= search.limit {
             "as many as asked for"
         } else {
             "as many as fit"
         };
-        text.push_str(&format!(
-            "[Only the first {} matches are shown, {limit}.]\n",
+        notices.push(format!(
+            "[Only the first {} matches are shown, {limit}.]",
             found.matches
         ));
     }
     if found.too_large > 0 {
-        text.push_str(&format!(
-            "[{} files were too large to be searched.]\n",
+        notices.push(format!(
+            "[{} files were too large to be searched.]",
             found.too_large
         ));
     }
     if let Err(stopped) = end {
-        text.push_str(&format!("[{}]\n", stopped.words()));
+        notices.push(format!("[{}]", stopped.words()));
     }
-    ToolOutput {
-        content: vec![Part::text(text.trim_end_matches('\n'))],
-        is_error: false,
-        details: Some(json!({
-            "matches": found.matches,
-            "files": found.files,
-            "complete": !found.more && end.is_ok(),
-        })),
+    let mut text = own_words(search, &found.passages);
+    if found.matches == 0 && end.is_ok() {
+        text.push_str(&format!("[Nothing matches {}.]\n", arguments.pattern));
     }
+    text.push_str(&notices.join("\n"));
+    Answer {
+        output: ToolOutput {
+            content: vec![Part::text(text.trim_end_matches('\n'))],
+            is_error: false,
+            details: Some(json!({
+                "matches": found.matches,
+                "files": found.files,
+                "complete": !found.more && end.is_ok(),
+            })),
+        },
+        finding: Some(Finding::Grep {
+            passages: found.passages,
+            notice: (!notices.is_empty()).then(|| notices.join("\n")),
+        }),
+    }
+}
+
+fn own_words(search: &Search, passages: &[Passage]) -> String {
+    let between = if search.before + search.after > 0 {
+        "--\n"
+    } else {
+        ""
+    };
+    let passages: Vec<String> = passages
+        .iter()
+        .map(|Passage { file, lines, .. }| {
+            let line = |line: &PassageLine| {
+                let mark = if line.matches { ':' } else { '-' };
+                format!("{file}{mark}{}{mark} {}\n", line.number, line.text)
+            };
+            lines.iter().map(line).collect()
+        })
+        .collect();
+    passages.join(between)
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
@@ -295,6 +348,8 @@ mod tests {
             ignore_case: None,
             literal: None,
             context: None,
+            before: None,
+            after: None,
             limit: None,
         }
     }
@@ -316,7 +371,8 @@ mod tests {
                 &ToolSettings::default(),
                 tool_run,
             )
-            .await;
+            .await
+            .output;
             match output.content.as_slice() {
                 [Part::Text { text }] => (text.clone(), output.is_error),
                 other => panic!("one text expected: {other:?}"),
@@ -475,5 +531,23 @@ mod tests {
                 .0
                 .contains("glob pattern `{` is not valid")
         );
+    }
+
+    #[tokio::test]
+    async fn the_lines_before_and_after_are_told_apart() {
+        let room = room(&[("f", "1\n2\nx\n4\n5\n")]);
+        let arguments = GrepArguments {
+            context: Some(2),
+            before: Some(1),
+            after: None,
+            ..pattern("x")
+        };
+        assert_eq!(room.grep(arguments).await, "f-2- 2\nf:3: x\nf-4- 4\nf-5- 5");
+        let arguments = GrepArguments {
+            before: Some(0),
+            after: Some(1),
+            ..pattern("x")
+        };
+        assert_eq!(room.grep(arguments).await, "f:3: x\nf-4- 4");
     }
 }

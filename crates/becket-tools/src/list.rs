@@ -1,73 +1,158 @@
 //! Listing a directory.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use becket_agent::tool::ToolOutput;
-use becket_events::{ListArguments, Part};
-use rustix::fs::{AtFlags, Dir, FileType};
+use becket_events::{Entry, EntryKind, Finding, ListArguments, Part};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason, size};
 
 /// The most entries that are shown.
 const MOST_ENTRIES: usize = 500;
 
+/// The most levels that are shown.
+const MOST_LEVELS: u64 = 32;
+
 /// Lists the directory at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &ListArguments, path: &Path) -> ToolOutput {
+pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
     let shown = arguments.path.as_deref().unwrap_or(".");
-    match entries(path) {
-        Ok(entries) => listing(&entries),
+    let mut reader = Reader {
+        hidden: arguments.hidden.unwrap_or(true),
+        shown: 0,
+        left_out: 0,
+        unopened: 0,
+    };
+    let depth = arguments.depth.unwrap_or(1).clamp(1, MOST_LEVELS);
+    match open_folder(path).and_then(|folder| reader.entries(&folder, depth)) {
+        Ok(entries) => listing(path, entries, &reader),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && path.is_file() => {
-            ToolOutput::error(format!("Cannot list {shown}: it is a file. Read it instead."))
+            ToolOutput::error(format!("Cannot list {shown}: it is a file. Read it instead.")).into()
         }
-        Err(error) => ToolOutput::error(format!("Cannot list {shown}: {}.", reason(&error))),
+        Err(error) => ToolOutput::error(format!("Cannot list {shown}: {}.", reason(&error))).into(),
     }
 }
 
-/// The entries as lines, sorted by name.
-fn entries(path: &Path) -> io::Result<Vec<String>> {
-    let folder = open_folder(path)?;
-    let mut names: Vec<Vec<u8>> = Vec::new();
-    for entry in Dir::read_from(&folder)? {
-        let name = entry?.file_name().to_bytes().to_owned();
-        if name != b"." && name != b".." {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names.iter().map(|name| line(&folder, name)).collect())
+/// Reads directories until enough is shown.
+struct Reader {
+    hidden: bool,
+    shown: usize,
+    left_out: usize,
+    /// How many directories were not looked into, because enough was shown.
+    unopened: usize,
 }
 
-fn line(folder: &impl std::os::fd::AsFd, name: &[u8]) -> String {
-    let shown = String::from_utf8_lossy(name);
+impl Reader {
+    fn notice(&self) -> Option<String> {
+        match (self.left_out, self.unopened) {
+            (0, 0) => None,
+            (more, 0) => Some(format!("[… {more} more entries …]")),
+            (more, unopened) => Some(format!(
+                "[… {more} more entries, and {unopened} directories that were not looked into …]"
+            )),
+        }
+    }
+}
+
+impl Reader {
+    /// The entries by name, each directory with its own down to the depth. Links are not followed.
+    fn entries(&mut self, folder: &OwnedFd, depth: u64) -> io::Result<Vec<Entry>> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            let name = entry?.file_name().to_bytes().to_owned();
+            let wanted = self.hidden || !name.starts_with(b".");
+            if wanted && name != b"." && name != b".." {
+                names.push(name);
+            }
+        }
+        names.sort();
+        // The entries of this directory come before what is in its directories, so that many of those do not hide it.
+        let room = MOST_ENTRIES - self.shown;
+        self.left_out += names.len().saturating_sub(room);
+        names.truncate(room);
+        self.shown += names.len();
+        Ok(names.iter().map(|name| self.entry(folder, name, depth)).collect())
+    }
+
+    fn entry(&mut self, folder: &OwnedFd, name: &[u8], depth: u64) -> Entry {
+        let kind = kind_of(folder, name);
+        let entries = match kind {
+            EntryKind::Directory if depth > 1 && self.shown >= MOST_ENTRIES => {
+                self.unopened += 1;
+                Vec::new()
+            }
+            EntryKind::Directory if depth > 1 => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                // What may not be read or has gone meanwhile is shown without what is in it.
+                rustix::fs::openat(folder, name, flags, Mode::empty())
+                    .map_err(io::Error::from)
+                    .and_then(|folder| self.entries(&folder, depth - 1))
+                    .unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        Entry {
+            name: String::from_utf8_lossy(name).into_owned(),
+            kind,
+            entries,
+        }
+    }
+}
+
+fn kind_of(folder: &OwnedFd, name: &[u8]) -> EntryKind {
     let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-        return format!("{shown} (gone)");
+        return EntryKind::Gone;
     };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => format!("{shown}/"),
-        FileType::RegularFile => format!("{shown} ({})", size(stat.st_size as u64)),
-        FileType::Symlink => match rustix::fs::readlinkat(folder, name, Vec::new()) {
-            Ok(target) => format!("{shown} -> {}", target.to_string_lossy()),
-            Err(_) => format!("{shown} (a link)"),
-        },
-        _ => format!("{shown} (special)"),
+        FileType::Directory => EntryKind::Directory,
+        FileType::RegularFile => EntryKind::File(stat.st_size as u64),
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new());
+            EntryKind::Link(target.ok().map(|target| target.to_string_lossy().into_owned()))
+        }
+        _ => EntryKind::Special,
     }
 }
 
-fn listing(entries: &[String]) -> ToolOutput {
-    let left_out = entries.len().saturating_sub(MOST_ENTRIES);
-    let mut text = entries[..entries.len() - left_out].join("\n");
+fn listing(path: &Path, entries: Vec<Entry>, reader: &Reader) -> Answer {
+    let mut lines = Vec::new();
+    own_words(&entries, "", &mut lines);
+    let notice = reader.notice();
     if entries.is_empty() {
-        text.push_str("[The directory is empty.]");
+        lines.push("[The directory is empty.]".to_owned());
     }
-    if left_out > 0 {
-        text.push_str(&format!("\n[… {left_out} more entries …]"));
+    lines.extend(notice.clone());
+    let count = reader.shown + reader.left_out;
+    Answer {
+        output: ToolOutput {
+            content: vec![Part::text(lines.join("\n"))],
+            is_error: false,
+            details: Some(json!({"entries": count, "left_out": reader.left_out})),
+        },
+        finding: Some(Finding::List {
+            root: path.display().to_string(),
+            entries,
+            notice,
+        }),
     }
-    ToolOutput {
-        content: vec![Part::text(text)],
-        is_error: false,
-        details: Some(json!({"entries": entries.len(), "left_out": left_out})),
+}
+
+fn own_words(entries: &[Entry], indent: &str, lines: &mut Vec<String>) {
+    for Entry { name, kind, entries } in entries {
+        let told = match kind {
+            EntryKind::Directory => format!("{name}/"),
+            EntryKind::File(bytes) => format!("{name} ({})", size(*bytes)),
+            EntryKind::Link(Some(target)) => format!("{name} -> {target}"),
+            EntryKind::Link(None) => format!("{name} (a link)"),
+            EntryKind::Special => format!("{name} (special)"),
+            EntryKind::Gone => format!("{name} (gone)"),
+        };
+        lines.push(format!("{indent}{told}"));
+        own_words(entries, &format!("{indent}  "), lines);
     }
 }
 
@@ -80,9 +165,12 @@ mod tests {
         let output = run(
             &ListArguments {
                 path: Some("here".to_owned()),
+                depth: None,
+                hidden: None,
             },
             path,
-        );
+        )
+        .output;
         match output.content.as_slice() {
             [Part::Text { text }] => (text.clone(), output.is_error),
             other => panic!("one text expected: {other:?}"),
@@ -141,5 +229,51 @@ mod tests {
             ("Cannot list here: it does not exist.".to_owned(), true)
         );
         assert!(say("link").0.contains("a link took its place"));
+    }
+
+    #[test]
+    fn levels_are_shown_down_to_the_depth_and_links_are_not_followed() {
+        let (_guard, path) = folder();
+        std::fs::create_dir_all(path.join("a/b/c")).unwrap();
+        std::fs::write(path.join("a/.dot"), "").unwrap();
+        std::fs::write(path.join("a/b/deep"), "").unwrap();
+        symlink(path.join("a"), path.join("link")).unwrap();
+        let show = |depth, hidden| {
+            let arguments = ListArguments {
+                path: None,
+                depth: Some(depth),
+                hidden,
+            };
+            becket_events::text_of(&run(&arguments, &path).output.content)
+        };
+        let link = format!("link -> {}/a", path.display());
+        assert_eq!(show(0, None), format!("a/\n{link}"));
+        assert_eq!(show(2, None), format!("a/\n  .dot (0 bytes)\n  b/\n{link}"));
+        assert_eq!(
+            show(3, Some(false)),
+            format!("a/\n  b/\n    c/\n    deep (0 bytes)\n{link}")
+        );
+    }
+
+    #[test]
+    fn many_entries_in_depth_are_bounded() {
+        let (_guard, path) = folder();
+        for outer in 0..20 {
+            for inner in 0..40 {
+                std::fs::create_dir_all(path.join(format!("{outer:02}/{inner:02}"))).unwrap();
+            }
+        }
+        let arguments = ListArguments {
+            path: None,
+            depth: Some(u64::MAX),
+            hidden: None,
+        };
+        let answer = run(&arguments, &path);
+        let text = becket_events::text_of(&answer.output.content);
+        assert_eq!(text.lines().count(), MOST_ENTRIES + 1);
+        assert!(
+            text.ends_with("8 directories that were not looked into …]"),
+            "{text}"
+        );
     }
 }

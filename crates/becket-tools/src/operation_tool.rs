@@ -10,7 +10,9 @@ use becket_events::{Effect, Face, Operation, Profile};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use crate::answer::Answer;
 use crate::settings::ToolSettings;
+use crate::shell::Streams;
 use crate::{edit, fetch, find, grep, list, read, shell, write};
 
 /// One tool for each face of the profile.
@@ -56,14 +58,16 @@ impl Tool for OperationTool {
     }
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        self.face.read(arguments).map(|operation| operation.arguments())
+        let operation = self.face.read_call(arguments)?;
+        Ok(operation.arguments())
     }
 
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match permit.operation() {
                 Some(operation) if operation.kind() == self.face.operation => {
-                    perform(operation, &permit, &self.settings, run).await
+                    let answer = perform(operation, &permit, &self.face, &self.settings, run).await;
+                    answer.told_by(&self.face, operation)
                 }
                 _ => not_what_was_judged(),
             }
@@ -74,14 +78,21 @@ impl Tool for OperationTool {
 async fn perform(
     operation: &Operation,
     permit: &Permit,
+    face: &Face,
     settings: &ToolSettings,
     run: ToolRun,
-) -> ToolOutput {
+) -> Answer {
     match (operation, permit.target()) {
-        (Operation::Shell(arguments), Target::Path(path)) => shell::run(arguments, path, settings, run).await,
+        (Operation::Shell(arguments), Target::Path(path)) => {
+            let streams = match face.output {
+                Some(_) => Streams::Apart,
+                None => Streams::Together,
+            };
+            shell::run(arguments, path, streams, settings, run).await
+        }
         (Operation::Read(arguments), Target::Path(path)) => read::run(arguments, path),
-        (Operation::Write(arguments), Target::Path(path)) => write::run(arguments, path),
-        (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path),
+        (Operation::Write(arguments), Target::Path(path)) => write::run(arguments, path).into(),
+        (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path).into(),
         (Operation::List(arguments), Target::Path(path)) => list::run(arguments, path),
         (Operation::Find(arguments), Target::Path(path)) => find::run(arguments, path, settings, run).await,
         (Operation::Grep(arguments), Target::Path(path)) => {
@@ -91,7 +102,7 @@ async fn perform(
         (Operation::Fetch(arguments), Target::Addresses(addresses)) => {
             fetch::run(arguments, addresses, settings, run).await
         }
-        _ => not_what_was_judged(),
+        _ => not_what_was_judged().into(),
     }
 }
 

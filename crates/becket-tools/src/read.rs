@@ -1,14 +1,15 @@
 //! Reading a file: some lines of a text, or a picture.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use base64::Engine;
 use becket_agent::tool::ToolOutput;
-use becket_events::{Part, ReadArguments};
+use becket_events::{Finding, Part, ReadArguments};
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::judged_path::{self, reason, size};
 
 /// The most lines that one call returns.
@@ -27,20 +28,26 @@ const GLIMPSE: u64 = 8 * 1024;
 const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> ToolOutput {
+pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> Answer {
     read(arguments, path).unwrap_or_else(|error| {
-        ToolOutput::error(format!("Cannot read {}: {}.", arguments.path, reason(&error)))
+        ToolOutput::error(format!("Cannot read {}: {}.", arguments.path, reason(&error))).into()
     })
 }
 
-fn read(arguments: &ReadArguments, path: &Path) -> io::Result<ToolOutput> {
+fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
+    if arguments.tail.is_some() && (arguments.offset.is_some() || arguments.limit.is_some()) {
+        return Err(io::Error::other(
+            "`tail` reads from the end, `offset` and `limit` from the beginning; give one or the other",
+        ));
+    }
     let mut file = judged_path::open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Ok(ToolOutput::error(format!(
             "Cannot read {}: it is a directory. List it to see what is in it.",
             arguments.path
-        )));
+        ))
+        .into());
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -49,7 +56,7 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<ToolOutput> {
     (&file).take(GLIMPSE).read_to_end(&mut glimpse)?;
     file.rewind()?;
     if let Some(media_type) = picture_type(&glimpse) {
-        return picture(arguments, file, media_type, metadata.len());
+        return picture(arguments, file, media_type, metadata.len()).map(Answer::from);
     }
     if glimpse.contains(&0) {
         return Ok(ToolOutput::error(format!(
@@ -57,9 +64,13 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<ToolOutput> {
             arguments.path,
             binary_type(&glimpse),
             size(metadata.len())
-        )));
+        ))
+        .into());
     }
-    text(arguments, file, metadata.len())
+    match arguments.tail {
+        Some(wanted) => tail(wanted, file, metadata.len()),
+        None => text(arguments, file, metadata.len()),
+    }
 }
 
 fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64) -> io::Result<ToolOutput> {
@@ -89,7 +100,7 @@ fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64)
     })
 }
 
-fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<ToolOutput> {
+fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<Answer> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let wanted = arguments.limit.unwrap_or(MOST_LINES).min(MOST_LINES);
     let mut reader = BufReader::with_capacity(64 * 1024, file);
@@ -99,7 +110,8 @@ fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<ToolOu
         return Ok(ToolOutput::error(format!(
             "{} has only {skipped} lines; line {first} is past its end.",
             arguments.path
-        )));
+        ))
+        .into());
     }
     let total = match window.more {
         true if length <= COUNTED_BYTES => {
@@ -108,18 +120,81 @@ fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<ToolOu
         true => None,
         false => Some(first - 1 + window.lines),
     };
-    let mut shown = String::from_utf8_lossy(&window.bytes).into_owned();
-    if let Some(notice) = notice(arguments, &window, first, total, length) {
+    let notice = notice(arguments, &window, first, total, length);
+    let all_asked_for = !window.cut && (!window.more || arguments.limit == Some(window.lines));
+    let missing = notice.clone().filter(|_| !all_asked_for && window.lines > 0);
+    let details = json!({"first_line": first, "lines": window.lines, "total_lines": total});
+    Ok(lines_answer(&window.bytes, notice, missing, details))
+}
+
+/// The last lines. However long the file is, only its end is read.
+fn tail(wanted: u64, mut file: File, length: u64) -> io::Result<Answer> {
+    let total = match length <= COUNTED_BYTES {
+        true => Some(skip_lines(&mut BufReader::new(&file), u64::MAX)?),
+        false => None,
+    };
+    // One byte more than is shown tells whether the first line in view is whole.
+    let start = length.saturating_sub(MOST_BYTES as u64 + 1);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let cut = start > 0 && lines.len() == 1;
+    if start > 0 && !cut {
+        lines.remove(0);
+    }
+    let in_view = lines.len() as u64;
+    let asked = wanted.min(MOST_LINES);
+    let shown = &lines[in_view.saturating_sub(asked) as usize..];
+    let count = shown.len() as u64;
+    let of = total.map_or_else(
+        || format!("a file of {}", size(length)),
+        |total| total.to_string(),
+    );
+    let before = start > 0 || in_view > count;
+    let notice = match (cut && count > 0, before, count) {
+        (true, ..) => Some(format!(
+            "[The last line is longer than {}; its beginning is left out.]",
+            size(MOST_BYTES as u64)
+        )),
+        (_, true, 1..) => Some(format!("[The last {count} lines of {of}.]")),
+        (_, false, 0) if wanted > 0 => Some("[The file is empty.]".to_owned()),
+        _ => None,
+    };
+    let missing = notice
+        .clone()
+        .filter(|_| count > 0 && (cut || (before && count < wanted)));
+    let first_line = total.map(|total| total.saturating_sub(count) + 1);
+    let details = json!({"first_line": first_line, "lines": count, "total_lines": total});
+    Ok(lines_answer(&shown.concat(), notice, missing, details))
+}
+
+/// Lines with a notice; `missing` is the notice if not everything that was asked for is there.
+fn lines_answer(
+    bytes: &[u8],
+    notice: Option<String>,
+    missing: Option<String>,
+    details: serde_json::Value,
+) -> Answer {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut shown = text.clone();
+    if let Some(notice) = notice {
         if !shown.is_empty() && !shown.ends_with('\n') {
             shown.push('\n');
         }
         shown.push_str(&notice);
     }
-    Ok(ToolOutput {
-        content: vec![Part::text(shown)],
-        is_error: false,
-        details: Some(json!({"first_line": first, "lines": window.lines, "total_lines": total})),
-    })
+    Answer {
+        output: ToolOutput {
+            content: vec![Part::text(shown)],
+            is_error: false,
+            details: Some(details),
+        },
+        finding: Some(Finding::Read {
+            text,
+            notice: missing,
+        }),
+    }
 }
 
 /// What the reader of the text must know besides it, in square brackets.
@@ -288,8 +363,9 @@ mod tests {
                 path: name.to_owned(),
                 offset,
                 limit,
+                tail: None,
             };
-            run(&arguments, &self.path.join(name))
+            run(&arguments, &self.path.join(name)).output
         }
 
         fn lines(&self, offset: u64, limit: u64) -> String {
@@ -467,14 +543,18 @@ mod tests {
         assert!(say("link").contains("a link took its place"));
         assert!(say("file/below").contains("not a directory"));
         assert!(
-            text_of(&run(
-                &ReadArguments {
-                    path: "/dev/zero".into(),
-                    offset: None,
-                    limit: None
-                },
-                Path::new("/dev/zero")
-            ))
+            text_of(
+                &run(
+                    &ReadArguments {
+                        path: "/dev/zero".into(),
+                        offset: None,
+                        limit: None,
+                        tail: None,
+                    },
+                    Path::new("/dev/zero")
+                )
+                .output
+            )
             .contains("not a regular file")
         );
     }
@@ -489,5 +569,70 @@ mod tests {
         assert!(made.success());
         let output = room.read("pipe", None, None);
         assert!(text_of(&output).contains("not a regular file"), "{output:?}");
+    }
+
+    /// The last lines in becket's words, and as data.
+    fn tail_of(content: impl AsRef<[u8]>, lines: u64) -> (String, String, Option<String>) {
+        let room = room_with(content);
+        let arguments = ReadArguments {
+            path: "file".to_owned(),
+            offset: None,
+            limit: None,
+            tail: Some(lines),
+        };
+        let answer = run(&arguments, &room.path.join("file"));
+        let Some(Finding::Read { text, notice }) = answer.finding else {
+            panic!("lines expected: {:?}", answer.output)
+        };
+        (text_of(&answer.output), text, notice)
+    }
+
+    #[test]
+    fn the_end_of_a_file_comes_alone() {
+        let cases = [
+            ("1\n2\n3\n", 2, "2\n3\n[The last 2 lines of 3.]", "2\n3\n"),
+            ("1\n2\n3", 1, "3\n[The last 1 lines of 3.]", "3"),
+            ("1\n2\n", 2, "1\n2\n", "1\n2\n"),
+            ("1\n2\n", 9, "1\n2\n", "1\n2\n"),
+            ("\n\n", 1, "\n[The last 1 lines of 2.]", "\n"),
+            ("", 9, "[The file is empty.]", ""),
+            ("1\n", 0, "", ""),
+        ];
+        for (content, lines, shown, text) in cases {
+            assert_eq!(
+                tail_of(content, lines),
+                (shown.to_owned(), text.to_owned(), None),
+                "{content:?} {lines}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_huge_file_is_bounded_and_says_so() {
+        let line = "x".repeat(999);
+        let content: String = (0..100).map(|_| format!("{line}\n")).collect();
+        let (shown, text, notice) = tail_of(&content, 90);
+        assert_eq!(text.lines().count(), 51);
+        assert!(text.lines().all(|shown| shown == line));
+        assert_eq!(notice.as_deref(), Some("[The last 51 lines of 100.]"));
+        assert!(shown.ends_with("[The last 51 lines of 100.]"));
+        assert_eq!(tail_of(&content, 50).2, None, "as many as asked for");
+        let (_, text, notice) = tail_of("y".repeat(3_000_000), 1);
+        assert!(text.len() <= MOST_BYTES + 1);
+        assert!(notice.unwrap().contains("its beginning is left out"));
+    }
+
+    #[test]
+    fn the_end_and_a_range_are_not_asked_for_at_once() {
+        let room = room_with("1\n");
+        let arguments = ReadArguments {
+            path: "file".to_owned(),
+            offset: None,
+            limit: Some(1),
+            tail: Some(1),
+        };
+        let output = run(&arguments, &room.path.join("file")).output;
+        assert!(output.is_error);
+        assert!(text_of(&output).contains("give one or the other"));
     }
 }

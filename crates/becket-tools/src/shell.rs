@@ -1,9 +1,8 @@
 //! Running a command with the shell.
 //!
 //! Standard output and standard error share one pipe, so that their lines stand in the order in which they were
-//! written. The command runs in a process group of its own and never outlives its time or a cancellation.
+//! written, unless the face wants them apart. The command runs in a process group of its own and never outlives its time or a cancellation.
 
-use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -12,7 +11,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
-use becket_events::{Part, ShellArguments};
+use becket_events::{Finding, Part, ShellArguments};
 use becket_hooks::{Mark, Tree};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
@@ -20,6 +19,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::answer::Answer;
 use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
@@ -28,37 +28,46 @@ use crate::settings::ToolSettings;
 /// the pipe by then.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
 
+/// Whether standard output and standard error are kept together or apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    Together,
+    Apart,
+}
+
 /// Runs the command in `directory`, which is the judged form of the one that the arguments name.
 pub(crate) async fn run(
     arguments: &ShellArguments,
     directory: &Path,
+    streams: Streams,
     settings: &ToolSettings,
     run: ToolRun,
-) -> ToolOutput {
+) -> Answer {
     if !directory.is_dir() {
         let text = format!(
             "Cannot run the command: there is no directory {}.",
             directory.display()
         );
-        return ToolOutput::error(text);
+        return ToolOutput::error(text).into();
     }
     if arguments.command.contains('\0') {
-        return ToolOutput::error("Cannot run the command: it contains a NUL character.");
+        return ToolOutput::error("Cannot run the command: it contains a NUL character.").into();
     }
     let limit = match arguments.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.shell_timeout_limit),
         None => settings.shell_timeout.min(settings.shell_timeout_limit),
     };
-    match start(&arguments.command, directory, settings) {
-        Ok((tree, pipe)) => {
-            let mut output = Output::new(pipe, settings.shell_output_bytes, &run);
+    match start(&arguments.command, directory, streams, settings) {
+        Ok((tree, pipes)) => {
+            let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let ending = follow(tree, &mut output, limit, &run).await;
             report(output, &ending, limit)
         }
         Err(error) => ToolOutput::error(format!(
             "Cannot start /bin/sh in {}: {error}.",
             directory.display()
-        )),
+        ))
+        .into(),
     }
 }
 
@@ -70,13 +79,27 @@ enum Ending {
     Lost(io::Error),
 }
 
-fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result<(Tree, Receiver)> {
-    let (reader, writer) = io::pipe()?;
-    let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+/// The pipe of both outputs, or of standard output and the one of standard error.
+type Pipes = (Receiver, Option<Receiver>);
+
+fn start(
+    command: &str,
+    directory: &Path,
+    streams: Streams,
+    settings: &ToolSettings,
+) -> io::Result<(Tree, Pipes)> {
+    let (pipe, writer) = pipe()?;
+    let (error_pipe, error_writer) = match streams {
+        Streams::Together => (None, writer.try_clone()?),
+        Streams::Apart => {
+            let (pipe, writer) = self::pipe()?;
+            (Some(pipe), writer)
+        }
+    };
     let mark = Mark::within(&settings.environment);
     let (mark_name, mark_value) = mark.variable();
     let folder = open_folder(directory)?;
-    // The command value holds our copies of the writing end; it goes at the end of this function, so that the pipe
+    // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
     let child = Command::new("/bin/sh")
         .arg("-c")
@@ -86,11 +109,16 @@ fn start(command: &str, directory: &Path, settings: &ToolSettings) -> io::Result
         .envs(&settings.environment)
         .env(mark_name, mark_value)
         .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
+        .stdout(writer)
+        .stderr(error_writer)
         .process_group(0)
         .spawn()?;
-    Ok((Tree::adopt(child, &mark)?, pipe))
+    Ok((Tree::adopt(child, &mark)?, (pipe, error_pipe)))
+}
+
+fn pipe() -> io::Result<(Receiver, io::PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((Receiver::from_owned_fd(OwnedFd::from(reader))?, writer))
 }
 
 /// The directory that was opened without links, whatever stands in its place by the time the command starts.
@@ -111,7 +139,7 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
             () = run.cancel.cancelled() => break Ending::Cancelled,
             () = sleep_until(deadline) => break Ending::TimedOut,
             status = tree.wait() => break status.map_or_else(Ending::Lost, Ending::Exited),
-            () = output.read(), if output.open => {}
+            () = output.read(), if output.is_open() => {}
         }
     };
     match ending {
@@ -129,20 +157,48 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
 
 /// What arrives from the command.
 struct Output {
+    standard: Stream,
+    error: Option<Stream>,
+    progress: Progress,
+}
+
+/// What arrives through one pipe.
+struct Stream {
     pipe: Receiver,
     open: bool,
     buffer: Vec<u8>,
     kept: KeptOutput,
-    progress: Progress,
 }
 
-impl Output {
-    fn new(pipe: Receiver, most: usize, run: &ToolRun) -> Self {
+impl Stream {
+    fn new(pipe: Receiver, most: usize) -> Self {
         Self {
             pipe,
             open: true,
             buffer: vec![0; 64 * 1024],
             kept: KeptOutput::new(most),
+        }
+    }
+
+    async fn read(&mut self) -> &[u8] {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => {
+                self.open = false;
+                &[]
+            }
+            Ok(count) => {
+                self.kept.push(&self.buffer[..count]);
+                &self.buffer[..count]
+            }
+        }
+    }
+}
+
+impl Output {
+    fn new((standard, error): Pipes, most: usize, run: &ToolRun) -> Self {
+        Self {
+            standard: Stream::new(standard, most),
+            error: error.map(|pipe| Stream::new(pipe, most)),
             progress: Progress {
                 sender: run.progress.clone(),
                 room: most,
@@ -151,20 +207,27 @@ impl Output {
         }
     }
 
+    fn is_open(&self) -> bool {
+        self.standard.open || self.error.as_ref().is_some_and(|error| error.open)
+    }
+
     async fn read(&mut self) {
-        match self.pipe.read(&mut self.buffer).await {
-            Ok(0) | Err(_) => self.open = false,
-            Ok(count) => {
-                self.kept.push(&self.buffer[..count]);
-                self.progress.send(&self.buffer[..count]);
-            }
-        }
+        let Self { standard, error, .. } = self;
+        let standard_open = standard.open;
+        let piece = match error {
+            Some(error) if error.open => tokio::select! {
+                piece = standard.read(), if standard_open => piece,
+                piece = error.read() => piece,
+            },
+            _ => standard.read().await,
+        };
+        self.progress.send(piece);
     }
 
     /// Reads what is still in the pipe, but never longer than a moment.
     async fn drain(&mut self) {
         let bound = Instant::now() + AFTER_THE_END;
-        while self.open {
+        while self.is_open() {
             if timeout_at(bound, self.read()).await.is_err() {
                 return;
             }
@@ -201,63 +264,81 @@ impl Progress {
     }
 }
 
-fn report(output: Output, ending: &Ending, limit: Duration) -> ToolOutput {
-    let still_open = output.open;
-    let left_out = output.kept.left_out();
-    let mut text = output.kept.into_text();
+fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
+    let still_open = output.is_open();
+    let Output { standard, error, .. } = output;
+    let left_out = standard.kept.left_out() + error.as_ref().map_or(0, |error| error.kept.left_out());
+    let stdout = standard.kept.into_text();
+    let stderr = error.map(|error| error.kept.into_text());
+    let notes = notes(ending, still_open, limit);
+    let exit_code = match ending {
+        Ending::Exited(status) => status.code().or_else(|| Some(128 + status.signal()?)),
+        _ => None,
+    };
+    let mut text = format!("{stdout}{}", stderr.as_deref().unwrap_or_default());
     if text.is_empty() {
         text.push_str("(no output)");
     }
-    let mut note = |words: std::fmt::Arguments<'_>| {
-        let separator = if text.ends_with('\n') { "" } else { "\n" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{separator}[{words}]");
-    };
-    let exit_code = match ending {
+    let with_code = exit_code
+        .filter(|code| *code != 0)
+        .map(|code| format!("exit code {code}"));
+    for note in notes.iter().chain(&with_code) {
+        add_note(&mut text, note);
+    }
+    let timed_out = matches!(ending, Ending::TimedOut);
+    Answer {
+        output: ToolOutput {
+            content: vec![Part::text(text)],
+            is_error: exit_code != Some(0),
+            details: Some(json!({
+                "exit_code": exit_code,
+                "timed_out": timed_out,
+                "cancelled": matches!(ending, Ending::Cancelled),
+                "left_out_bytes": left_out,
+            })),
+        },
+        finding: stderr.map(|mut stderr| {
+            notes.iter().for_each(|note| add_note(&mut stderr, note));
+            Finding::Shell {
+                stdout,
+                stderr,
+                exit_code: match ending {
+                    Ending::Exited(status) => status.code(),
+                    _ => None,
+                },
+                timed_out,
+            }
+        }),
+    }
+}
+
+/// What the reader of the output must know besides it and the exit code.
+fn notes(ending: &Ending, still_open: bool, limit: Duration) -> Vec<String> {
+    let mut notes = Vec::new();
+    match ending {
         Ending::Exited(status) => {
             if still_open {
-                note(format_args!(
-                    "a process in the background still runs; its output is no longer read"
-                ));
+                notes.push("a process in the background still runs; its output is no longer read".to_owned());
             }
-            match (status.code(), status.signal()) {
-                (Some(code), _) => Some(code),
-                (None, signal) => {
-                    let signal = signal.unwrap_or_default();
-                    note(format_args!("killed by signal {signal}"));
-                    Some(128 + signal)
-                }
+            if let Some(signal) = status.signal() {
+                notes.push(format!("killed by signal {signal}"));
             }
         }
-        Ending::TimedOut => {
-            let seconds = limit.as_secs();
-            note(format_args!(
-                "ended after {seconds} seconds: the time was up; ask for more time if it needs more"
-            ));
-            None
-        }
-        Ending::Cancelled => {
-            note(format_args!("ended: the call was cancelled"));
-            None
-        }
-        Ending::Lost(error) => {
-            note(format_args!("the command was lost: {error}"));
-            None
-        }
-    };
-    if let Some(code) = exit_code.filter(|code| *code != 0) {
-        note(format_args!("exit code {code}"));
+        Ending::TimedOut => notes.push(format!(
+            "ended after {} seconds: the time was up; ask for more time if it needs more",
+            limit.as_secs()
+        )),
+        Ending::Cancelled => notes.push("ended: the call was cancelled".to_owned()),
+        Ending::Lost(error) => notes.push(format!("the command was lost: {error}")),
     }
-    ToolOutput {
-        content: vec![Part::text(text)],
-        is_error: exit_code != Some(0),
-        details: Some(json!({
-            "exit_code": exit_code,
-            "timed_out": matches!(ending, Ending::TimedOut),
-            "cancelled": matches!(ending, Ending::Cancelled),
-            "left_out_bytes": left_out,
-        })),
+    notes
+}
+
+fn add_note(text: &mut String, note: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
     }
+    text.push_str(&format!("[{note}]"));
 }
 
 #[cfg(test)]
@@ -312,8 +393,17 @@ mod tests {
                 timeout_seconds: seconds,
             };
             let directory = self.path.join(cwd.unwrap_or_default());
-            let running = run(&arguments, &directory, &self.settings, self.run.clone());
-            timeout(HANGS, running).await.expect("the command ends in time")
+            let running = run(
+                &arguments,
+                &directory,
+                Streams::Together,
+                &self.settings,
+                self.run.clone(),
+            );
+            timeout(HANGS, running)
+                .await
+                .expect("the command ends in time")
+                .output
         }
 
         /// Waits until the file has a line, and returns it.
@@ -558,7 +648,13 @@ mod tests {
             cwd: None,
             timeout_seconds: None,
         };
-        let command = run(&arguments, &room.path, &room.settings, room.run.clone());
+        let command = run(
+            &arguments,
+            &room.path,
+            Streams::Together,
+            &room.settings,
+            room.run.clone(),
+        );
         let watch = async {
             let early = room.progress.recv().await.unwrap();
             std::fs::write(room.path.join("go"), "").unwrap();
@@ -591,5 +687,57 @@ mod tests {
     async fn output_that_is_no_text_is_made_readable() {
         let output = room().sh("printf 'a\\377b'").await;
         assert_eq!(text(&output), "a\u{FFFD}b");
+    }
+
+    #[tokio::test]
+    async fn the_two_outputs_can_be_kept_apart() {
+        let cases = [
+            (
+                "echo out; echo err >&2; exit 3",
+                None,
+                ("out\n", "err\n", Some(3), false),
+            ),
+            ("exec 2>&-; echo out", None, ("out\n", "", Some(0), false)),
+            ("kill -9 $$", None, ("", "[killed by signal 9]", None, false)),
+            (
+                "echo out; sleep 60",
+                Some(1),
+                ("out\n", "[ended after 1 seconds", None, true),
+            ),
+        ];
+        for (command, timeout_seconds, (out, err, code, late)) in cases {
+            let room = room();
+            let arguments = ShellArguments {
+                command: command.to_owned(),
+                cwd: None,
+                timeout_seconds,
+            };
+            let running = run(
+                &arguments,
+                &room.path,
+                Streams::Apart,
+                &room.settings,
+                room.run.clone(),
+            );
+            let answer = timeout(HANGS, running).await.unwrap();
+            let Some(Finding::Shell {
+                stdout,
+                stderr,
+                exit_code,
+                timed_out,
+            }) = answer.finding
+            else {
+                panic!("{command}")
+            };
+            assert_eq!(
+                (stdout.as_str(), exit_code, timed_out),
+                (out, code, late),
+                "{command}"
+            );
+            assert!(
+                stderr.starts_with(err) && stderr.is_empty() == err.is_empty(),
+                "{command}: {stderr}"
+            );
+        }
     }
 }

@@ -1,29 +1,38 @@
 //! chibi's names for becket's operations.
 //!
-//! Reading has two faces: `file_lines` for a range, `file_head` for the beginning or the whole. `file_edit` is
-//! offered with `replace_string` only: its line operations do not say which text they replace, so nobody could judge
-//! them before the file is read.
+//! Reading has three faces: `file_lines` for a range, `file_tail` for the end, `file_head` for the beginning or the
+//! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
+//! `results.rs`, the translation of `file_edit` in `edit.rs`.
 
 use becket_events::{Face, OperationKind, Profile};
 use serde_json::{Map, Value, json};
 
-use crate::words::{self, Renames, schema};
+use super::{edit, results};
+use crate::words::{self, Renames, defaulting, schema};
 
 const SHELL: Renames = &[("timeout_secs", "timeout_seconds")];
 const HEAD: Renames = &[("lines", "limit")];
+const TAIL: Renames = &[("lines", "tail")];
 const GLOB: Renames = &[("max_results", "limit")];
 const GREP: Renames = &[
     ("file_pattern", "glob"),
     ("context_lines", "context"),
     ("max_results", "limit"),
 ];
+const FILE_GREP: Renames = &[("context_before", "before"), ("context_after", "after")];
 const FETCH: Renames = &[("timeout_secs", "timeout_seconds")];
+
+/// How many lines `file_head` and `file_tail` read when the call does not say.
+const USUAL_LINES: u64 = 50;
+
+const PATH: (&str, &str, &str) = ("path", "string", "The file.");
 
 /// chibi's tool profile.
 pub fn profile() -> Profile {
     let mut faces = reading();
-    faces.extend(changing());
     faces.extend(searching());
+    faces.extend(changing());
+    faces.push(running());
     faces.push(fetching());
     Profile {
         name: "chibi",
@@ -39,94 +48,155 @@ fn reading() -> Vec<Face> {
             description: "Read a range of lines from a file. Lines are counted from 1.",
             parameters: schema(
                 &[
-                    ("path", "string", "The file."),
+                    PATH,
                     ("start", "integer", "The first line, counted from 1."),
                     ("end", "integer", "The last line, included."),
                 ],
-                &["path", "start"],
+                &["path", "start", "end"],
             ),
             operation: OperationKind::Read,
             to_own: lines_to_own,
             to_foreign: lines_to_foreign,
+            output: Some(results::read),
+        },
+        Face {
+            name: "file_tail",
+            description: "Read the last lines of a file.",
+            parameters: defaulting(
+                schema(
+                    &[
+                        PATH,
+                        ("lines", "integer", "How many lines to read; 50 when absent."),
+                    ],
+                    &["path"],
+                ),
+                &[("lines", USUAL_LINES.into())],
+            ),
+            operation: OperationKind::Read,
+            to_own: |arguments| Ok(words::to_own(arguments, TAIL)),
+            to_foreign: tail_to_foreign,
+            output: Some(results::read),
         },
         Face {
             name: "file_head",
-            description: "Read a file from its beginning: all of it, or the first lines.",
-            parameters: schema(
-                &[
-                    ("path", "string", "The file."),
-                    (
-                        "lines",
-                        "integer",
-                        "How many lines to read; as many as fit when absent.",
-                    ),
-                ],
-                &["path"],
+            description: "Read the first lines of a file.",
+            parameters: defaulting(
+                schema(
+                    &[
+                        PATH,
+                        ("lines", "integer", "How many lines to read; 50 when absent."),
+                    ],
+                    &["path"],
+                ),
+                &[("lines", USUAL_LINES.into())],
             ),
             operation: OperationKind::Read,
             to_own: |arguments| Ok(words::to_own(arguments, HEAD)),
             to_foreign: |arguments| words::to_foreign(arguments, HEAD),
+            output: Some(results::read),
         },
         Face {
             name: "dir_list",
-            description: "List a directory with the sizes of its files.",
-            parameters: schema(&[("path", "string", "The directory.")], &[]),
+            description: "List a directory as a tree with the sizes of its files.",
+            parameters: defaulting(
+                schema(
+                    &[
+                        ("path", "string", "The directory."),
+                        ("depth", "integer", "How many levels to show; 1 when absent."),
+                        (
+                            "show_hidden",
+                            "string",
+                            "Whether to show names that begin with a dot: \"true\" or \"false\", the latter when absent.",
+                        ),
+                    ],
+                    &["path"],
+                ),
+                &[("depth", json!(1)), ("show_hidden", json!("false"))],
+            ),
             operation: OperationKind::List,
-            to_own: Ok,
-            to_foreign: Map::clone,
+            to_own: list_to_own,
+            to_foreign: list_to_foreign,
+            output: Some(results::list),
         },
     ]
 }
 
-fn changing() -> Vec<Face> {
-    vec![
-        Face {
-            name: "shell_exec",
-            description: "Run a command with `sh -c` and return its output.",
-            parameters: schema(
+fn running() -> Face {
+    Face {
+        name: "shell_exec",
+        description: "Run a command with `sh -c`. The result is JSON: stdout, stderr, exit_code, timed_out.",
+        parameters: defaulting(
+            schema(
                 &[
                     ("command", "string", "The command line."),
                     (
                         "timeout_secs",
                         "integer",
-                        "Seconds after which the command is ended.",
+                        "Seconds after which the command is ended; 30 when absent.",
                     ),
                 ],
                 &["command"],
             ),
-            operation: OperationKind::Shell,
-            to_own: |arguments| Ok(words::to_own(arguments, SHELL)),
-            to_foreign: |arguments| words::to_foreign(arguments, SHELL),
-        },
+            &[("timeout_secs", json!(30))],
+        ),
+        operation: OperationKind::Shell,
+        to_own: |arguments| Ok(words::to_own(arguments, SHELL)),
+        to_foreign: |arguments| words::to_foreign(arguments, SHELL),
+        output: Some(results::shell),
+    }
+}
+
+fn changing() -> Vec<Face> {
+    vec![
         Face {
             name: "write_file",
             description: "Write a file. It is made if it does not exist and replaced if it does.",
             parameters: schema(
-                &[
-                    ("path", "string", "The file."),
-                    ("content", "string", "Its new content."),
-                ],
+                &[PATH, ("content", "string", "Its new content.")],
                 &["path", "content"],
             ),
             operation: OperationKind::Write,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: Some(results::other),
         },
         Face {
             name: "file_edit",
-            description: "Replace a piece of text in a file. The text must occur exactly once.",
+            description: "Change a file by one operation: replace_lines, insert_before, insert_after, delete_lines, or \
+                          replace_string, which changes the first place where the text stands. Lines are counted \
+                          from 1.",
             parameters: schema(
                 &[
-                    ("path", "string", "The file."),
-                    ("operation", "string", "Always `replace_string`."),
-                    ("find", "string", "The exact text to find."),
-                    ("replace", "string", "The text to put in its place."),
+                    PATH,
+                    (
+                        "operation",
+                        "string",
+                        "replace_lines, insert_before, insert_after, delete_lines or replace_string.",
+                    ),
+                    (
+                        "line_start",
+                        "integer",
+                        "The first line; for all but replace_string.",
+                    ),
+                    (
+                        "line_end",
+                        "integer",
+                        "The last line, included; for replace_lines and delete_lines.",
+                    ),
+                    (
+                        "content",
+                        "string",
+                        "The new lines; for replace_lines and both inserts.",
+                    ),
+                    ("find", "string", "The exact text to find; for replace_string."),
+                    ("replace", "string", "The text in its place; for replace_string."),
                 ],
-                &["path", "operation", "find", "replace"],
+                &["path", "operation"],
             ),
             operation: OperationKind::Edit,
-            to_own: edit_to_own,
-            to_foreign: edit_to_foreign,
+            to_own: edit::to_own,
+            to_foreign: edit::to_foreign,
+            output: Some(results::other),
         },
     ]
 }
@@ -135,77 +205,126 @@ fn searching() -> Vec<Face> {
     vec![
         Face {
             name: "glob_files",
-            description: "Find files by a glob pattern, leaving out what .gitignore names.",
-            parameters: schema(
-                &[
-                    ("pattern", "string", "The glob pattern, such as `**/*.rs`."),
-                    ("path", "string", "The directory to look in."),
-                    ("max_results", "integer", "How many paths to return at most."),
-                ],
-                &["pattern"],
+            description: "Find files by a glob pattern, leaving out what .gitignore names. Paths are told from the \
+                          searched directory.",
+            parameters: defaulting(
+                schema(
+                    &[
+                        ("pattern", "string", "The glob pattern, such as `**/*.rs`."),
+                        ("path", "string", "The directory to look in."),
+                        (
+                            "max_results",
+                            "integer",
+                            "How many paths to return at most; 100 when absent.",
+                        ),
+                    ],
+                    &["pattern"],
+                ),
+                &[("max_results", json!(100))],
             ),
             operation: OperationKind::Find,
             to_own: |arguments| Ok(words::to_own(arguments, GLOB)),
             to_foreign: |arguments| words::to_foreign(arguments, GLOB),
+            output: Some(results::find),
         },
         Face {
             name: "grep_files",
-            description: "Search files for a regular expression, leaving out what .gitignore names.",
-            parameters: schema(
-                &[
-                    ("pattern", "string", "The regular expression."),
-                    ("path", "string", "The directory to search."),
-                    (
-                        "file_pattern",
-                        "string",
-                        "Only files that match this glob, such as `*.rs`.",
-                    ),
-                    (
-                        "context_lines",
-                        "integer",
-                        "Lines to show before and after each match.",
-                    ),
-                    ("max_results", "integer", "How many matches to return at most."),
-                ],
-                &["pattern"],
+            description: "Search files for a regular expression, leaving out what .gitignore names. A match reads \
+                          `file:line: text`, a line beside it `file:line-text`.",
+            parameters: defaulting(
+                schema(
+                    &[
+                        ("pattern", "string", "The regular expression."),
+                        ("path", "string", "The directory to search."),
+                        (
+                            "file_pattern",
+                            "string",
+                            "Only files that match this glob, such as `*.rs`.",
+                        ),
+                        (
+                            "context_lines",
+                            "integer",
+                            "Lines to show before and after each match; 2 when absent.",
+                        ),
+                        (
+                            "max_results",
+                            "integer",
+                            "How many matches to return at most; 50 when absent.",
+                        ),
+                    ],
+                    &["pattern"],
+                ),
+                &[("context_lines", json!(2)), ("max_results", json!(50))],
             ),
             operation: OperationKind::Grep,
             to_own: |arguments| Ok(words::to_own(arguments, GREP)),
             to_foreign: |arguments| words::to_foreign(arguments, GREP),
+            output: Some(results::grep_files),
         },
-        Face {
-            name: "file_grep",
-            description: "Search one file for a regular expression.",
-            parameters: schema(
+        file_grep(),
+    ]
+}
+
+fn file_grep() -> Face {
+    Face {
+        name: "file_grep",
+        description: "Search one file for a regular expression. A match reads `>line:text`, a line beside it \
+                      ` line:text`.",
+        parameters: defaulting(
+            schema(
                 &[
-                    ("path", "string", "The file."),
+                    PATH,
                     ("pattern", "string", "The regular expression."),
-                    ("context_before", "integer", "Lines to show before each match."),
-                    ("context_after", "integer", "Lines to show after each match."),
+                    (
+                        "context_before",
+                        "integer",
+                        "Lines to show before each match; 2 when absent.",
+                    ),
+                    (
+                        "context_after",
+                        "integer",
+                        "Lines to show after each match; 2 when absent.",
+                    ),
                 ],
                 &["path", "pattern"],
             ),
-            operation: OperationKind::Grep,
-            to_own: file_grep_to_own,
-            to_foreign: file_grep_to_foreign,
-        },
-    ]
+            &[("context_before", json!(2)), ("context_after", json!(2))],
+        ),
+        operation: OperationKind::Grep,
+        to_own: file_grep_to_own,
+        to_foreign: file_grep_to_foreign,
+        output: Some(results::file_grep),
+    }
 }
 
 fn fetching() -> Face {
     Face {
         name: "fetch_url",
-        description: "Fetch a URL with HTTP GET and return what it holds as text.",
-        parameters: schema(
-            &[
-                ("url", "string", "The address; http or https."),
-                ("timeout_secs", "integer", "Seconds after which the attempt ends."),
-            ],
-            &["url"],
+        description: "Fetch a URL with HTTP GET and return the answer as it was sent. A redirect is told and not \
+                      followed.",
+        parameters: defaulting(
+            schema(
+                &[
+                    ("url", "string", "The address; http or https."),
+                    (
+                        "max_bytes",
+                        "integer",
+                        "How many bytes to read at most; 1048576 when absent.",
+                    ),
+                    (
+                        "timeout_secs",
+                        "integer",
+                        "Seconds after which the attempt ends; 30 when absent.",
+                    ),
+                ],
+                &["url"],
+            ),
+            &[("max_bytes", json!(1_048_576)), ("timeout_secs", json!(30))],
         ),
         operation: OperationKind::Fetch,
         to_own: |arguments| Ok(words::to_own(arguments, FETCH)),
         to_foreign: |arguments| words::to_foreign(arguments, FETCH),
+        output: Some(results::fetch),
     }
 }
 
@@ -246,73 +365,66 @@ fn lines_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     foreign
 }
 
-fn edit_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
-    match arguments.remove("operation") {
-        None => {}
-        Some(Value::String(operation)) if operation == "replace_string" => {}
+/// A call that does not say how much of the end it wants is not for this tool; its usual number of lines stands there,
+/// so that the call does not look like one for the whole file.
+fn tail_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
+    let mut told = arguments.clone();
+    told.entry("tail").or_insert_with(|| USUAL_LINES.into());
+    words::to_foreign(&told, TAIL)
+}
+
+/// chibi writes the truth value as text.
+fn list_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let hidden = match arguments.remove("show_hidden") {
+        None | Some(Value::Null) => return Ok(arguments),
+        Some(Value::Bool(hidden)) => hidden,
+        Some(Value::String(text)) if text == "true" => true,
+        Some(Value::String(text)) if text == "false" => false,
         Some(other) => {
             return Err(format!(
-                "operation {other} is not offered: use \"replace_string\" with `find` and `replace`"
+                "argument `show_hidden` must be \"true\" or \"false\", not {other}"
             ));
         }
-    }
-    match (arguments.remove("find"), arguments.remove("replace")) {
-        (None, None) => {}
-        (Some(find), Some(replace)) if !arguments.contains_key("edits") => {
-            let edits = json!([{"old_text": find, "new_text": replace}]);
-            arguments.insert("edits".to_owned(), edits);
-        }
-        (Some(_), Some(_)) => {
-            return Err("the edit is told twice: give either `find` and `replace` or `edits`".to_owned());
-        }
-        (Some(_), None) => return Err("argument `replace` is missing".to_owned()),
-        (None, Some(_)) => return Err("argument `find` is missing".to_owned()),
+    };
+    if arguments.insert("hidden".to_owned(), hidden.into()).is_some() {
+        return Err("`show_hidden` and `hidden` say the same thing: give one of them".to_owned());
     }
     Ok(arguments)
 }
 
-fn edit_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
+fn list_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut foreign = arguments.clone();
-    foreign.insert("operation".to_owned(), "replace_string".into());
-    if let Some([only]) = arguments
-        .get("edits")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-    {
-        foreign.remove("edits");
-        foreign.insert("find".to_owned(), only["old_text"].clone());
-        foreign.insert("replace".to_owned(), only["new_text"].clone());
+    if let Some(hidden) = foreign.remove("hidden") {
+        let text = match hidden {
+            Value::Bool(hidden) => hidden.to_string().into(),
+            other => other,
+        };
+        foreign.insert("show_hidden".to_owned(), text);
     }
     foreign
 }
 
-fn file_grep_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let before = words::number(&arguments, "context_before")?;
-    let after = words::number(&arguments, "context_after")?;
-    arguments.retain(|name, _| name != "context_before" && name != "context_after");
-    if let Some(context) = before.max(after) {
-        arguments.insert("context".to_owned(), context.into());
+/// As many lines before as after are one number in becket's words.
+fn file_grep_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let mut own = words::to_own(arguments, FILE_GREP);
+    let both = own
+        .get("before")
+        .filter(|before| own.get("after") == Some(before));
+    if let Some(both) = both.cloned().filter(|_| !own.contains_key("context")) {
+        own.retain(|name, _| name != "before" && name != "after");
+        own.insert("context".to_owned(), both);
     }
-    Ok(arguments)
+    Ok(own)
 }
 
 fn file_grep_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
-    let mut foreign = arguments.clone();
-    if let Some(context) = foreign.remove("context") {
-        foreign.insert("context_before".to_owned(), context.clone());
-        foreign.insert("context_after".to_owned(), context);
+    let mut told = arguments.clone();
+    if !told.contains_key("before")
+        && !told.contains_key("after")
+        && let Some(context) = told.remove("context")
+    {
+        told.insert("before".to_owned(), context.clone());
+        told.insert("after".to_owned(), context);
     }
-    foreign
-}
-
-use super::plugin::Generation;
-
-/// The tool profile that plugins of a generation know.
-pub fn profile_of(_generation: Generation) -> Profile {
-    profile()
-}
-
-/// What kind of tool it is.
-pub fn tool_type(_generation: Generation, _name: &str, _source: &str) -> &'static str {
-    "plugin"
+    words::to_foreign(&told, FILE_GREP)
 }

@@ -7,8 +7,8 @@ use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
 use super::answer::wrong_shape;
+use super::generations::{profile_of, tool_type};
 use super::plugin::Generation;
-use super::tools::{profile_of, tool_type};
 
 /// The names of tools and their arguments, as plugins of one generation know them.
 #[derive(Debug)]

@@ -38,6 +38,7 @@ fn shell() -> Face {
         operation: OperationKind::Shell,
         to_own: |arguments| Ok(words::to_own(arguments, SHELL)),
         to_foreign: |arguments| words::to_foreign(arguments, SHELL),
+        output: None,
     }
 }
 
@@ -63,6 +64,7 @@ fn fetch() -> Face {
         operation: OperationKind::Fetch,
         to_own: fetch_to_own,
         to_foreign: fetch_to_foreign,
+        output: None,
     }
 }
 
@@ -82,6 +84,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
         Face {
             name: "write_file",
@@ -96,6 +99,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::Write,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
         Face {
             name: "edit_file",
@@ -104,6 +108,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::Edit,
             to_own: |arguments| words::edits_to_own(arguments),
             to_foreign: |arguments| words::edits_to_foreign(arguments),
+            output: None,
         },
         Face {
             name: "list_directory",
@@ -112,6 +117,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::List,
             to_own: Ok,
             to_foreign: with_path,
+            output: None,
         },
         Face {
             name: "search_files_content",
@@ -131,6 +137,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::Grep,
             to_own: search_to_own,
             to_foreign: search_to_foreign,
+            output: None,
         },
     ]
 }

@@ -38,6 +38,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
         Face {
             name: "bash",
@@ -52,6 +53,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Shell,
             to_own: |arguments| Ok(words::to_own(arguments, BASH)),
             to_foreign: |arguments| words::to_foreign(arguments, BASH),
+            output: None,
         },
         Face {
             name: "edit",
@@ -60,6 +62,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Edit,
             to_own: edit_to_own,
             to_foreign: edit_to_foreign,
+            output: None,
         },
         Face {
             name: "write",
@@ -74,6 +77,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Write,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
     ]
 }
@@ -110,6 +114,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Grep,
             to_own: |arguments| Ok(words::to_own(arguments, GREP)),
             to_foreign: |arguments| words::to_foreign(arguments, GREP),
+            output: None,
         },
         Face {
             name: "find",
@@ -129,6 +134,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Find,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
         Face {
             name: "ls",
@@ -144,6 +150,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::List,
             to_own: Ok,
             to_foreign: Map::clone,
+            output: None,
         },
     ]
 }
@@ -193,7 +200,9 @@ fn edit_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, 
 
 fn edit_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut foreign = words::edits_to_foreign(arguments);
-    if let Some([only]) = foreign.get("edits").and_then(Value::as_array).map(Vec::as_slice) {
+    if let Some([only]) = foreign.get("edits").and_then(Value::as_array).map(Vec::as_slice)
+        && only.as_object().is_some_and(|edit| edit.len() == 2)
+    {
         let (old, new) = (only["oldText"].clone(), only["newText"].clone());
         foreign.insert("oldText".to_owned(), old);
         foreign.insert("newText".to_owned(), new);

@@ -1,0 +1,107 @@
+//! Findings: what an operation brought back, as data.
+//!
+//! An operation tells its result in becket's own words. A face whose system words results differently, so that
+//! programs there can read them, makes its text of the finding instead.
+
+/// What an operation brought back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finding {
+    /// A command has ended. Its two outputs are apart.
+    Shell {
+        /// What it wrote to standard output.
+        stdout: String,
+        /// What it wrote to standard error.
+        stderr: String,
+        /// The code it ended with; a signal or the end of its time leaves none.
+        exit_code: Option<i32>,
+        /// Whether its time was up.
+        timed_out: bool,
+    },
+    /// Some lines of a file.
+    Read {
+        /// The lines.
+        text: String,
+        /// What is missing of what was asked for.
+        notice: Option<String>,
+    },
+    /// A directory.
+    List {
+        /// The directory, absolute.
+        root: String,
+        /// What is in it, by name.
+        entries: Vec<Entry>,
+        /// What is missing of what was asked for.
+        notice: Option<String>,
+    },
+    /// Files that were looked for.
+    Find {
+        /// Their paths below the searched directory.
+        files: Vec<String>,
+        /// What is missing of what was asked for.
+        notice: Option<String>,
+    },
+    /// Lines that were looked for.
+    Grep {
+        /// Lines that stand together.
+        passages: Vec<Passage>,
+        /// What is missing of what was asked for.
+        notice: Option<String>,
+    },
+    /// What an address holds, as it was sent.
+    Fetch {
+        /// The text.
+        text: String,
+        /// What is missing of it.
+        notice: Option<String>,
+    },
+    /// Nothing was brought back, and why.
+    Failure(String),
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// What is in it, for a directory that was looked into.
+    pub entries: Vec<Entry>,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A file of so many bytes.
+    File(u64),
+    /// A link, and where it leads, if that can be told.
+    Link(Option<String>),
+    /// A pipe, a device, a socket.
+    Special,
+    /// It went away while the directory was read.
+    Gone,
+}
+
+/// Lines of one file that stand together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// The file as the caller would write it.
+    pub file: String,
+    /// The file's path below the searched directory.
+    pub below: String,
+    /// The lines.
+    pub lines: Vec<PassageLine>,
+}
+
+/// One line of a passage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassageLine {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// Whether it is one that was looked for, or stands beside one.
+    pub matches: bool,
+    /// Its text.
+    pub text: String,
+}
