@@ -1,6 +1,7 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
 mod approval;
+mod chibi_tools;
 mod commands;
 mod examples;
 mod guard;
