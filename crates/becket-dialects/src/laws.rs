@@ -34,29 +34,9 @@ fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
             .prop_map(|edits| json!(edits))
             .boxed()
     };
-    let lines = || {
-        let insert = prop::option::of(prop::sample::select(&[Beside::Before, Beside::After][..]));
-        let line = (
-            0u64..9,
-            0u64..9,
-            "[a-b\n]{0,3}",
-            insert,
-            prop::option::of("[a-b]{0,2}"),
-        );
-        let line = line.prop_map(|(start, end, text, insert, expected)| LineEdit {
-            start,
-            end,
-            text,
-            insert,
-            expected,
-        });
-        prop::collection::vec(line, 0..3)
-            .prop_map(|lines| json!(lines))
-            .boxed()
-    };
     let value_of = |name: &str, property: &Value| match (name, property["type"].to_string()) {
         ("edits", _) => edits(),
-        ("lines", _) => lines(),
+        ("lines", _) => line_edits(),
         (_, kind) if kind.contains("integer") => number(),
         (_, kind) if kind.contains("boolean") => truth(),
         _ => text(),
@@ -89,6 +69,28 @@ fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
                 .map(|(name, _, value)| (name, value))
                 .collect()
         })
+        .boxed()
+}
+
+/// Changes of lines by number, sensible ones and others.
+fn line_edits() -> BoxedStrategy<Value> {
+    let insert = prop::option::of(prop::sample::select(&[Beside::Before, Beside::After][..]));
+    let line = (
+        0u64..9,
+        0u64..9,
+        "[a-b\n]{0,3}",
+        insert,
+        prop::option::of("[a-b]{0,2}"),
+    );
+    let line = line.prop_map(|(start, end, text, insert, expected)| LineEdit {
+        start,
+        end,
+        text,
+        insert,
+        expected,
+    });
+    prop::collection::vec(line, 0..3)
+        .prop_map(|lines| json!(lines))
         .boxed()
 }
 
@@ -377,6 +379,7 @@ fn foreign_calls_mean_what_their_systems_mean() {
     }
 }
 
+// tidy: a table
 #[test]
 fn a_call_that_says_two_things_is_refused() {
     let cases = [

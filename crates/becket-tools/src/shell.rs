@@ -1,7 +1,8 @@
 //! Running a command with the shell.
 //!
 //! Standard output and standard error share one pipe, so that their lines stand in the order in which they were
-//! written, unless the face wants them apart. The command runs in a process group of its own and never outlives its time or a cancellation.
+//! written, unless the face wants them apart. The command runs in a process group of its own and never outlives its
+//! time or a cancellation.
 
 use std::io;
 use std::os::fd::OwnedFd;

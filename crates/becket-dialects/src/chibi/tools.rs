@@ -41,6 +41,7 @@ pub fn profile() -> Profile {
     }
 }
 
+// tidy: a table
 fn reading() -> Vec<Face> {
     vec![
         Face {
@@ -106,7 +107,7 @@ fn reading() -> Vec<Face> {
                         (
                             "show_hidden",
                             "string",
-                            "Whether to show names that begin with a dot: \"true\" or \"false\", the latter when absent.",
+                            "Whether names with a dot in front are shown: \"true\" or \"false\", the usual one.",
                         ),
                     ],
                     &["path"],

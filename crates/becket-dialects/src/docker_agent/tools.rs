@@ -68,6 +68,7 @@ fn fetch() -> Face {
     }
 }
 
+// tidy: a table
 fn filesystem() -> Vec<Face> {
     vec![
         Face {

@@ -82,6 +82,7 @@ fn files() -> Vec<Face> {
     ]
 }
 
+// tidy: a table
 fn searching() -> Vec<Face> {
     vec![
         Face {
