@@ -13,12 +13,17 @@ use tokio::sync::mpsc;
 
 use crate::front::{Front, Sight};
 use crate::gate::{Applicant, BLOB, Gate, Judgement, Permit};
+use crate::handoff::Word;
 use crate::hooks::Hooks;
 use crate::message::tool_result;
 use crate::output::{OutputOf, Settled, read_back};
+use crate::repetition::Answered;
 use crate::settings::AgentSettings;
 use crate::store::Store;
 use crate::tool::{Tool, ToolOutput, ToolRun};
+
+/// How many tools of one answer run.
+const MAX_CALLS: usize = 100;
 
 /// How long a tool may take to end after a cancel; then it is dropped.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
@@ -50,10 +55,23 @@ struct JudgedCall<'a> {
 pub(crate) struct FinishedCall {
     pub(crate) record: CallRecord,
     pub(crate) message: Message,
+    /// Who has the word, if the call ran and said so.
+    pub(crate) word: Option<Word>,
     original: Map<String, Value>,
     settled: Settled,
     ran: bool,
     duration: Duration,
+}
+
+impl FinishedCall {
+    /// The call with its result, as the model knows both.
+    pub(crate) fn answering(&self, call: &ToolCall) -> Answered {
+        Answered {
+            tool_name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            result: self.settled.full_text.clone(),
+        }
+    }
 }
 
 /// A batch that is over.
@@ -75,7 +93,8 @@ impl Batch<'_> {
     /// run together; one that may not is judged when all before it have ended, so that nothing they did can change
     /// what its judges saw. With a `hindrance` none runs, and the model is told why.
     pub(crate) async fn run(&self, calls: &[ToolCall], hindrance: Option<&str>) -> FinishedBatch {
-        let mut finished = Vec::with_capacity(calls.len());
+        let (calls, rest) = calls.split_at(calls.len().min(MAX_CALLS));
+        let mut finished = Vec::with_capacity(calls.len() + rest.len());
         let mut cancelled = false;
         for group in calls.chunk_by(|one, next| self.is_parallel(one) && self.is_parallel(next)) {
             let mut judged = Vec::with_capacity(group.len());
@@ -88,6 +107,12 @@ impl Batch<'_> {
             }
             finished
                 .extend(join_all(judged.into_iter().map(|call| self.finish(call.unless(cancelled)))).await);
+        }
+        let too_many =
+            format!("not run: at most {MAX_CALLS} tools of one answer are; ask again for this one");
+        for call in rest {
+            let (judged, _) = self.judge(call, Some(&too_many)).await;
+            finished.push(self.finish(judged).await);
         }
         FinishedBatch {
             calls: finished,
@@ -238,11 +263,15 @@ impl Batch<'_> {
             started,
         } = judged;
         let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
+        let handoff = tool.as_ref().and_then(|tool| tool.spec().handoff);
         let (output, ran) = match (permit, tool) {
             (Ok(permit), Some(tool)) => (self.run_permitted(&*tool, permit, &own_name).await, true),
             (Err(words), _) => (words, false),
             (Ok(_), None) => unreachable!("the gate judges only known tools"),
         };
+        let word = handoff
+            .filter(|_| ran && !output.is_error)
+            .map(|handoff| Word::given(handoff, &arguments));
         let way = OutputOf {
             hooks: self.hooks,
             store: self.store,
@@ -283,6 +312,7 @@ impl Batch<'_> {
         FinishedCall {
             record,
             message,
+            word,
             original,
             settled,
             ran,

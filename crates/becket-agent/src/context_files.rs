@@ -51,16 +51,27 @@ impl ContextFiles {
 
     /// What a file says; `None` when there is none, or nothing in it.
     pub fn read(&self, file: ContextFile) -> Option<String> {
-        let text = std::fs::read_to_string(self.folder.join(file.name())).ok()?;
-        (!text.trim().is_empty()).then_some(text)
+        read_notes(&self.folder.join(file.name()))
     }
 
     /// Writes a file as a whole: nobody ever sees half of it.
     pub fn write(&self, file: ContextFile, text: &str) -> io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        let mut fresh = NamedTempFile::new_in(&self.folder)?;
-        io::Write::write_all(&mut fresh, text.as_bytes())?;
-        fresh.persist(self.folder.join(file.name()))?;
-        Ok(())
+        write_whole(&self.folder.join(file.name()), text)
     }
+}
+
+/// What a file of notes says; `None` when there is none, or nothing in it.
+pub fn read_notes(file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// Writes a file as a whole, with the folder around it.
+pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut fresh = NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut fresh, text.as_bytes())?;
+    fresh.persist(file)?;
+    Ok(())
 }

@@ -69,6 +69,11 @@ impl Permit {
         &self.directory
     }
 
+    /// The context in which the call is made.
+    pub fn context_name(&self) -> &str {
+        &self.reading.hooks.scope().context_name
+    }
+
     /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
     /// into, so deny rules and the guards of reading are asked about each file that it would show.
     pub async fn may_read(&self, path: &Path) -> bool {

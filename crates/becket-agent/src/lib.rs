@@ -1,16 +1,19 @@
 //! becket's agent: a loop between a person, a model and tools, in which the events of the vocabulary fire.
 //!
-//! Reading order: `run.rs` is the loop; `model_call.rs` is one request; `batch.rs` is the tools of one answer;
-//! `gate.rs` decides which of them may run; `output.rs` is what the model sees of their results; `session.rs` is what
-//! lasts between prompts. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works
-//! with.
+//! Reading order: `run.rs` is the loop; `request.rs` is what the model is shown, `model_call.rs` is one request;
+//! `batch.rs` is the tools of one answer; `gate.rs` decides which of them may run; `output.rs` is what the model sees of
+//! their results; `compact.rs` puts a summary in the place of what is old; `session.rs` is what lasts between prompts.
+//! `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
 mod batch;
+mod compact;
 pub mod context_files;
 pub mod front;
+mod fuel;
 pub mod gate;
+mod handoff;
 mod hooks;
 mod message;
 mod model_call;
@@ -18,6 +21,8 @@ mod output;
 mod prompt;
 pub mod provider;
 mod queue;
+mod repetition;
+mod request;
 mod resolve;
 mod rules;
 mod run;
@@ -25,12 +30,14 @@ mod session;
 mod settings;
 pub mod store;
 pub mod tool;
+mod transcript;
 mod unfired;
 
+pub use compact::CompactEnd;
 pub use hooks::Hooks;
 pub use queue::Queues;
 pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
-pub use settings::AgentSettings;
+pub use settings::{AgentSettings, CompactionSettings, EndingTool};
 pub use unfired::{NOT_YET_FIRED, waits_for};

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part};
+use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, Usage};
 
 /// An id that sorts by time.
 pub(crate) fn new_id() -> String {
@@ -27,6 +27,22 @@ pub(crate) fn record(id: String, body: MessageBody) -> MessageRecord {
 pub(crate) fn user(text: &str, images: Vec<Part>) -> Message {
     let content = std::iter::once(Part::text(text)).chain(images).collect();
     Message::new(record(new_id(), MessageBody::User { content }))
+}
+
+/// Words that the model chose to say by a tool of `asking`.
+pub(crate) fn assistant(text: &str, asking: &Message) -> Message {
+    let model = match asking.body() {
+        MessageBody::Assistant { model, .. } => model.clone(),
+        _ => String::new(),
+    };
+    let body = MessageBody::Assistant {
+        content: vec![Part::text(text)],
+        tool_calls: Vec::new(),
+        model,
+        stop_reason: StopReason::Stop,
+        usage: Usage::default(),
+    };
+    Message::new(record(new_id(), body))
 }
 
 /// A note of becket's own.

@@ -6,16 +6,18 @@ use std::time::{Duration, Instant};
 
 use becket_events::{
     Delta, Json, Message, MessageBody, MessageStart, MessageStartPayload, MessageUpdate,
-    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, Response, ResponsePayload, ResponseStart,
-    ResponseStartPayload, StopReason, ToolCall, Usage,
+    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, RequestPurpose, Response, ResponsePayload,
+    ResponseStart, ResponseStartPayload, StopReason, ToolCall, Usage,
 };
 use futures_util::StreamExt;
 
 use crate::front::{Front, Sight};
+use crate::fuel::Fuel;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::message::{new_id, record};
 use crate::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind};
+use crate::session::Session;
 use crate::settings::AgentSettings;
 
 /// A provider that wants to be asked again later than this is not waited for.
@@ -28,9 +30,10 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) provider: &'a dyn Provider,
     pub(crate) front: &'a dyn Front,
     pub(crate) settings: &'a AgentSettings,
+    pub(crate) purpose: RequestPurpose,
     pub(crate) prompt: &'a str,
     pub(crate) iteration: u32,
-    pub(crate) fuel: (Option<u32>, Option<u32>),
+    pub(crate) fuel: Fuel,
     pub(crate) continuation: u32,
 }
 
@@ -44,7 +47,24 @@ pub(crate) enum CallFailure {
     Provider(ProviderError),
 }
 
-impl ModelCall<'_> {
+impl<'a> ModelCall<'a> {
+    /// A request of a session, outside of any run.
+    pub(crate) fn of(session: &'a Session, purpose: RequestPurpose) -> Self {
+        let agent = &session.agent;
+        Self {
+            hooks: &session.hooks,
+            gate: &session.gate,
+            provider: &*agent.provider,
+            front: &*agent.front,
+            settings: &agent.settings,
+            purpose,
+            prompt: "",
+            iteration: 0,
+            fuel: Fuel::full(None),
+            continuation: 0,
+        }
+    }
+
     /// Makes the request and waits for the whole answer.
     pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
         let body = self.provider.body(request).map_err(CallFailure::Provider)?;
@@ -59,9 +79,10 @@ impl ModelCall<'_> {
         let payload = || PreRequestPayload {
             provider: self.provider.name().into(),
             body: body.clone(),
+            purpose: self.purpose,
             iteration: self.iteration,
-            fuel_remaining: self.fuel.0,
-            fuel_total: self.fuel.1,
+            fuel_remaining: self.fuel.remaining,
+            fuel_total: self.fuel.total,
             continuation: self.continuation,
         };
         let (reply, handlers) = self.hooks.ask_whom::<PreRequest>(payload).await;
@@ -141,17 +162,23 @@ impl ModelCall<'_> {
                 retries: tries,
             })
             .await;
-        let begun = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
-        self.hooks
-            .tell::<MessageStart>(|| MessageStartPayload { message: begun })
-            .await;
-        let watched = self.hooks.listens::<MessageUpdate>();
+        // A summary is no message of the conversation: nobody watches it grow.
+        let is_answer = self.purpose == RequestPurpose::Answer;
+        if is_answer {
+            let begun = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
+            self.hooks
+                .tell::<MessageStart>(|| MessageStartPayload { message: begun })
+                .await;
+        }
+        let watched = is_answer && self.hooks.listens::<MessageUpdate>();
         loop {
             let part = tokio::time::timeout(self.settings.idle_timeout, parts.next()).await;
             match part.map_err(|_| self.silence(assembly))? {
                 Some(Ok(AnswerPart::Delta(delta))) => {
                     assembly.add(&delta);
-                    self.front.show(Sight::Delta(&delta));
+                    if is_answer {
+                        self.front.show(Sight::Delta(&delta));
+                    }
                     if watched {
                         let message_id = assembly.id.clone();
                         self.hooks
@@ -212,6 +239,7 @@ impl ModelCall<'_> {
             usage: *usage,
             duration_ms: duration.as_millis() as u64,
             iteration: self.iteration,
+            purpose: self.purpose,
         };
         self.hooks.tell::<Response>(payload).await;
     }

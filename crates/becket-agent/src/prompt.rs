@@ -2,17 +2,26 @@
 
 use becket_events::{PostSystemPrompt, PostSystemPromptPayload, PreSystemPrompt, PreSystemPromptPayload};
 
+use crate::context_files::{ContextFile, ContextFiles, read_notes};
+use crate::fuel::Fuel;
 use crate::hooks::Hooks;
 use crate::settings::AgentSettings;
 
 /// The system prompt of a run.
-pub(crate) async fn system_prompt(hooks: &Hooks, settings: &AgentSettings, summary: Option<&str>) -> String {
+pub(crate) async fn system_prompt(
+    hooks: &Hooks,
+    settings: &AgentSettings,
+    summary: Option<&str>,
+    fuel: Fuel,
+) -> String {
+    let files = ContextFiles::new(&settings.contexts, &hooks.scope().context_name);
+    let (todos, goals) = (files.read(ContextFile::Todos), files.read(ContextFile::Goals));
     let before = hooks
         .ask::<PreSystemPrompt>(|| PreSystemPromptPayload {
             summary: summary.map(Into::into),
             flock_goals: Vec::new(),
-            todos: None,
-            goals: None,
+            todos: todos.clone(),
+            goals: goals.clone(),
         })
         .await;
     let mut blocks: Vec<String> = before.inject.0;
@@ -21,17 +30,25 @@ pub(crate) async fn system_prompt(hooks: &Hooks, settings: &AgentSettings, summa
     for (origin, text) in &settings.prompt_files {
         blocks.push(format!("Instructions from {origin}:\n\n{text}"));
     }
-    if let Some(summary) = summary {
-        blocks.push(format!("Summary of the conversation so far:\n\n{summary}"));
+    let reflection = settings.reflection.as_deref().and_then(read_notes);
+    let notes = [
+        ("Summary of the conversation so far", summary),
+        ("The goals of this context", goals.as_deref()),
+        ("What is to be done in this context", todos.as_deref()),
+        ("What you have noted about yourself", reflection.as_deref()),
+    ];
+    for (title, text) in notes {
+        blocks.extend(text.map(|text| format!("{title}:\n\n{}", text.trim_end())));
     }
+    blocks.extend(fuel.notice());
     let assembled = blocks.join("\n\n");
     let after = hooks
         .ask::<PostSystemPrompt>(|| PostSystemPromptPayload {
             system_prompt: assembled.clone(),
             summary: summary.map(Into::into),
             flock_goals: Vec::new(),
-            todos: None,
-            goals: None,
+            todos,
+            goals,
         })
         .await;
     let mut finished = after.system_prompt.get().unwrap_or(assembled);

@@ -3,31 +3,38 @@
 //! `prompt` → `run` → `turn`, and in a turn: the context, the request, the tools. Every turn that began ends with
 //! `turn_end`, every run with `agent_end`, whatever happened in between.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
     EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LoopStart,
-    LoopStartPayload, Message, MessageBody, ModelContext, ModelContextPayload, Part, Stop, StopPayload,
-    StopReason, ToolBatch, ToolBatchPayload, ToolCall, ToolOffer, ToolsOffered, ToolsOfferedPayload, TurnEnd,
-    TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
-    UserPromptPayload,
+    LoopStartPayload, Message, MessageBody, Part, Stop, StopPayload, StopReason, ToolBatch, ToolBatchPayload,
+    TurnEnd, TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload,
+    UserPrompt, UserPromptPayload,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::batch::{Batch, FinishedBatch};
+use crate::batch::{Batch, FinishedBatch, FinishedCall};
 use crate::front::Sight;
-use crate::message::{from_draft, note, now_ms, user};
-use crate::model_call::{CallFailure, ModelCall};
+use crate::fuel::{Fuel, REPETITION_COST};
+use crate::handoff::{Word, continuation_prompt};
+use crate::message::{assistant, from_draft, note, now_ms, user};
+use crate::model_call::CallFailure;
 use crate::prompt::system_prompt;
-use crate::provider::{ModelRequest, ProviderError, ToolFace};
+use crate::provider::{ProviderError, ProviderErrorKind};
+use crate::repetition::Repetition;
 use crate::session::Session;
 use crate::store::StoreError;
 use crate::tool::Tool;
 
 /// How often hooks of `stop` may send the model on for one prompt.
 const MAX_STOP_CONTINUATIONS: u32 = 10;
+
+/// How many empty answers in a row end a run.
+const MAX_EMPTY_ANSWERS: u32 = 3;
+
+/// What the model reads after an empty answer.
+const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
 
 /// What the person said.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,30 +89,56 @@ impl Ending {
 }
 
 /// What one prompt carries along.
-struct Run {
-    prompt: String,
-    system_prompt: String,
+pub(crate) struct Run {
+    pub(crate) prompt: String,
+    pub(crate) system_prompt: String,
+    /// Whether hooks of `agent_start` wrote the system prompt; then it holds for the whole run.
+    system_prompt_is_fixed: bool,
     /// Texts that the model sees until the prompt is answered.
-    context: Vec<String>,
-    fuel: Fuel,
-    fallback: Fallback,
-    iteration: u32,
-    continuation: u32,
+    pub(crate) context: Vec<String>,
+    pub(crate) fuel: Fuel,
+    pub(crate) fallback: Fallback,
+    pub(crate) iteration: u32,
+    pub(crate) continuation: u32,
     stop_continuations: u32,
     last_stop_reason: Option<String>,
-    last_round: Vec<ToolCall>,
-    identical_rounds: u32,
+    repetition: Repetition,
+    empty_answers: u32,
     /// Where the run's own messages begin.
-    first_message: usize,
-    usage: Usage,
+    pub(crate) first_message: usize,
+    /// Messages of the run for which a summary stands by now.
+    pub(crate) summarised: Vec<Message>,
+    /// Whether a summary could not be had or did not help; then it is not tried again for this prompt.
+    pub(crate) summary_failed: bool,
+    /// Whether the last request was too long for the model.
+    overflowed: bool,
+    pub(crate) usage: Usage,
     answer: String,
 }
 
-/// Rounds of tools that are left, where they are limited.
-#[derive(Clone, Copy)]
-struct Fuel {
-    remaining: Option<u32>,
-    total: Option<u32>,
+impl Run {
+    fn new(prompt: String, context: Vec<String>, fuel: Fuel, fallback: Fallback) -> Self {
+        Self {
+            prompt,
+            system_prompt: String::new(),
+            system_prompt_is_fixed: false,
+            context,
+            fuel,
+            fallback,
+            iteration: 0,
+            continuation: 0,
+            stop_continuations: 0,
+            last_stop_reason: None,
+            repetition: Repetition::default(),
+            empty_answers: 0,
+            first_message: 0,
+            summarised: Vec::new(),
+            summary_failed: false,
+            overflowed: false,
+            usage: Usage::default(),
+            answer: String::new(),
+        }
+    }
 }
 
 /// A turn that is over.
@@ -164,8 +197,7 @@ impl Session {
     }
 
     async fn run(&mut self, input: Input) -> Result<RunEnd, StoreError> {
-        let first_message = self.messages.len();
-        let mut run = match self.begin(input, first_message).await? {
+        let mut run = match self.begin(input).await? {
             Ok(run) => run,
             Err(ending) => {
                 return Ok(RunEnd {
@@ -178,7 +210,7 @@ impl Session {
         self.usage = self.usage.plus(run.usage);
         let reason = result.as_ref().map_or(EndReason::Failed, Ending::reason);
         let payload = || AgentEndPayload {
-            messages: self.messages[run.first_message..].to_vec(),
+            messages: [&run.summarised, &self.messages[run.first_message..]].concat(),
             reason,
             usage: run.usage,
         };
@@ -197,14 +229,48 @@ impl Session {
     }
 
     /// Everything before the first turn: the prompt and the system prompt pass their hooks, the prompt is stored.
-    async fn begin(&mut self, input: Input, first_message: usize) -> Result<Result<Run, Ending>, StoreError> {
+    async fn begin(&mut self, input: Input) -> Result<Result<Run, Ending>, StoreError> {
         let Input { text, images, source } = input;
+        let (prompt, context) = match self.consider(text, &images, source, 0).await {
+            Ok(considered) => considered,
+            Err(ending) => return Ok(Err(ending)),
+        };
+        let settings = &self.agent.settings;
+        let mut run = Run::new(prompt, context, Fuel::full(settings.fuel), settings.fallback);
+        run.first_message = self.messages.len();
+        self.make_room(&mut run).await?;
+        self.write_system_prompt(&mut run).await;
+        let payload = || AgentStartPayload {
+            prompt: run.prompt.clone(),
+            images: images.clone(),
+            system_prompt: run.system_prompt.clone(),
+        };
+        let started = self.hooks.ask::<AgentStart>(payload).await;
+        if let Some(system_prompt) = started.system_prompt.get() {
+            run.system_prompt = system_prompt;
+            run.system_prompt_is_fixed = true;
+        }
+        let notes = started.messages.into_iter().map(from_draft);
+        let messages = std::iter::once(user(&run.prompt, images)).chain(notes).collect();
+        self.add(messages).await?;
+        self.start_loop(&mut run).await;
+        Ok(Ok(run))
+    }
+
+    /// A prompt passes its hooks: the words that they leave, and what they add to them.
+    async fn consider(
+        &self,
+        text: String,
+        images: &[Part],
+        source: InputSource,
+        continuation: u32,
+    ) -> Result<(String, Vec<String>), Ending> {
         let payload = || UserPromptPayload {
             prompt: text.clone(),
-            images: images.clone(),
+            images: images.to_vec(),
             source,
             summary: self.summary.clone(),
-            continuation: 0,
+            continuation,
         };
         let (reply, handlers) = self.hooks.ask_whom::<UserPrompt>(payload).await;
         let consent = self
@@ -212,47 +278,28 @@ impl Session {
             .consent(&self.hooks, "this prompt", reply.verdict, handlers)
             .await;
         if self.hooks.cancel().is_cancelled() {
-            return Ok(Err(Ending::Cancelled));
+            return Err(Ending::Cancelled);
         }
         if let Err(reason) = consent {
             self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Ok(Err(Ending::Blocked(reason)));
+            return Err(Ending::Blocked(reason));
         }
-        let prompt = reply.prompt.get().unwrap_or(text);
-        let system_prompt = system_prompt(&self.hooks, &self.agent.settings, self.summary.as_deref()).await;
-        let payload = || AgentStartPayload {
-            prompt: prompt.clone(),
-            images: images.clone(),
-            system_prompt: system_prompt.clone(),
-        };
-        let started = self.hooks.ask::<AgentStart>(payload).await;
-        let notes = started.messages.into_iter().map(from_draft);
-        let messages = std::iter::once(user(&prompt, images)).chain(notes).collect();
-        self.add(messages).await?;
-        let mut run = Run {
-            prompt,
-            system_prompt: started.system_prompt.get().unwrap_or(system_prompt),
-            context: reply.context.0,
-            fuel: Fuel {
-                remaining: self.agent.settings.fuel,
-                total: self.agent.settings.fuel,
-            },
-            fallback: self.agent.settings.fallback,
-            iteration: 0,
-            continuation: 0,
-            stop_continuations: 0,
-            last_stop_reason: None,
-            last_round: Vec::new(),
-            identical_rounds: 0,
-            first_message,
-            usage: Usage::default(),
-            answer: String::new(),
-        };
-        self.start_loop(&mut run).await;
-        Ok(Ok(run))
+        Ok((reply.prompt.get().unwrap_or(text), reply.context.0))
     }
 
+    /// Hooks of the system prompt are always asked; what hooks of `agent_start` wrote stays all the same.
+    async fn write_system_prompt(&self, run: &mut Run) {
+        let settings = &self.agent.settings;
+        let text = system_prompt(&self.hooks, settings, self.summary.as_deref(), run.fuel).await;
+        if !run.system_prompt_is_fixed {
+            run.system_prompt = text;
+        }
+    }
+
+    /// The configuration says who goes on after an answer; hooks of `loop_start` and then of `tool_batch` may say
+    /// something else until the model is asked again without the person.
     async fn start_loop(&self, run: &mut Run) {
+        run.fallback = self.agent.settings.fallback;
         let payload = || LoopStartPayload {
             fuel_remaining: run.fuel.remaining,
             fuel_total: run.fuel.total,
@@ -261,13 +308,17 @@ impl Session {
         };
         let reply = self.hooks.ask::<LoopStart>(payload).await;
         run.fallback = reply.fallback.get().unwrap_or(run.fallback);
-        run.fuel.remaining = run.fuel.remaining.map(|fuel| reply.fuel.apply(fuel));
+        run.fuel.adjust(reply.fuel);
     }
 
     async fn turns(&mut self, run: &mut Run) -> Result<Ending, StoreError> {
         loop {
             if run.iteration >= self.agent.settings.max_iterations {
                 return Ok(self.iteration_limit().await);
+            }
+            // Before the first turn there was room for the prompt already.
+            if run.iteration > 0 && self.make_room(run).await? {
+                self.write_system_prompt(run).await;
             }
             if let Some(ending) = self.turn(run).await? {
                 return Ok(ending);
@@ -341,13 +392,20 @@ impl Session {
         Ok(())
     }
 
-    async fn turn_body(&mut self, run: &mut Run, turn_context: Vec<String>) -> Result<TurnOver, StoreError> {
+    async fn turn_body(
+        &mut self,
+        run: &mut Run,
+        mut turn_context: Vec<String>,
+    ) -> Result<TurnOver, StoreError> {
         let tools = self.offered_tools(run).await;
-        let answer = self.ask_model(run, turn_context, &tools).await;
-        let message = match answer {
+        if run.empty_answers > 0 {
+            turn_context.push(SAY_SOMETHING.into());
+        }
+        let message = match self.ask_model(run, turn_context, &tools).await {
             Ok(message) => message,
-            Err(failure) => return self.no_answer(failure).await,
+            Err(failure) => return self.no_answer(run, failure).await,
         };
+        run.overflowed = false;
         let message = self.completed(message).await;
         let MessageBody::Assistant {
             usage, stop_reason, ..
@@ -357,6 +415,10 @@ impl Session {
         };
         run.usage = run.usage.plus(*usage);
         let cut_off = *stop_reason == StopReason::Length;
+        if says_nothing(&message) && *stop_reason != StopReason::Refused {
+            return Ok(self.empty_answer(run, message).await);
+        }
+        run.empty_answers = 0;
         run.answer = message.text();
         self.store_messages(vec![message.clone()]).await?;
         if message.tool_calls().is_empty() {
@@ -372,110 +434,24 @@ impl Session {
         self.run_tools(run, message, &tools, hindrance).await
     }
 
-    /// The tools of this request, after hooks have taken some away.
-    async fn offered_tools(&self, run: &Run) -> Vec<Arc<dyn Tool>> {
-        let payload = || ToolsOfferedPayload {
-            tools: self.agent.tools.iter().map(|tool| offer(&**tool)).collect(),
-            fuel_remaining: run.fuel.remaining,
-            fuel_total: run.fuel.total,
-            continuation: run.continuation,
-        };
-        let reply = self.hooks.ask::<ToolsOffered>(payload).await;
-        let (include, exclude) = (reply.include.get(), reply.exclude.0);
-        let kept = self.agent.tools.iter().filter(|tool| {
-            let name = &tool.spec().face.name;
-            include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
-        });
-        kept.cloned().collect()
-    }
-
-    async fn ask_model(
-        &self,
-        run: &Run,
-        turn_context: Vec<String>,
-        tools: &[Arc<dyn Tool>],
-    ) -> Result<Message, CallFailure> {
-        let messages = self.visible_messages(run, turn_context);
-        let payload = || ModelContextPayload {
-            messages: messages.to_vec(),
-            iteration: run.iteration,
-        };
-        let (reply, handlers) = self.hooks.ask_whom::<ModelContext>(payload).await;
-        let consent = self
-            .gate
-            .consent(&self.hooks, "this request", reply.verdict, handlers)
-            .await;
-        if self.hooks.cancel().is_cancelled() {
-            return Err(CallFailure::Cancelled(None));
-        }
-        consent.map_err(CallFailure::Blocked)?;
-        let messages = reply.messages.get().map_or(messages, Cow::Owned);
-        let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
-        let call = ModelCall {
-            hooks: &self.hooks,
-            gate: &self.gate,
-            provider: &*self.agent.provider,
-            front: &*self.agent.front,
-            settings: &self.agent.settings,
-            prompt: &run.prompt,
-            iteration: run.iteration,
-            fuel: (run.fuel.remaining, run.fuel.total),
-            continuation: run.continuation,
-        };
-        let system_prompt = self.with_session_context(&run.system_prompt);
-        let options = &self.agent.settings.options;
-        call.ask(&ModelRequest {
-            system_prompt: &system_prompt,
-            messages: &messages,
-            tools: &faces,
-            options,
-        })
-        .await
-    }
-
-    /// The conversation, with the texts that last only for this prompt or this turn at its end.
-    fn visible_messages(&self, run: &Run, turn_context: Vec<String>) -> Cow<'_, [Message]> {
-        let passing: Vec<&str> = run
-            .context
-            .iter()
-            .chain(&turn_context)
-            .map(String::as_str)
-            .collect();
-        if passing.is_empty() {
-            return Cow::Borrowed(&self.messages);
-        }
-        let passing = note("hook", &passing.join("\n\n"));
-        Cow::Owned(
-            self.messages
-                .iter()
-                .cloned()
-                .chain(std::iter::once(passing))
-                .collect(),
-        )
-    }
-
-    fn with_session_context<'a>(&self, system_prompt: &'a str) -> Cow<'a, str> {
-        if self.context.is_empty() {
-            return Cow::Borrowed(system_prompt);
-        }
-        Cow::Owned(format!("{system_prompt}\n\n{}", self.context.join("\n\n")))
-    }
-
-    async fn no_answer(&mut self, failure: CallFailure) -> Result<TurnOver, StoreError> {
+    async fn no_answer(&mut self, run: &mut Run, failure: CallFailure) -> Result<TurnOver, StoreError> {
         let over = |reason, message, ending| TurnOver {
             reason,
             message,
             tool_results: Vec::new(),
-            ending: Some(ending),
+            ending,
         };
         Ok(match failure {
             CallFailure::Blocked(reason) => {
                 self.raise(ErrorKind::HookBlocked, &reason).await;
-                over(TurnEnd::HookBlocked, None, Ending::Blocked(reason))
+                over(TurnEnd::HookBlocked, None, Some(Ending::Blocked(reason)))
+            }
+            CallFailure::Provider(error) if self.shortened(run, &error).await? => {
+                over(TurnEnd::Continue, None, None)
             }
             CallFailure::Provider(error) => {
                 self.raise(ErrorKind::Provider, &error.message).await;
-                over(TurnEnd::Error, None, Ending::Provider(error))
+                over(TurnEnd::Error, None, Some(Ending::Provider(error)))
             }
             CallFailure::Cancelled(partial) => {
                 let partial = match partial {
@@ -483,13 +459,60 @@ impl Session {
                     None => None,
                 };
                 self.store_messages(partial.iter().cloned().collect()).await?;
-                over(TurnEnd::Cancelled, partial, Ending::Cancelled)
+                over(TurnEnd::Cancelled, partial, Some(Ending::Cancelled))
             }
         })
     }
 
-    /// The model wants no tool: does the run end here?
+    /// A conversation that was too long for the model is summarised, once; then it is worth another request.
+    async fn shortened(&mut self, run: &mut Run, error: &ProviderError) -> Result<bool, StoreError> {
+        if error.kind != ProviderErrorKind::ContextTooLong || run.overflowed {
+            return Ok(false);
+        }
+        run.overflowed = true;
+        let shorter = self.shorten(run).await?;
+        if shorter {
+            self.write_system_prompt(run).await;
+        }
+        Ok(shorter)
+    }
+
+    /// The model said nothing: it is asked again, which costs fuel, but not for ever. Nothing is stored.
+    async fn empty_answer(&self, run: &mut Run, message: Message) -> TurnOver {
+        run.empty_answers += 1;
+        let (reason, ending) = if run.empty_answers >= MAX_EMPTY_ANSWERS {
+            let words = format!("the model answered with nothing {MAX_EMPTY_ANSWERS} times in a row");
+            self.raise(ErrorKind::Provider, &words).await;
+            let error = ProviderError::new(ProviderErrorKind::Broken, words);
+            (TurnEnd::Error, Some(Ending::Provider(error)))
+        } else if run.fuel.burn(self.agent.settings.empty_answer_cost) {
+            self.notify(Level::Warning, "the model's answer was empty; it is asked again")
+                .await;
+            (TurnEnd::Continue, None)
+        } else {
+            (TurnEnd::Limit, Some(self.out_of_fuel().await))
+        };
+        TurnOver {
+            reason,
+            message: Some(message),
+            tool_results: Vec::new(),
+            ending,
+        }
+    }
+
+    /// The model has said everything: does the run end here? Where no tool gave somebody the word, the fallback does.
     async fn answered(&mut self, run: &mut Run) -> Result<(TurnEnd, Option<Ending>), StoreError> {
+        if let Some(goes_on) = self.sent_on(run).await? {
+            return Ok((goes_on, None));
+        }
+        match run.fallback {
+            Fallback::CallUser => Ok((TurnEnd::Normal, Some(Ending::Answered))),
+            Fallback::CallAgent => self.reengage(run, "call_agent", "").await,
+        }
+    }
+
+    /// Hooks of `stop` and the person's own words may send the model on.
+    async fn sent_on(&mut self, run: &mut Run) -> Result<Option<TurnEnd>, StoreError> {
         let payload = || StopPayload {
             response: run.answer.clone(),
             prompt: run.prompt.clone(),
@@ -502,15 +525,9 @@ impl Session {
             run.stop_continuations += 1;
             run.last_stop_reason = Some(reason.clone());
             self.add(vec![note("stop", &reason)]).await?;
-            return Ok((TurnEnd::Continue, None));
+            return Ok(Some(TurnEnd::Continue));
         }
-        if self.queues.has_steering() {
-            return Ok((TurnEnd::Steered, None));
-        }
-        match run.fallback {
-            Fallback::CallUser => Ok((TurnEnd::Normal, Some(Ending::Answered))),
-            Fallback::CallAgent => self.reengage(run).await,
-        }
+        Ok(self.queues.has_steering().then_some(TurnEnd::Steered))
     }
 
     /// A hook may send the model on, but not for ever, and not twice in a row for the same reason.
@@ -526,44 +543,35 @@ impl Session {
     }
 
     /// The model is asked again without the person, which costs fuel.
-    async fn reengage(&mut self, run: &mut Run) -> Result<(TurnEnd, Option<Ending>), StoreError> {
-        if let Some(ending) = self.burn_fuel(run).await {
-            return Ok((TurnEnd::Limit, Some(ending)));
+    async fn reengage(
+        &mut self,
+        run: &mut Run,
+        via: &str,
+        prompt: &str,
+    ) -> Result<(TurnEnd, Option<Ending>), StoreError> {
+        if !run.fuel.burn(1) {
+            return Ok((TurnEnd::Limit, Some(self.out_of_fuel().await)));
         }
         run.continuation += 1;
-        let text = "Go on with the task. What you write is not shown to the person until the task is done.";
-        let payload = || UserPromptPayload {
-            prompt: text.into(),
-            images: Vec::new(),
-            source: InputSource::Hook,
-            summary: self.summary.clone(),
-            continuation: run.continuation,
+        let text = continuation_prompt(via, run.fuel, prompt);
+        let considered = self
+            .consider(text, &[], InputSource::Hook, run.continuation)
+            .await;
+        (run.prompt, run.context) = match considered {
+            Ok(considered) => considered,
+            Err(Ending::Cancelled) => return Ok((TurnEnd::Cancelled, Some(Ending::Cancelled))),
+            Err(ending) => return Ok((TurnEnd::HookBlocked, Some(ending))),
         };
-        let (reply, handlers) = self.hooks.ask_whom::<UserPrompt>(payload).await;
-        if let Err(reason) = self
-            .gate
-            .consent(&self.hooks, "this prompt", reply.verdict, handlers)
-            .await
-        {
-            self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Ok((TurnEnd::HookBlocked, Some(Ending::Blocked(reason))));
-        }
-        run.prompt = reply.prompt.get().unwrap_or_else(|| text.into());
-        run.context = reply.context.0;
+        self.write_system_prompt(run).await;
         self.add(vec![user(&run.prompt, Vec::new())]).await?;
         self.start_loop(run).await;
         Ok((TurnEnd::Continue, None))
     }
 
-    async fn burn_fuel(&self, run: &mut Run) -> Option<Ending> {
-        let remaining = run.fuel.remaining?.saturating_sub(1);
-        run.fuel.remaining = Some(remaining);
-        if remaining > 0 {
-            return None;
-        }
+    async fn out_of_fuel(&self) -> Ending {
         let message = "the fuel for this prompt is used up".to_string();
         self.notify(Level::Warning, &message).await;
-        Some(Ending::Limit(message))
+        Ending::Limit(message)
     }
 
     async fn run_tools(
@@ -584,13 +592,16 @@ impl Session {
             settings: &agent.settings,
             tools,
         };
-        let FinishedBatch { calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
+        let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
         let tool_results: Vec<Message> = calls.iter().map(|call| call.message.clone()).collect();
         self.add(tool_results.clone()).await?;
         let after = batch.after(&calls).await;
         if !after.context.is_empty() {
             self.add(vec![note("hook", &after.context.join("\n\n"))]).await?;
         }
+        self.warn_of_repetition(run, &message, &calls).await?;
+        // The last call that gave somebody the word counts.
+        let word = calls.iter_mut().rev().find_map(|call| call.word.take());
         let records = calls.into_iter().map(|call| call.record).collect();
         let payload = || ToolBatchPayload {
             tool_calls: records,
@@ -600,8 +611,11 @@ impl Session {
         };
         let reply = self.hooks.tell::<ToolBatch>(payload).await;
         run.fallback = reply.fallback.get().unwrap_or(run.fallback);
-        run.fuel.remaining = run.fuel.remaining.map(|fuel| reply.fuel.apply(fuel));
-        let (reason, ending) = self.after_tools(run, &message, after.stop, cancelled).await;
+        run.fuel.adjust(reply.fuel);
+        let (reason, ending) = match self.interrupted(run, &message, after.stop, cancelled).await {
+            Some((reason, ending)) => (reason, Some(ending)),
+            None => self.after_tools(run, &message, word).await?,
+        };
         Ok(TurnOver {
             reason,
             message: Some(message),
@@ -610,60 +624,88 @@ impl Session {
         })
     }
 
-    /// The tools have run: does the run go on?
-    async fn after_tools(
+    /// A model that asks again for what it has just been told learns that it does, and pays for it.
+    async fn warn_of_repetition(
+        &mut self,
+        run: &mut Run,
+        message: &Message,
+        calls: &[FinishedCall],
+    ) -> Result<(), StoreError> {
+        let answered = message.tool_calls().iter().zip(calls);
+        let again = run.repetition.repeated(
+            answered
+                .map(|(call, finished)| finished.answering(call))
+                .collect(),
+        );
+        if again.is_empty() {
+            return Ok(());
+        }
+        run.fuel.burn(REPETITION_COST);
+        let warning = format!(
+            "You asked for the same again ({}), with the same arguments, and got the same result. Asking once more \
+             will not change it: do something else, or say what hinders you.",
+            again.join(", ")
+        );
+        self.add(vec![note("repetition", &warning)]).await
+    }
+
+    /// Whether something ends the run after its tools, whatever the model and its tools want.
+    async fn interrupted(
         &self,
         run: &mut Run,
         message: &Message,
         stop: Option<String>,
         cancelled: bool,
-    ) -> (TurnEnd, Option<Ending>) {
+    ) -> Option<(TurnEnd, Ending)> {
         if cancelled {
-            return (TurnEnd::Cancelled, Some(Ending::Cancelled));
+            return Some((TurnEnd::Cancelled, Ending::Cancelled));
         }
         if let Some(reason) = stop {
             self.raise(ErrorKind::HookBlocked, &reason).await;
-            return (TurnEnd::HookBlocked, Some(Ending::Blocked(reason)));
+            return Some((TurnEnd::HookBlocked, Ending::Blocked(reason)));
         }
-        if run.repeats_itself(message.tool_calls(), self.agent.settings.max_identical_rounds) {
-            let message = format!(
-                "the model asked {} times in a row for the same",
-                run.identical_rounds
-            );
+        let rounds = run.repetition.count_round(message.tool_calls());
+        if rounds >= self.agent.settings.max_identical_rounds {
+            let message = format!("the model asked {rounds} times in a row for the same");
             self.raise(ErrorKind::LoopDetected, &message).await;
-            return (TurnEnd::LoopDetected, Some(Ending::LoopDetected(message)));
+            return Some((TurnEnd::LoopDetected, Ending::LoopDetected(message)));
         }
-        if let Some(ending) = self.burn_fuel(run).await {
-            return (TurnEnd::Limit, Some(ending));
+        None
+    }
+
+    /// The tools have run: who has the word now?
+    async fn after_tools(
+        &mut self,
+        run: &mut Run,
+        message: &Message,
+        word: Option<Word>,
+    ) -> Result<(TurnEnd, Option<Ending>), StoreError> {
+        if let Some(Word::Person(words)) = &word {
+            if let Some(words) = words {
+                self.add(vec![assistant(words, message)]).await?;
+                run.answer.clone_from(words);
+            }
+            return Ok(match self.sent_on(run).await? {
+                Some(goes_on) => (goes_on, None),
+                None => (TurnEnd::Normal, Some(Ending::Answered)),
+            });
+        }
+        if !run.fuel.burn(1) {
+            return Ok((TurnEnd::Limit, Some(self.out_of_fuel().await)));
+        }
+        if let Some(Word::Model(prompt)) = &word {
+            return self.reengage(run, "a tool", prompt).await;
         }
         let reason = if self.queues.has_steering() {
             TurnEnd::Steered
         } else {
             TurnEnd::Continue
         };
-        (reason, None)
+        Ok((reason, None))
     }
 }
 
-impl Run {
-    /// Counts rounds that ask for the same tools with the same arguments.
-    fn repeats_itself(&mut self, calls: &[ToolCall], limit: u32) -> bool {
-        let same = calls.len() == self.last_round.len()
-            && calls
-                .iter()
-                .zip(&self.last_round)
-                .all(|(one, other)| one.name == other.name && one.arguments == other.arguments);
-        self.identical_rounds = if same { self.identical_rounds + 1 } else { 1 };
-        self.last_round = calls.to_vec();
-        self.identical_rounds >= limit
-    }
-}
-
-fn offer(tool: &dyn Tool) -> ToolOffer {
-    let spec = tool.spec();
-    ToolOffer {
-        name: spec.face.name.clone(),
-        operation: spec.operation,
-        source: spec.source.clone(),
-    }
+/// Neither words nor tools: thoughts alone are no answer.
+fn says_nothing(message: &Message) -> bool {
+    message.tool_calls().is_empty() && message.text().trim().is_empty()
 }

@@ -10,6 +10,7 @@ use becket_events::{
 use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
 use tokio_util::sync::CancellationToken;
 
+use crate::context_files::ContextFiles;
 use crate::front::{Front, Sight};
 use crate::gate::Gate;
 use crate::hooks::Hooks;
@@ -46,6 +47,8 @@ pub struct Session {
     pub(crate) messages: Vec<Message>,
     /// What stands for everything before.
     pub(crate) summary: Option<String>,
+    /// How many messages were kept at the last compaction. What their requests cost says nothing about the next one.
+    pub(crate) unmeasured: usize,
     /// What hooks of `session_start` want the model to see in every turn.
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
@@ -75,7 +78,11 @@ impl Session {
                 cwd: scope.cwd.clone(),
             })
             .await?;
-        let (messages, summary) = conversation(opened.entries);
+        let Conversation {
+            messages,
+            summary,
+            unmeasured,
+        } = conversation(opened.entries);
         let gate = Gate::new(settings.approval.clone(), &settings.cwd, Arc::clone(&agent.front));
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
@@ -86,6 +93,7 @@ impl Session {
             queues: Queues::default(),
             messages,
             summary,
+            unmeasured,
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,
@@ -104,6 +112,11 @@ impl Session {
     /// Identifies the session.
     pub fn id(&self) -> &str {
         &self.hooks.scope().session_id
+    }
+
+    /// The files of the session's context.
+    pub(crate) fn files(&self) -> ContextFiles {
+        ContextFiles::new(&self.agent.settings.contexts, &self.hooks.scope().context_name)
     }
 
     /// The queues for words that come in while the agent is at work.
@@ -262,27 +275,38 @@ fn same_role(one: &Message, other: &Message) -> bool {
     std::mem::discriminant(one.body()) == std::mem::discriminant(other.body())
 }
 
-/// The messages since the last compaction, and the summary that stands for the rest.
-fn conversation(entries: Vec<StoredEntry>) -> (Vec<Message>, Option<String>) {
-    let mut messages: Vec<Message> = Vec::new();
-    let mut summary = None;
+/// A conversation as it was stored.
+#[derive(Default)]
+struct Conversation {
+    /// The messages since the last compaction, and those that it kept.
+    messages: Vec<Message>,
+    /// The summary that stands for the rest.
+    summary: Option<String>,
+    /// How many messages the last compaction kept.
+    unmeasured: usize,
+}
+
+fn conversation(entries: Vec<StoredEntry>) -> Conversation {
+    let mut read = Conversation::default();
     for entry in entries {
         match entry.content {
-            EntryContent::Message { message } => messages.push(message),
+            EntryContent::Message { message } => read.messages.push(message),
             EntryContent::Compaction {
-                summary: text,
+                summary,
                 first_kept_id,
             } => {
-                let kept = messages
+                let kept = read
+                    .messages
                     .iter()
                     .position(|message| Some(message.id()) == first_kept_id.as_deref());
-                messages.drain(..kept.unwrap_or(messages.len()));
-                summary = Some(text);
+                read.messages.drain(..kept.unwrap_or(read.messages.len()));
+                read.summary = Some(summary);
+                read.unmeasured = read.messages.len();
             }
             EntryContent::Custom { .. } => {}
         }
     }
-    (messages, summary)
+    read
 }
 
 /// Hands what the engine has to tell to the store and to the person.

@@ -24,6 +24,9 @@ pub trait Tool: Send + Sync {
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
 }
 
+/// The source of becket's own tools.
+pub const BUILTIN: &str = "builtin";
+
 /// How a tool presents itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
@@ -35,7 +38,7 @@ pub struct ToolSpec {
     pub operation: Option<OperationKind>,
     /// Where it comes from: `builtin`, or the name of the plugin or server.
     pub source: String,
-    /// Whether it changes nothing, so that nobody needs to be asked.
+    /// Whether it changes nothing, or nothing but the context's own notes, so that nobody needs to be asked.
     pub read_only: bool,
     /// Whether it may run beside other calls of the same answer.
     pub parallel: bool,

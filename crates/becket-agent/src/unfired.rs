@@ -12,8 +12,6 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("pre_session_tree", "the session tree"),
     ("post_session_tree", "the session tree"),
     ("user_shell", "commands of the person in the chat"),
-    ("pre_compact", "compaction"),
-    ("post_compact", "compaction"),
     ("pre_clear", "contexts that can be cleared"),
     ("post_clear", "contexts that can be cleared"),
     ("pre_subagent", "sub-agents"),

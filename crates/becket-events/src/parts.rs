@@ -96,6 +96,14 @@ words! {
         CallAgent,
     }
 
+    /// What a request to the model is for.
+    RequestPurpose {
+        /// The next answer.
+        Answer,
+        /// A summary of the conversation.
+        Summary,
+    }
+
     /// How an approval ended.
     ApprovalDecision {
         /// The call runs.
@@ -114,7 +122,7 @@ words! {
         DenyRule,
         /// A hook.
         Hook,
-        /// The tool only reads, inside the working directory.
+        /// The tool only reads where that is free, or changes nothing but the context's own notes.
         ReadOnly,
         /// The person said yes or no to this call.
         Person,

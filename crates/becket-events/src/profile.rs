@@ -18,6 +18,8 @@ pub struct Profile {
     pub faces: Vec<Face>,
     /// The operations for which this system has no tool.
     pub absent: Vec<OperationKind>,
+    /// becket's tools without an operation that are offered beside the faces, under the same name everywhere.
+    pub extras: &'static [&'static str],
 }
 
 /// Turns arguments in a face's words into becket's, or says what is wrong with them.
@@ -64,6 +66,7 @@ impl Profile {
             name: "becket",
             faces: OperationKind::ALL.iter().map(face).collect(),
             absent: Vec::new(),
+            extras: &["update_todos", "update_goals", "update_reflection"],
         }
     }
 

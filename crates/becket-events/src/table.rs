@@ -346,8 +346,10 @@ events! {
     payload ModelContextPayload {
         /// What the model is about to see, without the system prompt.
         messages: Vec<Message>,
-        /// The request within this run, counted from 1.
+        /// The request within this run, counted from 1; 0 for one outside of a run.
         iteration: u32,
+        /// What the request is for.
+        purpose: RequestPurpose,
     }
     reply ModelContextReply {
         /// Whether the request may be made; a deny ends the run.
@@ -382,7 +384,9 @@ events! {
         provider: String,
         /// The body of the request. It never holds a key.
         body: Json,
-        /// The request within this run, counted from 1.
+        /// What the request is for.
+        purpose: RequestPurpose,
+        /// The request within this run, counted from 1; 0 for one outside of a run.
         iteration: u32,
         /// How many more rounds of tools there may be; `None` without a limit.
         fuel_remaining: Option<u32>,
@@ -425,8 +429,10 @@ events! {
         usage: Usage,
         /// How long the request took.
         duration_ms: u64,
-        /// The request within this run, counted from 1.
+        /// The request within this run, counted from 1; 0 for one outside of a run.
         iteration: u32,
+        /// What the request is for.
+        purpose: RequestPurpose,
     }
     reply ResponseReply {}
 

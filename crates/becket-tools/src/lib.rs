@@ -2,7 +2,8 @@
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs` and `fetch.rs`. `judged_path.rs` opens files so that what
-//! was judged is what is opened, `answer.rs` tells results in the words of a face.
+//! was judged is what is opened, `answer.rs` tells results in the words of a face. `own_tools.rs` has the tools that are
+//! no operations: notes, and the end of a turn.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 
@@ -16,6 +17,7 @@ mod judged_path;
 mod kept_output;
 mod list;
 mod operation_tool;
+mod own_tools;
 mod read;
 mod settings;
 mod shell;
@@ -23,4 +25,5 @@ mod walk;
 mod write;
 
 pub use operation_tool::operation_tools;
+pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use settings::ToolSettings;

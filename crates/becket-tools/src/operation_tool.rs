@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
-use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_events::{Effect, Face, Operation, Profile};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl OperationTool {
             },
             own_name: face.operation.name().to_owned(),
             operation: Some(face.operation),
-            source: "builtin".to_owned(),
+            source: BUILTIN.to_owned(),
             read_only: effect == Effect::Read,
             parallel: matches!(effect, Effect::Read | Effect::Network),
             handoff: None,

@@ -79,8 +79,8 @@ pub struct Options {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_iterations: Option<u32>,
 
-    /// How many rounds of tools one prompt may cause.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    #[arg(long, global = true, value_name = "N")]
     pub fuel: Option<u32>,
 
     /// Put configuration, data and cache under this folder. Also: BECKET_HOME.
@@ -116,6 +116,14 @@ pub enum Command {
     },
     /// Talk with the model.
     Chat,
+    /// Put a summary in the place of a context's conversation, so that it takes less room.
+    Compact {
+        /// The context; the one of `--context` when absent.
+        name: Option<String>,
+        /// What the summary should pay attention to.
+        #[arg(long, value_name = "TEXT")]
+        instructions: Option<String>,
+    },
     /// List the contexts.
     Contexts,
     /// List the sessions of all contexts, newest first.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use std::time::Duration;
 use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
-use becket_agent::{Agent, AgentSettings, RecordKeeper, Rules, waits_for};
+use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::SqliteStore;
-use becket_tools::{ToolSettings, operation_tools};
+use becket_tools::{CALL_USER, NotesSettings, ToolSettings, operation_tools, own_tool_names, own_tools};
 use toml::Spanned;
 
 use crate::args::Options;
@@ -157,7 +157,17 @@ impl Setup {
         let provider = self.provider(options, surroundings)?;
         let profile = self.profile(options)?;
         let environment = self.environment(surroundings);
-        let tools = operation_tools(&profile, self.tool_settings(&environment));
+        let settings = self.agent_settings(options, surroundings)?;
+        let settings = AgentSettings {
+            compaction: self.compaction(&*provider),
+            ..settings
+        };
+        let notes = NotesSettings {
+            contexts: settings.contexts.clone(),
+            reflection: settings.reflection.clone(),
+        };
+        let mut tools = operation_tools(&profile, self.tool_settings(&environment));
+        tools.extend(own_tools(&profile, &notes));
         let store = Arc::new(self.folders.open_store()?);
         let witness = RecordKeeper {
             store: store.clone(),
@@ -167,7 +177,6 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(&engine, &environment);
         }
-        let settings = self.agent_settings(options, surroundings)?;
         let agent = Agent {
             engine,
             provider,
@@ -257,7 +266,18 @@ impl Setup {
                 .max_iterations
                 .or(config.max_iterations.map(NonZeroU32::get))
                 .unwrap_or(usual.max_iterations),
-            fuel: options.fuel.or(config.fuel.map(NonZeroU32::get)),
+            fuel: options.fuel.or(config.fuel).filter(|fuel| *fuel > 0),
+            empty_answer_cost: config.fuel_empty_response_cost.unwrap_or(usual.empty_answer_cost),
+            fallback: config.fallback.unwrap_or(usual.fallback),
+            ending_tool: if config.call_user || self.profile(options)?.extras.contains(&CALL_USER) {
+                EndingTool::Always
+            } else {
+                EndingTool::WhenNeeded
+            },
+            reflection: config
+                .reflection
+                .unwrap_or(true)
+                .then(|| self.folders.data.join("reflection.md")),
             max_retries: config.max_retries.unwrap_or(usual.max_retries),
             idle_timeout: config
                 .idle_timeout
@@ -273,6 +293,27 @@ impl Setup {
             approval: self.approval(options)?,
             ..usual
         })
+    }
+
+    /// When and how conversations with that model are summarised.
+    fn compaction(&self, provider: &dyn Provider) -> CompactionSettings {
+        let usual = CompactionSettings::default();
+        let config = &self.config.compaction;
+        let model = format!("{}/{}", provider.name(), provider.model());
+        let window = config
+            .context_windows
+            .get(&model)
+            .copied()
+            .or(config.context_window);
+        CompactionSettings {
+            auto: config.auto.unwrap_or(usual.auto),
+            at_percent: config.at_percent.map_or(usual.at_percent, |percent| percent.0),
+            drop_percent: config
+                .drop_percent
+                .map_or(usual.drop_percent, |percent| percent.0),
+            context_window: window.map_or(usual.context_window, NonZeroU64::get),
+            prompt: config.prompt.clone().unwrap_or(usual.prompt),
+        }
     }
 
     /// The person's rules and the trusted project's together.
@@ -316,7 +357,12 @@ fn exact_tool(rule: &str) -> Option<&str> {
 
 /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
 fn unknown_tool(name: &str) -> Option<String> {
-    let own = || OperationKind::ALL.iter().map(|kind| kind.name());
+    let own = || {
+        OperationKind::ALL
+            .iter()
+            .map(|kind| kind.name())
+            .chain(own_tool_names())
+    };
     if own().any(|tool| tool == name) {
         return None;
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use becket_agent::Rules;
+use becket_events::Fallback;
 use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
 use becket_providers::ProviderEntry;
 use schemars::JsonSchema;
@@ -23,6 +24,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderEntry>,
     /// How the agent works.
     pub agent: AgentConfig,
+    /// When and how a conversation is summarised.
+    pub compaction: CompactionConfig,
     /// What the model may use.
     pub tools: ToolsConfig,
     /// Who may do what without being asked.
@@ -40,8 +43,16 @@ pub struct AgentConfig {
     pub instructions: Option<String>,
     /// How many requests one prompt may cause.
     pub max_iterations: Option<NonZeroU32>,
-    /// How many rounds of tools one prompt may cause.
-    pub fuel: Option<NonZeroU32>,
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    pub fuel: Option<u32>,
+    /// How much fuel an empty answer costs.
+    pub fuel_empty_response_cost: Option<u32>,
+    /// Who goes on when the model has answered: `call_user`, the person, or `call_agent`, the model itself.
+    pub fallback: Option<Fallback>,
+    /// Whether the tool `call_user`, which ends the turn, is offered also where an answer ends it.
+    pub call_user: bool,
+    /// Whether the model may keep notes about itself, which it sees in all contexts; it may where nothing is said.
+    pub reflection: Option<bool>,
     /// How often a request is tried again.
     pub max_retries: Option<u32>,
     /// How many seconds a provider may be silent in the middle of an answer; at most 30 days.
@@ -51,6 +62,44 @@ pub struct AgentConfig {
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
     pub max_tokens: Option<u64>,
+}
+
+/// When and how a conversation is summarised.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompactionConfig {
+    /// Whether older messages are summarised when the model's window is almost full; they are where nothing is said.
+    pub auto: Option<bool>,
+    /// How full the window may become before that, in percent; 80 where nothing is said.
+    #[schemars(with = "Option<u8>")]
+    pub at_percent: Option<Percent>,
+    /// How many of the messages, the oldest first, go into the summary then, in percent; 50 where nothing is said.
+    #[schemars(with = "Option<u8>")]
+    pub drop_percent: Option<Percent>,
+    /// How many tokens a model can take that is not named below; 128000 where nothing is said.
+    pub context_window: Option<NonZeroU64>,
+    /// How many tokens models can take, by their names as `provider/name`.
+    pub context_windows: BTreeMap<String, NonZeroU64>,
+    /// How the model is told to write the summary, instead of becket's own words.
+    pub prompt: Option<String>,
+}
+
+/// A share from 1 to 100.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Percent(pub u8);
+
+impl TryFrom<u64> for Percent {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        let percent = u8::try_from(number)
+            .ok()
+            .filter(|percent| (1..=100).contains(percent));
+        percent
+            .map(Self)
+            .ok_or_else(|| format!("{number} is no percentage from 1 to 100"))
+    }
 }
 
 /// What the model may use.

@@ -2,7 +2,9 @@
 //! store in memory, a person with prepared answers.
 
 mod approval;
+mod compaction;
 mod endings;
+mod handoff;
 mod hooks;
 mod stage;
 mod tools;

@@ -10,7 +10,7 @@ use becket_agent::provider::{
     AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
 };
 use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
-use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
 use becket_events::{Delta, EventId, InputSource, Json, Message, OperationKind, StopReason, Usage};
 use becket_hooks::{DispatchTrace, Engine};
@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub enum Turn {
     Say(&'static str),
+    /// Words, and how many tokens the conversation had.
+    Measured(&'static str, u64),
     Call(Vec<(&'static str, Value)>),
     /// Calls in an answer that reached its length limit.
     CutOff(Vec<(&'static str, Value)>),
@@ -77,6 +79,17 @@ impl Provider for Model {
             };
             let parts: Vec<Result<AnswerPart, ProviderError>> = match turn {
                 Turn::Fail(kind) => return Err(ProviderError::new(kind, "the script says so")),
+                Turn::Measured(text, input_tokens) => {
+                    let completed = AnswerPart::Completed {
+                        stop_reason: StopReason::Stop,
+                        usage: Usage {
+                            input_tokens,
+                            ..usage
+                        },
+                        model: String::new(),
+                    };
+                    vec![Ok(say(text)), Ok(completed)]
+                }
                 Turn::Say(text) => vec![Ok(say(text)), Ok(completed(StopReason::Stop))],
                 Turn::Call(calls) => call_parts(calls, completed(StopReason::ToolCalls)),
                 Turn::CutOff(calls) => call_parts(calls, completed(StopReason::Length)),
@@ -162,6 +175,17 @@ impl Prop {
 
     pub fn alone(mut self) -> Self {
         self.spec.parallel = false;
+        self
+    }
+
+    pub fn handing(mut self, handoff: Handoff) -> Self {
+        self.spec.handoff = Some(handoff);
+        self.spec.read_only = true;
+        self
+    }
+
+    pub fn builtin(mut self) -> Self {
+        self.spec.source = BUILTIN.into();
         self
     }
 
@@ -318,6 +342,7 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = AgentSettings {
             cwd: folder.path().into(),
+            contexts: folder.path().join("contexts"),
             ..AgentSettings::default()
         };
         settings.approval.yes = true;
@@ -409,8 +434,13 @@ impl Stage {
     /// The texts of the stored messages.
     pub fn stored(&self) -> Vec<String> {
         let entries = self.store.entries.lock().unwrap();
-        entries.iter().map(|entry| message_of(entry).text()).collect()
+        let messages = entries.iter().filter(|entry| is_message(entry));
+        messages.map(|entry| message_of(entry).text()).collect()
     }
+}
+
+fn is_message(entry: &StoredEntry) -> bool {
+    matches!(entry.content, becket_agent::store::EntryContent::Message { .. })
 }
 
 pub fn message_of(entry: &StoredEntry) -> Message {

@@ -38,6 +38,7 @@ pub fn profile() -> Profile {
         name: "chibi",
         faces,
         absent: Vec::new(),
+        extras: &["update_todos", "update_goals", "update_reflection", "call_user"],
     }
 }
 

@@ -9,8 +9,8 @@ use becket_events::{
     Adjust, CompactReason, CompactScope, Event, Fallback, Intersect, Json, OperationKind, Part, PostCompact,
     PostCompactPayload, PreCache, PreCachePayload, PreFetch, PreFetchPayload, PreFileWrite,
     PreFileWritePayload, PreMessageDelivery, PreMessageDeliveryPayload, PreRequest, PreRequestPayload,
-    PreSubagent, PreSubagentPayload, PreTool, PreToolOutput, PreToolOutputPayload, PreToolPayload, ToolBatch,
-    ToolBatchPayload, ToolOffer, ToolsOffered, ToolsOfferedPayload, Verdict,
+    PreSubagent, PreSubagentPayload, PreTool, PreToolOutput, PreToolOutputPayload, PreToolPayload,
+    RequestPurpose, ToolBatch, ToolBatchPayload, ToolOffer, ToolsOffered, ToolsOfferedPayload, Verdict,
 };
 use becket_hooks::{Cause, Failure, Finished};
 use serde_json::{Map, Value, json};
@@ -219,6 +219,7 @@ fn a_body_keeps_what_the_answer_does_not_name_byte_for_byte() {
     let payload = PreRequestPayload {
         provider: "openai".into(),
         body: Json::parse(r#"{"model":"m", "temperature":1.0, "messages":[ ]}"#.into()).unwrap(),
+        purpose: RequestPurpose::Answer,
         iteration: 1,
         fuel_remaining: Some(3),
         fuel_total: Some(5),

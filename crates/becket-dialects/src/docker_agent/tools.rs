@@ -16,6 +16,7 @@ pub fn profile() -> Profile {
         name: "docker-agent",
         faces,
         absent: vec![OperationKind::Find],
+        extras: &[],
     }
 }
 

@@ -19,6 +19,7 @@ pub fn profile() -> Profile {
         name: "pi",
         faces,
         absent: vec![OperationKind::Fetch],
+        extras: &[],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::front::Front;
-use becket_agent::{Ending, Input, RunEnd, Session};
+use becket_agent::{CompactEnd, Ending, Input, RunEnd, Session};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::nearest;
 use becket_store::ContextName;
@@ -141,6 +141,15 @@ impl Conversation {
             source: InputSource::Interactive,
         };
         Ok(self.session.prompt(input, cancel).await?)
+    }
+
+    /// Puts a summary in the place of the conversation.
+    pub async fn compact(
+        &mut self,
+        instructions: Option<String>,
+        cancel: CancellationToken,
+    ) -> Result<CompactEnd, CliError> {
+        Ok(self.session.compact(instructions, cancel).await?)
     }
 
     /// What the session has cost so far.

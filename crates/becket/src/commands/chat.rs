@@ -10,7 +10,7 @@ use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, R
 use tokio::sync::mpsc;
 
 use super::ask::{Conversation, remark_on, unless_lost};
-use super::runtime;
+use super::{compact, runtime};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -21,9 +21,10 @@ use crate::surroundings::Surroundings;
 const HISTORY_LINES: usize = 10_000;
 
 const HELP: &str = "\
-/help    this list
-/usage   tokens that this session has used
-/quit    end the chat (also /exit and Ctrl-D)
+/help            this list
+/usage           tokens that this session has used
+/compact [TEXT]  put a summary in the place of the conversation; TEXT says what it should pay attention to
+/quit            end the chat (also /exit and Ctrl-D)
 Ctrl-C cancels the turn. Everything else is a prompt.
 ";
 
@@ -93,6 +94,15 @@ async fn talk(
                     "{} tokens in, {} out\n",
                     usage.input_tokens, usage.output_tokens
                 ))?;
+            }
+            command if command.split_whitespace().next() == Some("/compact") => {
+                let wishes = command.trim_start_matches("/compact").trim();
+                let instructions = (!wishes.is_empty()).then(|| wishes.to_string());
+                let end = conversation.compact(instructions, signals.next()).await?;
+                compact::conclude(&end, surroundings);
+                if signals.ended() {
+                    return Ok(Exit::Cancelled);
+                }
             }
             command if command.starts_with('/') && !command.contains(char::is_whitespace) => {
                 surroundings.remark(&format!("there is no command {command}; /help lists them"));

@@ -2,6 +2,7 @@
 
 mod ask;
 mod chat;
+mod compact;
 mod config;
 mod contexts;
 mod doctor;
@@ -27,6 +28,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
         Some(Command::Ask { prompt }) => ask::run(&options, prompt, surroundings),
         Some(Command::Chat) => chat::run(&options, surroundings),
+        Some(Command::Compact { name, instructions }) => {
+            compact::run(&options, name, instructions, surroundings)
+        }
         Some(Command::Contexts) => contexts::run(&options, surroundings),
         Some(Command::Sessions) => sessions::run(&options, surroundings),
         Some(Command::Hooks {

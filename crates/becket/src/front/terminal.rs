@@ -87,11 +87,15 @@ impl TerminalFront {
                     begun,
                     ends_with_newline,
                 } = std::mem::take(&mut *answer);
+                let whole = !begun && content.iter().any(|part| matches!(part, Part::Text { .. }));
                 if self.rendered {
+                    // Words that did not arrive piece by piece.
+                    let pushed = whole.then(|| markdown.push(&message.text(), self.out));
+                    self.write_out(&pushed.unwrap_or_default());
                     self.write_out(&markdown.finish(self.out));
                 } else if begun && !ends_with_newline {
                     self.write_out("\n");
-                } else if !begun && content.iter().any(|part| matches!(part, Part::Text { .. })) {
+                } else if whole {
                     self.write_out(&format!("{}\n", message.text()));
                 }
             }

@@ -1,0 +1,350 @@
+//! Compaction: a summary takes the place of what is old in a conversation.
+//!
+//! The person asks for it and everything is summarised, or the conversation has become too long and its older part is.
+//! Nothing changes before the summary is there and stored: whatever fails or is cancelled on the way leaves the
+//! conversation as it was.
+
+use std::borrow::Cow;
+
+use becket_events::{
+    CompactReason, CompactScope, Level, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
+    PreCompactPayload, RequestPurpose, StopReason, Summary,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::context_files::ContextFile;
+use crate::front::Sight;
+use crate::message::{new_id, user};
+use crate::model_call::{CallFailure, ModelCall};
+use crate::provider::{ModelRequest, ProviderError};
+use crate::run::Run;
+use crate::session::Session;
+use crate::store::{EntryContent, NewEntry, StoreError};
+use crate::transcript;
+
+/// A conversation of fewer messages is not summarised by itself: little would be won.
+const FEWEST_MESSAGES: usize = 5;
+
+/// How a compaction ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactEnd {
+    /// The summary stands for the older messages.
+    Compacted {
+        /// How many messages it stands for.
+        summarised: usize,
+        /// How many messages are kept as they are.
+        kept: usize,
+        /// The summary.
+        summary: String,
+    },
+    /// There was nothing to summarise.
+    Nothing,
+    /// A hook does not want it, or the person does not.
+    Refused(String),
+    /// The provider failed.
+    Provider(ProviderError),
+    /// The model wrote nothing that could be used.
+    NoSummary(&'static str),
+    /// The person cancelled.
+    Cancelled,
+}
+
+/// What is to be summarised, and why.
+struct Plan {
+    reason: CompactReason,
+    scope: CompactScope,
+    /// The first message that is kept.
+    cut: usize,
+    instructions: Option<String>,
+}
+
+impl Session {
+    /// Summarises the whole conversation because the person wants it.
+    pub async fn compact(
+        &mut self,
+        instructions: Option<String>,
+        cancel: CancellationToken,
+    ) -> Result<CompactEnd, StoreError> {
+        self.hooks.set_cancel(cancel);
+        if self.messages.is_empty() {
+            return Ok(CompactEnd::Nothing);
+        }
+        let plan = Plan {
+            reason: CompactReason::Manual,
+            scope: CompactScope::Full,
+            cut: self.messages.len(),
+            instructions,
+        };
+        self.carry_out(plan, None).await
+    }
+
+    /// Summarises the older part of the conversation if the model's window is almost full. Says whether it did.
+    pub(crate) async fn make_room(&mut self, run: &mut Run) -> Result<bool, StoreError> {
+        let settings = &self.agent.settings.compaction;
+        let limit = settings.context_window / 100 * u64::from(settings.at_percent);
+        // Before the first turn the prompt is not among the messages yet.
+        let coming = if run.iteration == 0 {
+            transcript::tokens_in(run.prompt.len())
+        } else {
+            0
+        };
+        if self.messages.len() < FEWEST_MESSAGES || self.context_tokens() + coming < limit {
+            return Ok(false);
+        }
+        self.roll(CompactReason::Threshold, run).await
+    }
+
+    /// The same because the provider says that the conversation is too long.
+    pub(crate) async fn shorten(&mut self, run: &mut Run) -> Result<bool, StoreError> {
+        self.roll(CompactReason::Overflow, run).await
+    }
+
+    /// An automatic compaction never ends a run: where it cannot be had, the conversation goes on as it is.
+    async fn roll(&mut self, reason: CompactReason, run: &mut Run) -> Result<bool, StoreError> {
+        let settings = &self.agent.settings.compaction;
+        if !settings.auto || run.summary_failed {
+            return Ok(false);
+        }
+        let wanted = self.messages.len() * usize::from(settings.drop_percent) / 100;
+        let Some(cut) = transcript::place_to_cut(&self.messages, wanted, run.first_message) else {
+            return Ok(false);
+        };
+        let plan = Plan {
+            reason,
+            scope: CompactScope::Rolling,
+            cut,
+            instructions: None,
+        };
+        let why_not = match self.carry_out(plan, Some(run)).await? {
+            CompactEnd::Compacted { summarised, .. } => {
+                let words = format!("{summarised} older messages were summarised to make room");
+                self.agent.front.show(Sight::Notice(&words));
+                return Ok(true);
+            }
+            CompactEnd::Nothing | CompactEnd::Cancelled => return Ok(false),
+            CompactEnd::Refused(reason) => reason,
+            CompactEnd::Provider(error) => error.message,
+            CompactEnd::NoSummary(words) => words.into(),
+        };
+        run.summary_failed = true;
+        let words =
+            format!("the conversation is long and could not be summarised; it goes on as it is: {why_not}");
+        self.notify(Level::Warning, &words).await;
+        Ok(false)
+    }
+
+    async fn carry_out(&mut self, plan: Plan, run: Option<&mut Run>) -> Result<CompactEnd, StoreError> {
+        let payload = || self.pre_compact_payload(&plan);
+        let (reply, handlers) = self.hooks.ask_whom::<PreCompact>(payload).await;
+        let consent = self
+            .gate
+            .consent(
+                &self.hooks,
+                "compacting the conversation",
+                reply.verdict,
+                handlers,
+            )
+            .await;
+        if self.hooks.cancel().is_cancelled() {
+            return Ok(CompactEnd::Cancelled);
+        }
+        if let Err(reason) = consent {
+            return Ok(CompactEnd::Refused(reason));
+        }
+        let brought = reply
+            .summary
+            .get()
+            .filter(|summary| !summary.text.trim().is_empty());
+        let by_hook = brought.is_some();
+        let written = match brought {
+            Some(summary) => Ok((summary.text.clone(), self.cut_of(&summary, plan.cut))),
+            None => {
+                let wishes = plan.instructions.iter().chain(&reply.context.0);
+                let wishes: Vec<&str> = wishes.map(String::as_str).collect();
+                self.ask_for_summary(&plan, &wishes, run.as_deref()).await
+            }
+        };
+        match written {
+            Ok((summary, cut)) => self.replace(Plan { cut, ..plan }, summary, by_hook, run).await,
+            Err(end) => Ok(end),
+        }
+    }
+
+    fn pre_compact_payload(&self, plan: &Plan) -> PreCompactPayload {
+        PreCompactPayload {
+            reason: plan.reason,
+            scope: plan.scope,
+            message_count: self.messages.len() as u32,
+            messages: self.messages[..plan.cut].to_vec(),
+            first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
+            summary: self.summary.clone(),
+            instructions: plan.instructions.clone(),
+            input_tokens: self.context_tokens(),
+            output_tokens: self.usage.output_tokens,
+            context_limit: Some(self.agent.settings.compaction.context_window),
+        }
+    }
+
+    /// A hook that brings a summary may also say what it stands for, as long as calls stay with their results.
+    fn cut_of(&self, summary: &Summary, usual: usize) -> usize {
+        let Some(id) = &summary.first_kept_id else {
+            return usual;
+        };
+        let cut = self.messages.iter().position(|message| message.id() == id);
+        match cut.filter(|cut| transcript::may_cut(&self.messages, *cut)) {
+            Some(cut) => cut,
+            None => {
+                self.agent.front.show(Sight::Warning(
+                    "a hook of pre_compact wanted to keep messages from a place where they cannot be cut; it was ignored",
+                ));
+                usual
+            }
+        }
+    }
+
+    /// The model writes the summary. Everything about it passes the same hooks as any other request.
+    async fn ask_for_summary(
+        &mut self,
+        plan: &Plan,
+        wishes: &[&str],
+        run: Option<&Run>,
+    ) -> Result<(String, usize), CompactEnd> {
+        let answer = self
+            .request_summary(plan, wishes, run)
+            .await
+            .map_err(|failure| match failure {
+                CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
+                CallFailure::Cancelled(_) => CompactEnd::Cancelled,
+                CallFailure::Provider(error) => CompactEnd::Provider(error),
+            })?;
+        let MessageBody::Assistant {
+            stop_reason, usage, ..
+        } = answer.body()
+        else {
+            unreachable!("a model answers as the assistant");
+        };
+        self.usage = self.usage.plus(*usage);
+        match (stop_reason, answer.text().trim()) {
+            (StopReason::Length, _) => Err(CompactEnd::NoSummary(
+                "the summary was cut off at its length limit (agent.max_tokens)",
+            )),
+            (_, "") => Err(CompactEnd::NoSummary("the model wrote no summary")),
+            (_, text) => Ok((text.into(), plan.cut)),
+        }
+    }
+
+    async fn request_summary(
+        &self,
+        plan: &Plan,
+        wishes: &[&str],
+        run: Option<&Run>,
+    ) -> Result<Message, CallFailure> {
+        let purpose = RequestPurpose::Summary;
+        let iteration = run.map_or(0, |run| run.iteration);
+        let old = Cow::Borrowed(&self.messages[..plan.cut]);
+        let old = self.through_context_hooks(old, iteration, purpose).await?;
+        let settings = &self.agent.settings;
+        let window = settings.compaction.context_window;
+        let task = transcript::task(self.summary.as_deref(), &old, wishes, window);
+        let call = ModelCall {
+            prompt: &task,
+            iteration,
+            continuation: run.map_or(0, |run| run.continuation),
+            ..ModelCall::of(self, purpose)
+        };
+        let call = match run {
+            Some(run) => ModelCall {
+                fuel: run.fuel,
+                ..call
+            },
+            None => call,
+        };
+        call.ask(&ModelRequest {
+            system_prompt: &settings.compaction.prompt,
+            messages: &[user(&task, Vec::new())],
+            tools: &[],
+            options: &settings.options,
+        })
+        .await
+    }
+
+    /// Stores the summary; from then on it stands for everything before the cut.
+    async fn replace(
+        &mut self,
+        plan: Plan,
+        summary: String,
+        by_hook: bool,
+        run: Option<&mut Run>,
+    ) -> Result<CompactEnd, StoreError> {
+        let before = self.messages.len();
+        let input_tokens = self.context_tokens();
+        let summary = match &run {
+            Some(run) if plan.cut > run.first_message && run.iteration > 0 => {
+                with_prompt(summary, &run.prompt)
+            }
+            _ => summary,
+        };
+        let entry = NewEntry {
+            id: new_id(),
+            content: EntryContent::Compaction {
+                summary: summary.clone(),
+                first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
+            },
+        };
+        self.agent.store.append(self.id(), vec![entry]).await?;
+        let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
+        self.summary = Some(summary.clone());
+        self.unmeasured = self.messages.len();
+        if let Some(run) = run {
+            let own = gone.get(run.first_message..).unwrap_or_default();
+            run.summarised.extend_from_slice(own);
+            run.first_message = run.first_message.saturating_sub(plan.cut);
+        }
+        if let Err(error) = self.files().write(ContextFile::Summary, &summary) {
+            let words = format!("the summary is stored, but its file could not be written: {error}");
+            self.agent.front.show(Sight::Warning(&words));
+        }
+        let payload = || PostCompactPayload {
+            reason: plan.reason,
+            scope: plan.scope,
+            message_count_before: before as u32,
+            message_count: self.messages.len() as u32,
+            summary: summary.clone(),
+            by_hook,
+            input_tokens,
+            output_tokens: self.usage.output_tokens,
+        };
+        self.hooks.tell::<PostCompact>(payload).await;
+        Ok(CompactEnd::Compacted {
+            summarised: gone.len(),
+            kept: self.messages.len(),
+            summary,
+        })
+    }
+
+    /// How many tokens the conversation has by now: what the provider counted with its last answer, and an estimate of
+    /// what came after it. What was counted before a compaction says nothing any more.
+    fn context_tokens(&self) -> u64 {
+        let counted = self.messages.iter().enumerate().skip(self.unmeasured).rev();
+        let counted = counted.filter_map(|(place, message)| match message.body() {
+            MessageBody::Assistant { usage, .. } if usage.input_tokens > 0 => {
+                Some((place, usage.input_tokens + usage.output_tokens))
+            }
+            _ => None,
+        });
+        let (rest, counted) = match counted.into_iter().next() {
+            Some((place, tokens)) => (&self.messages[place + 1..], tokens),
+            None => {
+                let fixed =
+                    self.agent.settings.instructions.len() + self.summary.as_ref().map_or(0, String::len);
+                (&self.messages[..], transcript::tokens_in(fixed))
+            }
+        };
+        counted + rest.iter().map(transcript::tokens_of).sum::<u64>()
+    }
+}
+
+/// A summary that stands for the prompt that is being worked on says it in the person's own words.
+fn with_prompt(summary: String, prompt: &str) -> String {
+    format!("{summary}\n\nWhat you are asked to do now, word for word:\n\n{prompt}")
+}

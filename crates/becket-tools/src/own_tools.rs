@@ -1,0 +1,241 @@
+//! Tools without an operation, under the same name everywhere: a context's own notes, and the one that ends the turn.
+//!
+//! They touch nothing of the person's, so nobody is asked before they run; hooks and deny rules judge them like any
+//! other tool.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use becket_agent::context_files::{ContextFile, ContextFiles, write_whole};
+use becket_agent::gate::Permit;
+use becket_agent::provider::ToolFace;
+use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_events::Profile;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+/// The model sees its notes with every prompt, so they are short.
+const LONGEST_NOTES: usize = 64 * 1024;
+
+/// The tool that ends the turn.
+pub const CALL_USER: &str = "call_user";
+
+/// Where the notes are.
+#[derive(Debug, Clone)]
+pub struct NotesSettings {
+    /// Holds a folder for each context.
+    pub contexts: PathBuf,
+    /// The file for all contexts; `None` when there is none.
+    pub reflection: Option<PathBuf>,
+}
+
+/// A kind of notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notes {
+    Of(ContextFile),
+    Reflection,
+}
+
+/// One of the tools.
+struct Own {
+    name: &'static str,
+    description: &'static str,
+    argument: &'static str,
+    about_argument: &'static str,
+    /// What it writes; nothing for the one that ends the turn.
+    notes: Option<Notes>,
+}
+
+const OWN: &[Own] = &[
+    Own {
+        name: "update_todos",
+        description: "Replace the list of what is to be done in this context. You see it with every prompt.",
+        argument: "content",
+        about_argument: "The whole list, as Markdown. Empty removes it.",
+        notes: Some(Notes::Of(ContextFile::Todos)),
+    },
+    Own {
+        name: "update_goals",
+        description: "Replace the goals of this context: what it is all for. You see them with every prompt.",
+        argument: "content",
+        about_argument: "All goals, as Markdown. Empty removes them.",
+        notes: Some(Notes::Of(ContextFile::Goals)),
+    },
+    Own {
+        name: "update_reflection",
+        description: "Replace what you have noted about yourself and how you want to work. It holds in all contexts.",
+        argument: "content",
+        about_argument: "The whole text, as Markdown. Empty removes it.",
+        notes: Some(Notes::Reflection),
+    },
+    Own {
+        name: CALL_USER,
+        description: "End your turn and give the word to the person.",
+        argument: "message",
+        about_argument: "What the person reads as your answer.",
+        notes: None,
+    },
+];
+
+/// The names of all these tools.
+pub fn own_tool_names() -> impl Iterator<Item = &'static str> {
+    OWN.iter().map(|own| own.name)
+}
+
+/// The tools without an operation that a profile has, and the one that ends the turn, which any model may come to need.
+pub fn own_tools(profile: &Profile, settings: &NotesSettings) -> Vec<Arc<dyn Tool>> {
+    let wanted = OWN.iter().filter(|own| match own.notes {
+        None => true,
+        Some(Notes::Reflection) if settings.reflection.is_none() => false,
+        Some(_) => profile.extras.contains(&own.name),
+    });
+    wanted
+        .map(|own| Arc::new(OwnTool::new(own, settings.clone())) as Arc<dyn Tool>)
+        .collect()
+}
+
+struct OwnTool {
+    spec: ToolSpec,
+    own: &'static Own,
+    settings: NotesSettings,
+}
+
+impl OwnTool {
+    fn new(own: &'static Own, settings: NotesSettings) -> Self {
+        let required: &[&str] = if own.notes.is_some() { &[own.argument] } else { &[] };
+        let parameters = json!({
+            "type": "object",
+            "properties": { own.argument: { "type": "string", "description": own.about_argument } },
+            "required": required,
+        });
+        let spec = ToolSpec {
+            face: ToolFace {
+                name: own.name.into(),
+                description: own.description.into(),
+                parameters,
+                operation: None,
+            },
+            own_name: own.name.into(),
+            operation: None,
+            source: BUILTIN.into(),
+            read_only: true,
+            parallel: false,
+            handoff: own.notes.is_none().then_some(Handoff::Person),
+        };
+        Self { spec, own, settings }
+    }
+
+    /// The one argument; `None` if it is left out where it may be.
+    fn text<'a>(&self, arguments: &'a Map<String, Value>) -> Result<Option<&'a str>, String> {
+        let Own { name, argument, .. } = self.own;
+        if let Some(unknown) = arguments.keys().find(|key| key != argument) {
+            return Err(format!(
+                "{name} has no argument `{unknown}`; it takes `{argument}`"
+            ));
+        }
+        match (arguments.get(*argument), self.own.notes) {
+            (Some(Value::String(text)), Some(_)) if text.len() > LONGEST_NOTES => Err(format!(
+                "`{argument}` has {} bytes, and notes have at most {LONGEST_NOTES}: keep what still matters",
+                text.len()
+            )),
+            (Some(Value::String(text)), _) => Ok(Some(text)),
+            (None | Some(Value::Null), None) => Ok(None),
+            (None, Some(_)) => Err(format!("{name} needs `{argument}`, a text")),
+            (Some(_), _) => Err(format!("`{argument}` of {name} must be a text")),
+        }
+    }
+
+    fn perform(&self, permit: &Permit) -> Result<&'static str, String> {
+        let text = self.text(permit.arguments())?.unwrap_or_default();
+        let written = match (self.own.notes, &self.settings.reflection) {
+            (None, _) => return Ok("The person has the word."),
+            (Some(Notes::Of(file)), _) => {
+                ContextFiles::new(&self.settings.contexts, permit.context_name()).write(file, text)
+            }
+            (Some(Notes::Reflection), Some(file)) => write_whole(file, text),
+            (Some(Notes::Reflection), None) => return Err("reflection is switched off".into()),
+        };
+        written.map_err(|error| format!("the notes could not be written: {error}"))?;
+        Ok("Noted.")
+    }
+}
+
+impl Tool for OwnTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        self.text(&arguments)?;
+        Ok(arguments)
+    }
+
+    fn run<'a>(&'a self, permit: Permit, _: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            match self.perform(&permit) {
+                Ok(words) => ToolOutput::text(words),
+                Err(words) => ToolOutput::error(words),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(extras: &'static [&'static str], reflection: Option<&str>) -> Vec<Arc<dyn Tool>> {
+        let profile = Profile {
+            extras,
+            ..Profile::own()
+        };
+        let settings = NotesSettings {
+            contexts: "contexts".into(),
+            reflection: reflection.map(Into::into),
+        };
+        own_tools(&profile, &settings)
+    }
+
+    fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
+        tools.iter().map(|tool| tool.spec().own_name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_profile_has_the_notes_that_it_names_and_every_one_can_end_the_turn() {
+        assert_eq!(names(&tools(&[], Some("r.md"))), ["call_user"]);
+        let all = &["update_todos", "update_goals", "update_reflection"];
+        assert_eq!(
+            names(&tools(all, None)),
+            ["update_todos", "update_goals", "call_user"],
+            "no reflection where it is switched off"
+        );
+        assert_eq!(
+            names(&tools(all, Some("r.md"))),
+            own_tool_names().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn arguments_that_make_no_sense_are_named() {
+        let tools = tools(&["update_todos"], None);
+        let long = "x".repeat(LONGEST_NOTES + 1);
+        let table = [
+            (0, json!({}), "update_todos needs `content`"),
+            (0, json!({"content": 3}), "must be a text"),
+            (0, json!({"content": "x", "flock": "y"}), "no argument `flock`"),
+            (0, json!({"content": long}), "at most 65536"),
+            (1, json!({"message": ["x"]}), "must be a text"),
+        ];
+        for (tool, arguments, words) in table {
+            let error = tools[tool]
+                .normalise(arguments.as_object().unwrap().clone())
+                .unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+        for arguments in [json!({}), json!({"message": null}), json!({"message": "done"})] {
+            tools[1]
+                .normalise(arguments.as_object().unwrap().clone())
+                .unwrap();
+        }
+    }
+}
