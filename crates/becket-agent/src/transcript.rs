@@ -54,11 +54,15 @@ pub(crate) fn may_cut(messages: &[Message], place: usize) -> bool {
 /// else fewer. The prompt at `prompt` and what came after it stay, as long as there is something before it; at least
 /// one message stays in any case.
 pub(crate) fn place_to_cut(messages: &[Message], wanted: usize, prompt: usize) -> Option<usize> {
-    let last = messages.len().checked_sub(1)?;
+    let last = messages.len().checked_sub(1).filter(|last| *last > 0)?;
     let last = if prompt > 0 { last.min(prompt) } else { last };
-    let wanted = wanted.clamp(1, last.max(1));
-    let places = (wanted..=last).chain((1..wanted).rev());
-    places.into_iter().find(|place| may_cut(messages, *place))
+    let wanted = wanted.clamp(1, last);
+    // What the person says begins something; a few messages more are a small price for that.
+    let near = wanted..=last.min(wanted + messages.len() / 10 + 1);
+    let mut beginnings = near.filter(|place| matches!(messages[*place].body(), MessageBody::User { .. }));
+    let mut places = (wanted..=last).chain((1..wanted).rev());
+    let may_cut = |place: &usize| may_cut(messages, *place);
+    beginnings.find(may_cut).or_else(|| places.find(may_cut))
 }
 
 /// What the summariser is given: the summary so far, the messages, and what to pay attention to.
@@ -204,6 +208,7 @@ mod tests {
             Some(1),
             "before the prompt, even if that is little"
         );
+        assert_eq!(place_to_cut(&messages, 6, 0), Some(7), "where the person speaks");
         assert_eq!(place_to_cut(&messages, 100, 0), Some(8), "something stays");
         assert_eq!(place_to_cut(&messages[..1], 1, 0), None);
         assert_eq!(place_to_cut(&[], 1, 0), None);

@@ -114,7 +114,7 @@ async fn what_hooks_make_of_the_message_is_what_is_said() {
 async fn the_last_tool_that_hands_over_counts() {
     let on = ("recurse", json!({"prompt": "look again"}));
     let both = vec![on.clone(), ending("done")];
-    let mut stage = self::stage(vec![Turn::Call(both)]);
+    let mut stage = stage(vec![Turn::Call(both)]);
     stage.settings.ending_tool = EndingTool::Always;
     assert_eq!(stage.answer("go").await, "done");
 

@@ -411,17 +411,16 @@ fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
             .unwrap()
             .to_string()
     };
-    assert!(line("pre_compact").ends_with("(not fired yet)"));
+    assert!(line("pre_subagent").ends_with("(not fired yet)"));
     assert!(!line("pre_tool").contains("not fired yet"));
-    room.run(["hooks", "events", "pre_compact"])
-        .said("Not fired yet: it waits for compaction.");
-    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"pre_compact\"\ncommand = \"true\"\n");
-    let wanted = "the hook keeper never runs: pre_compact is not fired yet";
+    room.run(["hooks", "events", "pre_subagent"])
+        .said("Not fired yet: it waits for sub-agents.");
+    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"pre_subagent\"\ncommand = \"true\"\n");
+    let wanted = "the hook keeper never runs: pre_subagent is not fired yet";
     room.run(["--hooks", &hooks, "hello"])
         .ended_with(0)
         .complained(wanted);
     room.run(["--hooks", &hooks, "doctor"]).ended_with(1).said(wanted);
-    room.run(["--fuel", "0", "hello"]).ended_with(2);
 }
 
 /// In a container the leader of the session, and of the process group, may be out of sight: both are 0 then.

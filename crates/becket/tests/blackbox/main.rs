@@ -1,8 +1,10 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
+mod agentic_loop;
 mod approval;
 mod chibi_tools;
 mod commands;
+mod compaction;
 mod examples;
 mod guard;
 mod input;

@@ -43,6 +43,12 @@ const FAILURE: &str = r#"
 error = { kind = "rejected", message = "the model does not exist" }
 "#;
 
+const SUMMARY: &str = r#"
+[[turns]]
+text = "The person wanted to know what is here; the shell was refused."
+usage = { input_tokens = 200, output_tokens = 14 }
+"#;
+
 const BROKEN_HOOK: &str = r#"
 [[hook]]
 event = "turn_start"
@@ -59,8 +65,9 @@ fn events() -> &'static [Value] {
         room.write("talk.toml", TALK);
         room.write("one-call.toml", ONE_CALL);
         room.write("failure.toml", FAILURE);
+        room.write("summary.toml", SUMMARY);
         room.write("broken.toml", BROKEN_HOOK);
-        let runs: [&[&str]; 5] = [
+        let runs: [&[&str]; 6] = [
             &[
                 "--json",
                 "--yes",
@@ -96,6 +103,15 @@ fn events() -> &'static [Value] {
                 "Go on.",
             ],
             &["--json", "--hooks", "broken.toml", "-c", "fifth", "What is here?"],
+            &[
+                "--json",
+                "--model",
+                "scripted/summary.toml",
+                "compact",
+                "second",
+                "--instructions",
+                "what was refused",
+            ],
         ];
         let root = room.work().parent().unwrap().canonicalize().unwrap();
         let mut all = Vec::new();
