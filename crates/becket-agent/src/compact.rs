@@ -195,7 +195,7 @@ impl Session {
             Some(cut) => cut,
             None => {
                 self.agent.front.show(Sight::Warning(
-                    "a hook of pre_compact wanted to keep messages from a place where they cannot be cut; it was ignored",
+                    "a hook of pre_compact named a first message to keep where nothing can be cut; it was ignored",
                 ));
                 usual
             }

@@ -21,10 +21,10 @@ use crate::surroundings::Surroundings;
 const HISTORY_LINES: usize = 10_000;
 
 const HELP: &str = "\
-/help            this list
-/usage           tokens that this session has used
-/compact [TEXT]  put a summary in the place of the conversation; TEXT says what it should pay attention to
-/quit            end the chat (also /exit and Ctrl-D)
+/help    this list
+/usage   tokens that this session has used
+/compact put a summary in the place of the conversation; words after it say what matters
+/quit    end the chat (also /exit and Ctrl-D)
 Ctrl-C cancels the turn. Everything else is a prompt.
 ";
 

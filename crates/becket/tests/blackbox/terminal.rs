@@ -352,3 +352,20 @@ fn an_answer_cannot_steer_the_terminal() {
     let text = terminal.text();
     assert!(text.contains("before") && text.contains("after"), "{text}");
 }
+
+#[test]
+fn words_that_end_a_turn_are_rendered_like_any_answer() {
+    let room = room();
+    room.config("[agent]\ncall_user = true\n");
+    let call = json!({"name": "call_user", "arguments": {"message": "It is **blue**."}});
+    let model = room.model(&json!([{"tool_calls": [call]}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "Which colour?"]) else {
+        return;
+    };
+    assert_eq!(terminal.wait_for_end(), 0);
+    let shown = terminal.text();
+    assert!(
+        shown.lines().any(|line| line.trim_end() == "It is blue."),
+        "{shown}"
+    );
+}

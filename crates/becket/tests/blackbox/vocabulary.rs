@@ -33,9 +33,11 @@ usage = { input_tokens = 300, output_tokens = 2 }
 const ONE_CALL: &str = r#"
 [[turns]]
 tool_calls = [{ id = "call-1", name = "shell", arguments = { command = "echo hello" } }]
+usage = { input_tokens = 120, output_tokens = 9 }
 
 [[turns]]
 text = "It was refused."
+usage = { input_tokens = 180, output_tokens = 4 }
 "#;
 
 const FAILURE: &str = r#"
@@ -56,6 +58,54 @@ name = "broken"
 command = "echo something went wrong >&2; exit 3"
 "#;
 
+/// What is run, one after another, in one room.
+const RUNS: &[&[&str]] = &[
+    &[
+        "--json",
+        "--yes",
+        "--model",
+        "scripted/talk.toml",
+        "What is here?",
+    ],
+    &[
+        "--json",
+        "--model",
+        "scripted/one-call.toml",
+        "-c",
+        "second",
+        "What is here?",
+    ],
+    &[
+        "--json",
+        "--model",
+        "scripted/failure.toml",
+        "-c",
+        "third",
+        "What is here?",
+    ],
+    &[
+        "--json",
+        "--yes",
+        "--model",
+        "scripted/one-call.toml",
+        "-c",
+        "fourth",
+        "--max-iterations",
+        "1",
+        "Go on.",
+    ],
+    &["--json", "--hooks", "broken.toml", "-c", "fifth", "What is here?"],
+    &[
+        "--json",
+        "--model",
+        "scripted/summary.toml",
+        "compact",
+        "second",
+        "--instructions",
+        "what was refused",
+    ],
+];
+
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
 fn events() -> &'static [Value] {
     static EVENTS: OnceLock<Vec<Value>> = OnceLock::new();
@@ -67,56 +117,10 @@ fn events() -> &'static [Value] {
         room.write("failure.toml", FAILURE);
         room.write("summary.toml", SUMMARY);
         room.write("broken.toml", BROKEN_HOOK);
-        let runs: [&[&str]; 6] = [
-            &[
-                "--json",
-                "--yes",
-                "--model",
-                "scripted/talk.toml",
-                "What is here?",
-            ],
-            &[
-                "--json",
-                "--model",
-                "scripted/one-call.toml",
-                "-c",
-                "second",
-                "What is here?",
-            ],
-            &[
-                "--json",
-                "--model",
-                "scripted/failure.toml",
-                "-c",
-                "third",
-                "What is here?",
-            ],
-            &[
-                "--json",
-                "--yes",
-                "--model",
-                "scripted/one-call.toml",
-                "-c",
-                "fourth",
-                "--max-iterations",
-                "1",
-                "Go on.",
-            ],
-            &["--json", "--hooks", "broken.toml", "-c", "fifth", "What is here?"],
-            &[
-                "--json",
-                "--model",
-                "scripted/summary.toml",
-                "compact",
-                "second",
-                "--instructions",
-                "what was refused",
-            ],
-        ];
         let root = room.work().parent().unwrap().canonicalize().unwrap();
         let mut all = Vec::new();
-        for run in runs {
-            let finished = room.run(run);
+        for run in RUNS {
+            let finished = room.run(*run);
             let printed = finished.events();
             assert!(
                 !printed.is_empty(),
