@@ -2,8 +2,8 @@
 //!
 //! Reading order: `run.rs` is the loop; `request.rs` is what the model is shown, `model_call.rs` is one request;
 //! `batch.rs` is the tools of one answer; `gate.rs` decides which of them may run; `output.rs` is what the model sees
-//! of their results; `compact.rs` puts a summary in the place of what is old; `session.rs` is what lasts between prompts.
-//! `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
+//! of their results; `compact.rs` puts a summary in the place of what is old; `session.rs` is what lasts between
+//! prompts. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
