@@ -244,6 +244,14 @@ impl Batch<'_> {
         });
     }
 
+    fn show_result(&self, tool_name: &str, settled: &Settled) {
+        self.front.show(Sight::ToolResult {
+            tool_name,
+            output: &text_of(&settled.content),
+            is_error: settled.is_error,
+        });
+    }
+
     fn unknown_tool(&self, name: &str) -> String {
         let known = self.tools.iter().map(|tool| tool.spec().face.name.as_str());
         match becket_hooks::nearest(name, known) {
@@ -293,12 +301,7 @@ impl Batch<'_> {
         };
         self.hooks.tell::<ToolEnd>(payload).await;
         if ran {
-            let output = text_of(&settled.content);
-            self.front.show(Sight::ToolResult {
-                tool_name: &own_name,
-                output: &output,
-                is_error: settled.is_error,
-            });
+            self.show_result(&own_name, &settled);
         }
         let is_error = settled.is_error;
         let message = tool_result(&call.id, &call.name, settled.content.clone(), is_error);

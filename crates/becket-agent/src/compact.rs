@@ -334,13 +334,16 @@ impl Session {
         });
         let (rest, counted) = match counted.into_iter().next() {
             Some((place, tokens)) => (&self.messages[place + 1..], tokens),
-            None => {
-                let fixed =
-                    self.agent.settings.instructions.len() + self.summary.as_ref().map_or(0, String::len);
-                (&self.messages[..], transcript::tokens_in(fixed))
-            }
+            None => (&self.messages[..], transcript::tokens_in(self.fixed_bytes())),
         };
         counted + rest.iter().map(transcript::tokens_of).sum::<u64>()
+    }
+
+    /// What stands before the conversation, as far as it is known without asking anybody.
+    fn fixed_bytes(&self) -> usize {
+        let settings = &self.agent.settings;
+        let files: usize = settings.prompt_files.iter().map(|(_, text)| text.len()).sum();
+        settings.instructions.len() + files + self.summary.as_ref().map_or(0, String::len)
     }
 }
 

@@ -1,37 +1,29 @@
 //! The loop: from the person's words to the answer, turn by turn.
 //!
-//! `prompt` → `run` → `turn`, and in a turn: the context, the request, the tools. Every turn that began ends with
-//! `turn_end`, every run with `agent_end`, whatever happened in between.
+//! `prompt` → `run` → `turn`, and in a turn: the context, the request, the tools. Whether there is another turn,
+//! `goes_on.rs` says. Every turn that began ends with `turn_end`, every run with `agent_end`, whatever happened in
+//! between.
 
 use std::sync::Arc;
 
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
     EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LoopStart,
-    LoopStartPayload, Message, MessageBody, Part, Stop, StopPayload, StopReason, ToolBatch, ToolBatchPayload,
-    TurnEnd, TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload,
-    UserPrompt, UserPromptPayload,
+    LoopStartPayload, Message, MessageBody, Part, StopReason, ToolBatch, ToolBatchPayload, TurnEnd,
+    TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
+    UserPromptPayload,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::batch::{Batch, FinishedBatch, FinishedCall};
-use crate::front::Sight;
-use crate::fuel::{Fuel, REPETITION_COST};
-use crate::handoff::{Word, continuation_prompt};
-use crate::message::{assistant, from_draft, note, now_ms, user};
-use crate::model_call::CallFailure;
+use crate::batch::{Batch, FinishedBatch};
+use crate::fuel::Fuel;
+use crate::message::{from_draft, note, now_ms, user};
 use crate::prompt::system_prompt;
-use crate::provider::{ProviderError, ProviderErrorKind};
+use crate::provider::ProviderError;
 use crate::repetition::Repetition;
 use crate::session::Session;
 use crate::store::StoreError;
 use crate::tool::Tool;
-
-/// How often hooks of `stop` may send the model on for one prompt.
-const MAX_STOP_CONTINUATIONS: u32 = 10;
-
-/// How many empty answers in a row end a run.
-const MAX_EMPTY_ANSWERS: u32 = 3;
 
 /// What the model reads after an empty answer.
 const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
@@ -100,10 +92,10 @@ pub(crate) struct Run {
     pub(crate) fallback: Fallback,
     pub(crate) iteration: u32,
     pub(crate) continuation: u32,
-    stop_continuations: u32,
-    last_stop_reason: Option<String>,
-    repetition: Repetition,
-    empty_answers: u32,
+    pub(crate) stop_continuations: u32,
+    pub(crate) last_stop_reason: Option<String>,
+    pub(crate) repetition: Repetition,
+    pub(crate) empty_answers: u32,
     /// Where the run's own messages begin.
     pub(crate) first_message: usize,
     /// Messages of the run for which a summary stands by now.
@@ -111,9 +103,9 @@ pub(crate) struct Run {
     /// Whether a summary could not be had or did not help; then it is not tried again for this prompt.
     pub(crate) summary_failed: bool,
     /// Whether the last request was too long for the model.
-    overflowed: bool,
+    pub(crate) overflowed: bool,
     pub(crate) usage: Usage,
-    answer: String,
+    pub(crate) answer: String,
 }
 
 impl Run {
@@ -142,12 +134,12 @@ impl Run {
 }
 
 /// A turn that is over.
-struct TurnOver {
-    reason: TurnEnd,
-    message: Option<Message>,
-    tool_results: Vec<Message>,
+pub(crate) struct TurnOver {
+    pub(crate) reason: TurnEnd,
+    pub(crate) message: Option<Message>,
+    pub(crate) tool_results: Vec<Message>,
     /// How the run ends; `None` when it goes on.
-    ending: Option<Ending>,
+    pub(crate) ending: Option<Ending>,
 }
 
 impl Session {
@@ -258,7 +250,7 @@ impl Session {
     }
 
     /// A prompt passes its hooks: the words that they leave, and what they add to them.
-    async fn consider(
+    pub(crate) async fn consider(
         &self,
         text: String,
         images: &[Part],
@@ -288,7 +280,7 @@ impl Session {
     }
 
     /// Hooks of the system prompt are always asked; what hooks of `agent_start` wrote stays all the same.
-    async fn write_system_prompt(&self, run: &mut Run) {
+    pub(crate) async fn write_system_prompt(&self, run: &mut Run) {
         let settings = &self.agent.settings;
         let text = system_prompt(&self.hooks, settings, self.summary.as_deref(), run.fuel).await;
         if !run.system_prompt_is_fixed {
@@ -298,7 +290,7 @@ impl Session {
 
     /// The configuration says who goes on after an answer; hooks of `loop_start` and then of `tool_batch` may say
     /// something else until the model is asked again without the person.
-    async fn start_loop(&self, run: &mut Run) {
+    pub(crate) async fn start_loop(&self, run: &mut Run) {
         run.fallback = self.agent.settings.fallback;
         let payload = || LoopStartPayload {
             fuel_remaining: run.fuel.remaining,
@@ -434,146 +426,6 @@ impl Session {
         self.run_tools(run, message, &tools, hindrance).await
     }
 
-    async fn no_answer(&mut self, run: &mut Run, failure: CallFailure) -> Result<TurnOver, StoreError> {
-        let over = |reason, message, ending| TurnOver {
-            reason,
-            message,
-            tool_results: Vec::new(),
-            ending,
-        };
-        Ok(match failure {
-            CallFailure::Blocked(reason) => {
-                self.raise(ErrorKind::HookBlocked, &reason).await;
-                over(TurnEnd::HookBlocked, None, Some(Ending::Blocked(reason)))
-            }
-            CallFailure::Provider(error) if self.shortened(run, &error).await? => {
-                over(TurnEnd::Continue, None, None)
-            }
-            CallFailure::Provider(error) => {
-                self.raise(ErrorKind::Provider, &error.message).await;
-                over(TurnEnd::Error, None, Some(Ending::Provider(error)))
-            }
-            CallFailure::Cancelled(partial) => {
-                let partial = match partial {
-                    Some(partial) => Some(self.completed(partial).await),
-                    None => None,
-                };
-                self.store_messages(partial.iter().cloned().collect()).await?;
-                over(TurnEnd::Cancelled, partial, Some(Ending::Cancelled))
-            }
-        })
-    }
-
-    /// A conversation that was too long for the model is summarised, once; then it is worth another request.
-    async fn shortened(&mut self, run: &mut Run, error: &ProviderError) -> Result<bool, StoreError> {
-        if error.kind != ProviderErrorKind::ContextTooLong || run.overflowed {
-            return Ok(false);
-        }
-        run.overflowed = true;
-        let shorter = self.shorten(run).await?;
-        if shorter {
-            self.write_system_prompt(run).await;
-        }
-        Ok(shorter)
-    }
-
-    /// The model said nothing: it is asked again, which costs fuel, but not for ever. Nothing is stored.
-    async fn empty_answer(&self, run: &mut Run, message: Message) -> TurnOver {
-        run.empty_answers += 1;
-        let (reason, ending) = if run.empty_answers >= MAX_EMPTY_ANSWERS {
-            let words = format!("the model answered with nothing {MAX_EMPTY_ANSWERS} times in a row");
-            self.raise(ErrorKind::Provider, &words).await;
-            let error = ProviderError::new(ProviderErrorKind::Broken, words);
-            (TurnEnd::Error, Some(Ending::Provider(error)))
-        } else if run.fuel.burn(self.agent.settings.empty_answer_cost) {
-            self.notify(Level::Warning, "the model's answer was empty; it is asked again")
-                .await;
-            (TurnEnd::Continue, None)
-        } else {
-            (TurnEnd::Limit, Some(self.out_of_fuel().await))
-        };
-        TurnOver {
-            reason,
-            message: Some(message),
-            tool_results: Vec::new(),
-            ending,
-        }
-    }
-
-    /// The model has said everything: does the run end here? Where no tool gave somebody the word, the fallback does.
-    async fn answered(&mut self, run: &mut Run) -> Result<(TurnEnd, Option<Ending>), StoreError> {
-        if let Some(goes_on) = self.sent_on(run).await? {
-            return Ok((goes_on, None));
-        }
-        match run.fallback {
-            Fallback::CallUser => Ok((TurnEnd::Normal, Some(Ending::Answered))),
-            Fallback::CallAgent => self.reengage(run, "call_agent", "").await,
-        }
-    }
-
-    /// Hooks of `stop` and the person's own words may send the model on.
-    async fn sent_on(&mut self, run: &mut Run) -> Result<Option<TurnEnd>, StoreError> {
-        let payload = || StopPayload {
-            response: run.answer.clone(),
-            prompt: run.prompt.clone(),
-            continuations: run.stop_continuations,
-        };
-        let reply = self.hooks.tell::<Stop>(payload).await;
-        if let Some(reason) = reply.continue_with.get()
-            && self.may_go_on(run, &reason)
-        {
-            run.stop_continuations += 1;
-            run.last_stop_reason = Some(reason.clone());
-            self.add(vec![note("stop", &reason)]).await?;
-            return Ok(Some(TurnEnd::Continue));
-        }
-        Ok(self.queues.has_steering().then_some(TurnEnd::Steered))
-    }
-
-    /// A hook may send the model on, but not for ever, and not twice in a row for the same reason.
-    fn may_go_on(&self, run: &Run, reason: &str) -> bool {
-        let repeated = run.last_stop_reason.as_deref() == Some(reason);
-        if repeated || run.stop_continuations >= MAX_STOP_CONTINUATIONS {
-            self.agent.front.show(Sight::Warning(
-                "a hook of stop wanted the model to go on again; it was not followed",
-            ));
-            return false;
-        }
-        true
-    }
-
-    /// The model is asked again without the person, which costs fuel.
-    async fn reengage(
-        &mut self,
-        run: &mut Run,
-        via: &str,
-        prompt: &str,
-    ) -> Result<(TurnEnd, Option<Ending>), StoreError> {
-        if !run.fuel.burn(1) {
-            return Ok((TurnEnd::Limit, Some(self.out_of_fuel().await)));
-        }
-        run.continuation += 1;
-        let text = continuation_prompt(via, run.fuel, prompt);
-        let considered = self
-            .consider(text, &[], InputSource::Hook, run.continuation)
-            .await;
-        (run.prompt, run.context) = match considered {
-            Ok(considered) => considered,
-            Err(Ending::Cancelled) => return Ok((TurnEnd::Cancelled, Some(Ending::Cancelled))),
-            Err(ending) => return Ok((TurnEnd::HookBlocked, Some(ending))),
-        };
-        self.write_system_prompt(run).await;
-        self.add(vec![user(&run.prompt, Vec::new())]).await?;
-        self.start_loop(run).await;
-        Ok((TurnEnd::Continue, None))
-    }
-
-    async fn out_of_fuel(&self) -> Ending {
-        let message = "the fuel for this prompt is used up".to_string();
-        self.notify(Level::Warning, &message).await;
-        Ending::Limit(message)
-    }
-
     async fn run_tools(
         &mut self,
         run: &mut Run,
@@ -622,86 +474,6 @@ impl Session {
             tool_results,
             ending,
         })
-    }
-
-    /// A model that asks again for what it has just been told learns that it does, and pays for it.
-    async fn warn_of_repetition(
-        &mut self,
-        run: &mut Run,
-        message: &Message,
-        calls: &[FinishedCall],
-    ) -> Result<(), StoreError> {
-        let answered = message.tool_calls().iter().zip(calls);
-        let again = run.repetition.repeated(
-            answered
-                .map(|(call, finished)| finished.answering(call))
-                .collect(),
-        );
-        if again.is_empty() {
-            return Ok(());
-        }
-        run.fuel.burn(REPETITION_COST);
-        let warning = format!(
-            "You asked for the same again ({}), with the same arguments, and got the same result. Asking once more \
-             will not change it: do something else, or say what hinders you.",
-            again.join(", ")
-        );
-        self.add(vec![note("repetition", &warning)]).await
-    }
-
-    /// Whether something ends the run after its tools, whatever the model and its tools want.
-    async fn interrupted(
-        &self,
-        run: &mut Run,
-        message: &Message,
-        stop: Option<String>,
-        cancelled: bool,
-    ) -> Option<(TurnEnd, Ending)> {
-        if cancelled {
-            return Some((TurnEnd::Cancelled, Ending::Cancelled));
-        }
-        if let Some(reason) = stop {
-            self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Some((TurnEnd::HookBlocked, Ending::Blocked(reason)));
-        }
-        let rounds = run.repetition.count_round(message.tool_calls());
-        if rounds >= self.agent.settings.max_identical_rounds {
-            let message = format!("the model asked {rounds} times in a row for the same");
-            self.raise(ErrorKind::LoopDetected, &message).await;
-            return Some((TurnEnd::LoopDetected, Ending::LoopDetected(message)));
-        }
-        None
-    }
-
-    /// The tools have run: who has the word now?
-    async fn after_tools(
-        &mut self,
-        run: &mut Run,
-        message: &Message,
-        word: Option<Word>,
-    ) -> Result<(TurnEnd, Option<Ending>), StoreError> {
-        if let Some(Word::Person(words)) = &word {
-            if let Some(words) = words {
-                self.add(vec![assistant(words, message)]).await?;
-                run.answer.clone_from(words);
-            }
-            return Ok(match self.sent_on(run).await? {
-                Some(goes_on) => (goes_on, None),
-                None => (TurnEnd::Normal, Some(Ending::Answered)),
-            });
-        }
-        if !run.fuel.burn(1) {
-            return Ok((TurnEnd::Limit, Some(self.out_of_fuel().await)));
-        }
-        if let Some(Word::Model(prompt)) = &word {
-            return self.reengage(run, "a tool", prompt).await;
-        }
-        let reason = if self.queues.has_steering() {
-            TurnEnd::Steered
-        } else {
-            TurnEnd::Continue
-        };
-        Ok((reason, None))
     }
 }
 

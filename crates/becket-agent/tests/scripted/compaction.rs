@@ -107,13 +107,22 @@ async fn a_full_window_is_made_room_in_and_the_prompt_is_still_answered() {
 
 #[tokio::test]
 async fn what_was_kept_is_kept_after_a_reload_and_is_not_measured_again() {
-    let turns = [almost_full(), vec![Turn::Say("THE SUMMARY"), Turn::Say("a4")]].concat();
-    let stage = small(turns);
-    talk(&stage, &["p1", "p2", "p3", "p4"]).await;
-    let second = small(vec![Turn::Say("a5")]);
+    // A provider that counts no tokens: only a3's old count could be taken for one.
+    let uncounted = |text| Turn::Measured(text, 0);
+    let after = vec![
+        Turn::Say("THE SUMMARY"),
+        uncounted("a4"),
+        uncounted("a5"),
+        uncounted("a6"),
+    ];
+    let stage = small([almost_full(), after].concat());
+    talk(&stage, &["p1", "p2", "p3", "p4", "p5", "p6"]).await;
+    assert_eq!(stage.events_named("pre_compact").len(), 1);
+    let second = small(vec![uncounted("a7")]);
     *second.store.entries.lock().unwrap() = stage.store.entries.lock().unwrap().clone();
-    talk(&second, &["p5"]).await;
-    assert_eq!(second.seen_by_model(0), ["p3", "a3", "p4", "a4", "p5"]);
+    talk(&second, &["p7"]).await;
+    let kept = ["p3", "a3", "p4", "a4", "p5", "a5", "p6", "a6", "p7"];
+    assert_eq!(second.seen_by_model(0), kept);
     assert!(
         second.events_named("pre_compact").is_empty(),
         "a3's 900 tokens are history"
@@ -295,11 +304,12 @@ async fn a_conversation_that_the_provider_refuses_is_shortened_once() {
     assert_eq!(stage.seen_by_model(4).last().unwrap(), "p3");
 
     let too_long = Turn::Fail(ProviderErrorKind::ContextTooLong);
-    let turns = vec![Turn::Say("a1"), too_long.clone(), Turn::Say("SUMMARY"), too_long];
+    let talked = vec![Turn::Say("a1"), Turn::Say("a2")];
+    let turns = [talked, vec![too_long.clone(), Turn::Say("SUMMARY"), too_long]].concat();
     let stage = Stage::new(turns);
-    talk(&stage, &["p1"]).await;
+    talk(&stage, &["p1", "p2"]).await;
     assert!(
-        matches!(stage.play("p2").await.ending, Ending::Provider(_)),
+        matches!(stage.play("p3").await.ending, Ending::Provider(_)),
         "not for ever"
     );
 }
@@ -346,6 +356,12 @@ async fn a_cancel_leaves_everything_as_it_was() {
     let stage = Stage::new(vec![Turn::Say("a1"), Turn::Hang("half a summ"), Turn::Say("a2")]);
     let mut session = stage.open().await;
     session.prompt(input("p1"), stage.cancel.clone()).await.unwrap();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    cancel.cancel();
+    assert_eq!(
+        session.compact(None, cancel).await.unwrap(),
+        CompactEnd::Cancelled
+    );
     let cancel = tokio_util::sync::CancellationToken::new();
     let later = cancel.clone();
     tokio::spawn(async move {

@@ -152,7 +152,11 @@ fn the_first_hook_in_the_readme_is_the_example() {
 
 #[test]
 fn every_hook_file_in_the_guides_is_one() {
-    for guide in ["docs/guide/hooks.md", "docs/guide/loop.md", "docs/guide/workers.md"] {
+    for guide in [
+        "docs/guide/hooks.md",
+        "docs/guide/loop.md",
+        "docs/guide/workers.md",
+    ] {
         let text = document(guide);
         let blocks = text
             .split("```toml\n")
