@@ -10,11 +10,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, sleep_until};
 
 use super::pipes::{Output, Tail, TooLarge};
-use super::process::{Limits, Process, Program, deadline_after};
+use super::process::{AttendedProcess, Limits, Process, Program, deadline_after};
+use super::terminal::{Terminal, TerminalInput};
 use super::tree::Tree;
 use super::{Finished, Invocation, Lane, LaneKind};
 use crate::{Cause, Failure};
@@ -28,6 +29,7 @@ pub(super) const BACKGROUND_GRACE: Duration = Duration::from_millis(100);
 pub struct CommandLane {
     program: Program,
     limits: Limits,
+    terminal: Option<(Terminal, TerminalInput)>,
 }
 
 impl CommandLane {
@@ -36,6 +38,7 @@ impl CommandLane {
         Self {
             program,
             limits: Limits::default(),
+            terminal: None,
         }
     }
 
@@ -45,19 +48,52 @@ impl CommandLane {
         self
     }
 
+    /// The same lane for a program that asks the person something: it has the terminal while it runs, and what it
+    /// writes to standard error goes there.
+    pub fn terminal(mut self, terminal: Terminal, input: TerminalInput) -> Self {
+        self.terminal = Some((terminal, input));
+        self
+    }
+
     async fn run_once(&self, invocation: Invocation) -> Result<Finished, Failure> {
         let deadline = deadline_after(invocation.timeout);
-        let start = self
-            .program
-            .start(&invocation.directory, &invocation.environment, deadline);
-        let Process {
-            stdin,
-            stdout,
-            stderr,
-            mut tree,
-        } = start.await?;
+        match &self.terminal {
+            None => {
+                let start = self
+                    .program
+                    .start(&invocation.directory, &invocation.environment, deadline);
+                let Process {
+                    stdin,
+                    stdout,
+                    stderr,
+                    tree,
+                } = start.await?;
+                let tail = Tail::new(stderr, self.limits.stderr);
+                self.follow((Some(stdin), stdout, tail, tree), &invocation, deadline)
+                    .await
+            }
+            Some((terminal, input)) => {
+                // Held until the program has ended, whichever way this function is left.
+                let turn = terminal.take_turn(deadline).await?;
+                let (directory, variables) = (&invocation.directory, &invocation.environment);
+                let start = self
+                    .program
+                    .start_at_terminal(directory, variables, deadline, (&turn, *input));
+                let AttendedProcess { stdin, stdout, tree } = start.await?;
+                self.follow((stdin, stdout, Tail::unheard(), tree), &invocation, deadline)
+                    .await
+            }
+        }
+    }
+
+    /// Takes a program that was just started to its end.
+    async fn follow(
+        &self,
+        (stdin, stdout, mut tail, mut tree): (Option<ChildStdin>, ChildStdout, Tail, Tree),
+        invocation: &Invocation,
+        deadline: Instant,
+    ) -> Result<Finished, Failure> {
         let mut output = Output::new(stdout, self.limits.output);
-        let mut tail = Tail::new(stderr, self.limits.stderr);
         let writing = feed(stdin, invocation.input.as_bytes());
         let ending = converse(writing, &mut output, &mut tail, &mut tree, deadline).await;
         if let Ending::Exited { status, complete } = &ending
@@ -166,8 +202,10 @@ async fn converse(
 }
 
 /// Writes everything and closes the pipe. A program need not read its input, so a closed pipe is no failure.
-async fn feed(mut stdin: ChildStdin, input: &[u8]) {
-    let _ = stdin.write_all(input).await;
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(input).await;
+    }
 }
 
 /// Ends a tree, and goes on reading what it has to say about that.

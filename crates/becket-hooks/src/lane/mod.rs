@@ -4,8 +4,8 @@
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
 //!
 //! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
-//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind. `command.rs` and `worker.rs`
-//! are the two lanes made of these parts.
+//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `terminal.rs` lends them the
+//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts.
 
 mod census;
 mod command;
@@ -13,6 +13,7 @@ mod mark;
 mod orphans;
 mod pipes;
 mod process;
+mod terminal;
 mod tree;
 mod worker;
 
@@ -27,6 +28,7 @@ pub use command::CommandLane;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Program, inherited_environment};
+pub use terminal::{Terminal, TerminalInput};
 pub use tree::Tree;
 pub use worker::WorkerLane;
 

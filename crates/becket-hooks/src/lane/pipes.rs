@@ -75,7 +75,8 @@ impl Output {
 
 /// The end of standard error.
 pub(super) struct Tail {
-    pipe: ChildStderr,
+    /// `None` when somebody else reads it.
+    pipe: Option<ChildStderr>,
     bytes: Vec<u8>,
     limit: usize,
     cut: bool,
@@ -84,18 +85,28 @@ pub(super) struct Tail {
 impl Tail {
     pub(super) fn new(pipe: ChildStderr, limit: usize) -> Self {
         Self {
-            pipe,
+            pipe: Some(pipe),
             bytes: Vec::new(),
             limit,
             cut: false,
         }
     }
 
+    /// The tail of a standard error that goes elsewhere: it stays empty.
+    pub(super) fn unheard() -> Self {
+        Self {
+            pipe: None,
+            bytes: Vec::new(),
+            limit: 0,
+            cut: false,
+        }
+    }
+
     /// Reads until nobody holds the other end any more, and keeps only the end.
     pub(super) async fn read_to_end(&mut self) {
-        loop {
+        while let Some(pipe) = &mut self.pipe {
             self.bytes.reserve(READ_SIZE);
-            match self.pipe.read_buf(&mut self.bytes).await {
+            match pipe.read_buf(&mut self.bytes).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => self.trim(self.limit.saturating_mul(2)),
             }

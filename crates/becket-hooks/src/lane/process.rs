@@ -14,10 +14,11 @@ use std::time::Duration;
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
 
 use super::mark::Mark;
+use super::terminal::{TerminalInput, Turn};
 use super::tree::Tree;
 use crate::{Cause, Failure};
 
@@ -103,37 +104,68 @@ impl Program {
         variables: &[(String, String)],
         deadline: Instant,
     ) -> Result<Process, Failure> {
+        let mark = Mark::within(&self.environment);
+        let mut launch = self.launch(run_directory, variables, &mark)?;
+        launch
+            .command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Process::new(launch.spawn(deadline).await?, &mark)
+    }
+
+    /// Starts the program beside this one at the terminal: it can ask the person something, on standard error and by
+    /// reading the terminal.
+    pub(super) async fn start_at_terminal(
+        &self,
+        run_directory: &Path,
+        variables: &[(String, String)],
+        deadline: Instant,
+        (turn, input): (&Turn, TerminalInput),
+    ) -> Result<AttendedProcess, Failure> {
+        let no_terminal = |error: io::Error| {
+            Failure::new(
+                Cause::SpawnFailed,
+                format!("the terminal cannot be passed on: {error}"),
+            )
+        };
+        let mark = Mark::within(&self.environment);
+        let mut launch = self.launch(run_directory, variables, &mark)?;
+        launch.command.stdin(match input {
+            TerminalInput::Told => Stdio::piped(),
+            TerminalInput::Typed => turn.stream().map_err(no_terminal)?,
+        });
+        launch
+            .command
+            .stdout(Stdio::piped())
+            .stderr(turn.stream().map_err(no_terminal)?);
+        AttendedProcess::new(launch.spawn(deadline).await?, &mark)
+    }
+
+    /// Everything but the streams and the group.
+    fn launch(
+        &self,
+        run_directory: &Path,
+        variables: &[(String, String)],
+        mark: &Mark,
+    ) -> Result<Launch, Failure> {
         let directory = match &self.directory {
             Some(own) => run_directory.join(own),
             None => run_directory.to_owned(),
         };
         let path = self.resolve(&directory)?;
-        let mark = Mark::within(&self.environment);
         let (mark_name, mark_value) = mark.variable();
         let mut command = Command::new(&path);
         command.args(&self.words[1..]);
         command.env_clear().envs(self.environment.as_ref());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        command
-            .env(mark_name, mark_value)
-            .current_dir(&directory)
-            .process_group(0);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        loop {
-            match command.spawn() {
-                Ok(child) => return Process::new(child, &mark),
-                // Somebody is still writing the file, or a process started meanwhile has inherited the open file.
-                Err(error)
-                    if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline =>
-                {
-                    sleep(BUSY_PAUSE).await;
-                }
-                Err(error) => return Err(explain(&error, &path, &directory)),
-            }
-        }
+        command.env(mark_name, mark_value).current_dir(&directory);
+        Ok(Launch {
+            command,
+            path,
+            directory,
+        })
     }
 
     /// Whether the program could be started from that directory, as far as that can be told without starting it.
@@ -236,6 +268,30 @@ pub fn inherited_environment<N: AsRef<OsStr>>(
         .collect()
 }
 
+/// A program that is about to be started.
+struct Launch {
+    command: Command,
+    path: PathBuf,
+    directory: PathBuf,
+}
+
+impl Launch {
+    async fn spawn(mut self, deadline: Instant) -> Result<Child, Failure> {
+        loop {
+            match self.command.spawn() {
+                Ok(child) => return Ok(child),
+                // Somebody is still writing the file, or a process started meanwhile has inherited the open file.
+                Err(error)
+                    if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline =>
+                {
+                    sleep(BUSY_PAUSE).await;
+                }
+                Err(error) => return Err(explain(&error, &self.path, &self.directory)),
+            }
+        }
+    }
+}
+
 /// A process that was just started, with its pipes.
 pub(super) struct Process {
     pub(super) stdin: ChildStdin,
@@ -245,7 +301,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    fn new(mut child: tokio::process::Child, mark: &Mark) -> Result<Self, Failure> {
+    fn new(mut child: Child, mark: &Mark) -> Result<Self, Failure> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         match (pipes, Tree::adopt(child, mark)) {
             ((Some(stdin), Some(stdout), Some(stderr)), Ok(tree)) => Ok(Self {
@@ -254,12 +310,31 @@ impl Process {
                 stderr,
                 tree,
             }),
-            _ => Err(Failure::new(
-                Cause::SpawnFailed,
-                "the program was started without its pipes",
-            )),
+            _ => Err(without_pipes()),
         }
     }
+}
+
+/// A process that was just started at the terminal. What it writes to standard error the person has seen.
+pub(super) struct AttendedProcess {
+    /// `None` when it reads what the person types.
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: ChildStdout,
+    pub(super) tree: Tree,
+}
+
+impl AttendedProcess {
+    fn new(mut child: Child, mark: &Mark) -> Result<Self, Failure> {
+        let stdin = child.stdin.take();
+        match (child.stdout.take(), Tree::adopt_beside(child, mark)) {
+            (Some(stdout), Ok(tree)) => Ok(Self { stdin, stdout, tree }),
+            _ => Err(without_pipes()),
+        }
+    }
+}
+
+fn without_pipes() -> Failure {
+    Failure::new(Cause::SpawnFailed, "the program was started without its pipes")
 }
 
 /// The moment at which a timeout is over.

@@ -1,13 +1,14 @@
 //! A process together with everything that it started, and the ways in which all of it ends.
 //!
 //! A tree is known by its process group, by a mark in the environment that children inherit, and by descent. Whoever
-//! drops a tree kills it; only [`Tree::release`] lets go of what the main process left running.
+//! drops a tree kills it; only [`Tree::release`] lets go of what the main process left running. A tree that shares
+//! this process's group, because it shares the terminal, is known by mark and descent alone.
 
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -30,20 +31,41 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// A running process with its descendants.
 pub struct Tree {
     child: Child,
+    /// The main process, and the group that it leads unless it stands beside this process.
     group: Pid,
+    place: Place,
     mark: String,
     reaped: bool,
     over: bool,
 }
 
+/// Which group the main process belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It leads one of its own.
+    Apart,
+    /// This process's, which must not be signalled as a whole.
+    Beside,
+}
+
 impl Tree {
     /// Takes charge of a process that was just started as the leader of its own group, with the mark.
     pub fn adopt(child: Child, mark: &Mark) -> io::Result<Self> {
+        Self::adopt_at(child, mark, Place::Apart)
+    }
+
+    /// Takes charge of a process that was just started in the group of this one, with the mark.
+    pub(super) fn adopt_beside(child: Child, mark: &Mark) -> io::Result<Self> {
+        Self::adopt_at(child, mark, Place::Beside)
+    }
+
+    fn adopt_at(child: Child, mark: &Mark, place: Place) -> io::Result<Self> {
         let number = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let group = number.ok_or_else(|| io::Error::other("the process ended before it could be watched"))?;
         Ok(Self {
             child,
             group,
+            place,
             mark: mark.own().into(),
             reaped: false,
             over: false,
@@ -68,7 +90,9 @@ impl Tree {
     pub fn release(mut self) {
         if self.reaped {
             self.over = true;
-            orphans::leave_behind(self.group);
+            if self.place == Place::Apart {
+                orphans::leave_behind(self.group);
+            }
         }
     }
 
@@ -111,19 +135,26 @@ impl Tree {
     fn finish(&mut self, hunt: &Hunt) {
         self.over = true;
         orphans::expect_death(hunt.found());
-        orphans::leave_behind(self.group);
+        if self.place == Place::Apart {
+            orphans::leave_behind(self.group);
+        }
     }
 
     /// Once the leader is reaped and the group empty, its number may belong to somebody else.
     fn signal_group(&self, signal: Signal) {
-        if !self.reaped || !self.group_is_empty() {
-            let _ = kill_process_group(self.group, signal);
-        }
+        let _ = match self.place {
+            Place::Apart if !self.reaped || !self.group_is_empty() => kill_process_group(self.group, signal),
+            Place::Beside if !self.reaped => kill_process(self.group, signal),
+            _ => Ok(()),
+        };
     }
 
     /// Whether the leader, who is reaped, left somebody. Orphans that came to this process are reaped first, because
     /// the dead count as members until then.
     fn group_lives_on(&self) -> bool {
+        if self.place == Place::Beside {
+            return false;
+        }
         orphans::reap_group(self.group);
         !self.group_is_empty()
     }

@@ -1,0 +1,84 @@
+//! The person's terminal, lent to one program at a time.
+//!
+//! Programs usually run in a process group of their own, where reading the terminal would stop them. One that is to
+//! ask the person something stays in this process's group, which has the terminal: it can read, and Ctrl-C reaches
+//! both.
+
+use std::fs::File;
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use rustix::process::getpgrp;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{Cause, Failure};
+
+/// The person's terminal. Cloning gives another handle; all of them share the turns.
+#[derive(Debug, Clone)]
+pub struct Terminal {
+    device: Arc<File>,
+    turns: Arc<Mutex<()>>,
+}
+
+/// What a program that has the terminal reads on standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalInput {
+    /// What it is told; it opens the terminal by itself if it wants to ask something.
+    Told,
+    /// What the person types.
+    Typed,
+}
+
+impl Terminal {
+    /// The terminal behind a device that is open for reading and writing, such as `/dev/tty`.
+    pub fn new(device: File) -> Self {
+        Self {
+            device: Arc::new(device),
+            turns: Arc::default(),
+        }
+    }
+
+    /// Waits until no other program has the terminal.
+    pub(super) async fn take_turn(&self, deadline: Instant) -> Result<Turn, Failure> {
+        let turn = timeout_at(deadline, Arc::clone(&self.turns).lock_owned()).await;
+        let turn = turn.map_err(|_| {
+            Failure::new(
+                Cause::TimedOut,
+                "another program had the terminal all the time; raise the timeout, or answer faster",
+            )
+        })?;
+        Ok(Turn {
+            modes: tcgetattr(&*self.device).ok(),
+            device: Arc::clone(&self.device),
+            _turn: turn,
+        })
+    }
+}
+
+/// The time during which one program has the terminal. At its end the terminal is as it was before.
+pub(super) struct Turn {
+    modes: Option<Termios>,
+    device: Arc<File>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Turn {
+    /// The terminal as a standard stream of a program.
+    pub(super) fn stream(&self) -> io::Result<Stdio> {
+        Ok(self.device.try_clone()?.into())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // Only who is in the foreground may do it; anybody else would be stopped.
+        let in_front = tcgetpgrp(&*self.device).is_ok_and(|group| group == getpgrp());
+        if let Some(modes) = self.modes.as_ref().filter(|_| in_front) {
+            // A program that was killed may have left the echo off.
+            let _ = tcsetattr(&*self.device, OptionalActions::Now, modes);
+        }
+    }
+}
