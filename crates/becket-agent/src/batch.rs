@@ -72,6 +72,16 @@ impl FinishedCall {
             result: self.settled.full_text.clone(),
         }
     }
+
+    /// The whole output, also where the model would see only a part.
+    pub(crate) fn output(&self) -> &str {
+        &self.settled.full_text
+    }
+
+    /// Whether the tool ran.
+    pub(crate) fn ran(&self) -> bool {
+        self.ran
+    }
 }
 
 /// A batch that is over.
@@ -198,7 +208,11 @@ impl Batch<'_> {
         arguments: &Map<String, Value>,
     ) -> (Map<String, Value>, Result<Permit, ToolOutput>, bool) {
         let tool_name = tool.spec().own_name.as_str();
-        self.front.show(Sight::ToolCall { tool_name, arguments });
+        self.front.show(Sight::ToolCall {
+            tool_name,
+            arguments,
+            summary: tool.summary(arguments).as_deref(),
+        });
         let applicant = Applicant {
             tool_call_id: &call.id,
             spec: tool.spec(),
@@ -212,6 +226,7 @@ impl Batch<'_> {
                     self.front.show(Sight::Changed {
                         tool_name,
                         arguments: &judged,
+                        summary: tool.summary(&judged).as_deref(),
                     });
                 }
                 (judged, Ok(permit), false)

@@ -27,6 +27,8 @@ pub enum Sight<'a> {
         tool_name: &'a str,
         /// Its arguments.
         arguments: &'a Map<String, Value>,
+        /// The call in a few words, where the tool has some.
+        summary: Option<&'a str>,
     },
     /// Hooks have changed a call's arguments.
     Changed {
@@ -34,6 +36,8 @@ pub enum Sight<'a> {
         tool_name: &'a str,
         /// What will run.
         arguments: &'a Map<String, Value>,
+        /// That in a few words, where the tool has some.
+        summary: Option<&'a str>,
     },
     /// A call does not run: it was refused, or makes no sense.
     Refused {

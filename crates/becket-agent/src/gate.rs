@@ -13,7 +13,7 @@ use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
     AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload, PreFetch,
     PreFetchPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
-    PreShellPayload, PreTool, PreToolPayload, Rule, Strictest, Verdict,
+    PreShellPayload, PreTool, PreToolPayload, Rule, Scope, Strictest, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -69,9 +69,9 @@ impl Permit {
         &self.directory
     }
 
-    /// The context in which the call is made.
-    pub fn context_name(&self) -> &str {
-        &self.reading.hooks.scope().context_name
+    /// Where and in whose name the call is made.
+    pub fn scope(&self) -> &Scope {
+        self.reading.hooks.scope()
     }
 
     /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
@@ -136,6 +136,9 @@ pub struct ApprovalSettings {
     pub yes: bool,
     /// Folders besides the working directory that are free to read.
     pub readable: Vec<PathBuf>,
+    /// Sources of tools that the person has installed. Such a tool needs no yes, unless it stands in for one of
+    /// becket's own: then it needs what that one needs.
+    pub installed: Vec<String>,
 }
 
 /// Judges calls for one session.
@@ -559,6 +562,9 @@ impl Gate {
         }
         if grants.tools.contains(&spec.own_name) {
             return Some(ApprovalSource::PersonForTool);
+        }
+        if spec.operation.is_none() && self.settings.installed.contains(&spec.source) {
+            return Some(ApprovalSource::Installed);
         }
         let free = call.inside || call.target == Target::None;
         (spec.read_only && free).then_some(ApprovalSource::ReadOnly)

@@ -3,14 +3,15 @@
 //! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model is
 //! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
 //! run; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of what is old;
-//! `session.rs` is what lasts between prompts. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of
-//! what the agent works with.
+//! `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts. `provider.rs`,
+//! `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
 mod batch;
 mod compact;
 pub mod context_files;
+mod direct_call;
 pub mod front;
 mod fuel;
 pub mod gate;
@@ -36,6 +37,7 @@ mod transcript;
 mod unfired;
 
 pub use compact::CompactEnd;
+pub use direct_call::DirectCall;
 pub use hooks::Hooks;
 pub use queue::Queues;
 pub use rules::{RuleVerdict, RuledCall, Rules};

@@ -20,6 +20,12 @@ pub trait Tool: Send + Sync {
     /// Arguments in becket's own words, from what the model wrote. Aliases end here, before anybody judges the call.
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String>;
 
+    /// A call in a few words, for the person. Without any, its first argument stands for it.
+    fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
+        let _ = arguments;
+        None
+    }
+
     /// Runs the call that the permit allows.
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
 }

@@ -124,6 +124,8 @@ words! {
         Hook,
         /// The tool only reads where that is free, or changes nothing but the context's own notes.
         ReadOnly,
+        /// The person has installed the tool.
+        Installed,
         /// The person said yes or no to this call.
         Person,
         /// The person said yes to this tool for the session.

@@ -150,7 +150,7 @@ impl OwnTool {
         let written = match (self.own.notes, &self.settings.reflection) {
             (None, _) => return Ok("The person has the word."),
             (Some(Notes::Of(file)), _) => {
-                ContextFiles::new(&self.settings.contexts, permit.context_name()).write(file, text)
+                ContextFiles::new(&self.settings.contexts, &permit.scope().context_name).write(file, text)
             }
             (Some(Notes::Reflection), Some(file)) => write_whole(file, text),
             (Some(Notes::Reflection), None) => return Err("reflection is switched off".into()),

@@ -22,6 +22,8 @@ pub struct TerminalFront {
     rendered: bool,
     /// Whether events go to standard output, so that the answer must not.
     silent_answers: bool,
+    /// Whether somebody else shows what tools give back.
+    silent_results: bool,
     /// Whether somebody can be asked.
     attended: bool,
     out: Style,
@@ -44,6 +46,7 @@ impl TerminalFront {
         Self {
             rendered,
             silent_answers: false,
+            silent_results: false,
             attended,
             out,
             err,
@@ -55,6 +58,12 @@ impl TerminalFront {
     /// The same without answers on standard output.
     pub fn without_answers(mut self) -> Self {
         self.silent_answers = true;
+        self
+    }
+
+    /// The same without what tools give back: the caller prints it.
+    pub fn without_results(mut self) -> Self {
+        self.silent_results = true;
         self
     }
 
@@ -112,13 +121,20 @@ impl TerminalFront {
         }
     }
 
-    fn call_line(&self, tool_name: &str, arguments: &Map<String, Value>) -> String {
-        let summary = arguments.values().next().map_or_else(String::new, |first| {
-            let text = first
-                .as_str()
-                .map_or_else(|| first.to_string(), ToString::to_string);
-            shorten(&harmless(&text), 160)
-        });
+    fn call_line(&self, tool_name: &str, arguments: &Map<String, Value>, summary: Option<&str>) -> String {
+        let first = || {
+            let first = arguments.values().next()?;
+            Some(
+                first
+                    .as_str()
+                    .map_or_else(|| first.to_string(), ToString::to_string),
+            )
+        };
+        let summary = summary
+            .map(ToString::to_string)
+            .or_else(first)
+            .unwrap_or_default();
+        let summary = shorten(&harmless(&summary), 160);
         format!("{} {summary}", self.err.bold(&harmless_name(tool_name)))
     }
 
@@ -173,15 +189,20 @@ impl Front for TerminalFront {
         match sight {
             Sight::Delta(delta) => self.delta(delta),
             Sight::Message(message) => self.message(message),
-            Sight::ToolCall { tool_name, arguments } => {
-                self.say(&format!(
-                    "{} {}",
-                    self.err.cyan("→"),
-                    self.call_line(tool_name, arguments)
-                ));
+            Sight::ToolCall {
+                tool_name,
+                arguments,
+                summary,
+            } => {
+                let line = self.call_line(tool_name, arguments, summary);
+                self.say(&format!("{} {line}", self.err.cyan("→")));
             }
-            Sight::Changed { tool_name, arguments } => {
-                let line = self.call_line(tool_name, arguments);
+            Sight::Changed {
+                tool_name,
+                arguments,
+                summary,
+            } => {
+                let line = self.call_line(tool_name, arguments, summary);
                 self.say(&format!(
                     "{} {line} {}",
                     self.err.yellow("↳"),
@@ -193,6 +214,7 @@ impl Front for TerminalFront {
                 reason,
                 handlers,
             } => self.refused(tool_name, reason, handlers),
+            Sight::ToolResult { .. } if self.silent_results => {}
             Sight::ToolResult { output, is_error, .. } => self.tool_result(output, is_error),
             Sight::Notice(text) => self.remark(&self.err.green("•"), text),
             Sight::Warning(text) => self.remark(&self.err.yellow("!"), text),
