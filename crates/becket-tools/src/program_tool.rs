@@ -1,0 +1,234 @@
+//! A tool that somebody else has written: a program that reads its arguments and writes its result.
+//!
+//! A program may stand in for one of becket's own operations. Then the face of that operation reads the arguments, the
+//! gate judges them as that operation, and the program gets what was judged and nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::gate::{Permit, Target};
+use becket_agent::provider::ToolFace;
+use becket_agent::tool::{Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_events::{Effect, Face, OperationKind, Part};
+use becket_hooks::{Cause, Failure, Finished, Invocation, Lane};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+/// How far apart two processes may hear of the same signal.
+const SAME_MOMENT: Duration = Duration::from_millis(100);
+
+/// What a program finds besides its arguments: standard input and variables, from the arguments' text and the name of
+/// the context.
+pub type Telling = Arc<dyn Fn(String, &str) -> (String, Vec<(String, String)>) + Send + Sync>;
+
+/// Everything that makes a program a tool.
+pub struct ProgramTool {
+    spec: ToolSpec,
+    stands_in_for: Option<Face>,
+    summary_arguments: Vec<String>,
+    lane: Arc<dyn Lane>,
+    telling: Telling,
+    timeout: Duration,
+}
+
+/// How a program presents itself to the model.
+#[derive(Debug, Clone)]
+pub struct ProgramFace {
+    /// The tool's name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments; `null` for none.
+    pub parameters: Value,
+    /// Where it comes from.
+    pub source: String,
+    /// Whether it may run beside other calls.
+    pub parallel: bool,
+    /// Who has the word after it. Such a program never runs.
+    pub handoff: Option<Handoff>,
+    /// Arguments that tell a call in a few words.
+    pub summary_arguments: Vec<String>,
+}
+
+impl ProgramTool {
+    /// A tool from a program.
+    pub fn new(face: ProgramFace, lane: Arc<dyn Lane>, telling: Telling, timeout: Duration) -> Self {
+        let parameters = match face.parameters {
+            // Providers want a schema, also for a tool without arguments.
+            Value::Null => json!({"type": "object", "properties": {}}),
+            parameters => parameters,
+        };
+        let spec = ToolSpec {
+            own_name: face.name.clone(),
+            face: ToolFace {
+                name: face.name,
+                description: face.description,
+                parameters,
+                operation: None,
+            },
+            operation: None,
+            source: face.source,
+            read_only: false,
+            parallel: face.parallel,
+            handoff: face.handoff,
+        };
+        Self {
+            spec,
+            stands_in_for: None,
+            summary_arguments: face.summary_arguments,
+            lane,
+            telling,
+            timeout,
+        }
+    }
+
+    /// The same tool in the place of one of becket's own: it is judged as that one is.
+    pub fn standing_in_for(mut self, face: Face) -> Self {
+        let operation = face.operation;
+        self.spec.own_name = operation.name().to_owned();
+        self.spec.operation = Some(operation);
+        self.spec.face.operation = Some(operation);
+        self.spec.read_only = operation.effect() == Effect::Read;
+        self.spec.parallel &= matches!(operation.effect(), Effect::Read | Effect::Network);
+        self.stands_in_for = Some(face);
+        self
+    }
+
+    async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
+        let arguments = self.judged_arguments(&permit);
+        if let Some(handoff) = self.spec.handoff {
+            return ToolOutput::text(last_words(handoff, &arguments));
+        }
+        let (input, environment) =
+            (self.telling)(Value::Object(arguments).to_string(), &permit.scope().context_name);
+        // A command runs where it was judged to run.
+        let directory = match (self.spec.operation, permit.target()) {
+            (Some(OperationKind::Shell), Target::Path(directory)) => directory.clone(),
+            _ => permit.directory().to_path_buf(),
+        };
+        let invocation = Invocation {
+            input: input.into(),
+            environment,
+            directory,
+            timeout: self.timeout,
+        };
+        tokio::select! {
+            biased;
+            // Dropping the run ends the program with everything it started.
+            () = run.cancel.cancelled() => cancelled(),
+            result = self.lane.run(invocation) => match result {
+                Ok(finished) => report(finished),
+                Err(failure) if failure.cause == Cause::KilledBySignal && is_cancelled_now(&run).await => cancelled(),
+                Err(failure) => broken(&failure),
+            },
+        }
+    }
+
+    /// What the program is told: the arguments that were judged, with the file that was judged, in its own words.
+    fn judged_arguments(&self, permit: &Permit) -> Map<String, Value> {
+        let mut arguments = permit.arguments().clone();
+        let Some(face) = &self.stands_in_for else {
+            return arguments;
+        };
+        let is_file = |path: &Value| path.as_str().is_some_and(|path| !path.contains("://"));
+        if let (Target::Path(judged), Some(path)) = (permit.target(), arguments.get_mut("path"))
+            && is_file(path)
+            && let Some(judged) = judged.to_str()
+        {
+            *path = judged.into();
+        }
+        (face.to_foreign)(&arguments)
+    }
+}
+
+impl Tool for ProgramTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        match &self.stands_in_for {
+            None => Ok(arguments),
+            Some(face) => face.read(arguments).map(|operation| operation.arguments()),
+        }
+    }
+
+    fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
+        let arguments = match &self.stands_in_for {
+            None => arguments.clone(),
+            Some(face) => (face.to_foreign)(arguments),
+        };
+        let words: Vec<String> = self
+            .summary_arguments
+            .iter()
+            .filter_map(|name| arguments.get(name))
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.perform(permit, run))
+    }
+}
+
+/// What a tool that only gives the word away has to say.
+fn last_words(handoff: Handoff, arguments: &Map<String, Value>) -> String {
+    let name = match handoff {
+        Handoff::Person => "message",
+        Handoff::Model => "prompt",
+    };
+    let words = arguments.get(name).and_then(Value::as_str);
+    words.unwrap_or_default().to_owned()
+}
+
+fn cancelled() -> ToolOutput {
+    ToolOutput::error("[ended: the call was cancelled]")
+}
+
+/// Whether the signal that ended a program has reached the person's run as well: at the terminal, Ctrl-C goes to both.
+async fn is_cancelled_now(run: &ToolRun) -> bool {
+    tokio::time::timeout(SAME_MOMENT, run.cancel.cancelled())
+        .await
+        .is_ok()
+}
+
+/// What a program that has ended gave back.
+fn report(finished: Finished) -> ToolOutput {
+    let Finished {
+        stdout, stderr, code, ..
+    } = finished;
+    let stdout = String::from_utf8_lossy(&stdout).into_owned();
+    let details = Some(json!({"exit_code": code, "stderr": stderr}));
+    let text = match code {
+        0 => stdout,
+        code => {
+            let stderr = match stderr.trim_end() {
+                "" => String::new(),
+                stderr => format!("[standard error]\n{stderr}\n"),
+            };
+            format!("{}{stderr}[exit code {code}]", with_line_end(stdout))
+        }
+    };
+    ToolOutput {
+        content: vec![Part::text(text)],
+        is_error: code != 0,
+        details,
+    }
+}
+
+/// What is told of a program that did not end by itself.
+fn broken(failure: &Failure) -> ToolOutput {
+    let what = match failure.cause {
+        Cause::TimedOut => format!("[{failure}]"),
+        _ => format!("[the program failed: {failure}]"),
+    };
+    ToolOutput::error(format!("{}{what}", with_line_end(failure.stderr.clone())))
+}
+
+fn with_line_end(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
