@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use becket_events::{Class, CompactScope, Event, EventId};
 use becket_hooks::{
-    Action, Cause, CommandLane, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Program,
-    Registration, Row, RowHandler, nearest,
+    Action, Cause, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Registration, Row, RowHandler,
+    nearest,
 };
 
 use super::answer::Answer;
+use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, lane, patience};
 use super::plugin::{Generation, Host, Plugin};
 use super::words::Words;
 use super::{read, show};
@@ -245,10 +246,7 @@ pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
             None => {
                 let near = nearest(name, known.iter().map(|hook| hook.name()));
                 let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                remarks.push(format!(
-                    "the plugin {} wants the hook `{name}`, which does not exist{hint}",
-                    plugin.name
-                ));
+                remarks.push(format!("it wants the hook `{name}`, which does not exist{hint}"));
             }
         }
     }
@@ -297,6 +295,8 @@ impl<E: Event> Hook for HookRow<E> {
     }
 
     fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host) {
+        let call = self.call(plugin);
+        let timeout = patience(host, call, host.hook_timeout);
         let info = HandlerInfo {
             name: plugin.name.clone(),
             source: plugin.path.display().to_string(),
@@ -304,12 +304,12 @@ impl<E: Event> Hook for HookRow<E> {
             lane: LaneKind::Command,
             class: self.class,
             priority: 0,
-            timeout: host.hook_timeout,
+            timeout,
         };
         let handler = RowHandler {
-            lane: Arc::new(CommandLane::new(program(plugin, host))),
+            lane: Arc::new(lane(&plugin.path, host, call)),
             row: self.row(plugin, host),
-            timeout: host.hook_timeout,
+            timeout,
         };
         engine.register(Registration {
             info,
@@ -322,6 +322,13 @@ impl<E: Event> Hook for HookRow<E> {
 }
 
 impl<E: Event> HookRow<E> {
+    fn call(&self, plugin: &Plugin) -> Call {
+        match self.class {
+            Class::Guard => Call::Guard(plugin.terminal),
+            _ => Call::Hook,
+        }
+    }
+
     /// The row for one plugin.
     fn row(&self, plugin: &Plugin, host: &Host) -> Row<E> {
         let Self {
@@ -375,19 +382,6 @@ impl Teller {
     }
 }
 
-/// The plugin's program, without what is left over from another kind of call around this one.
-fn program(plugin: &Plugin, host: &Host) -> Program {
-    OTHER_CALLS.iter().fold(host.program(plugin), |program, name| {
-        program.without_variable(name)
-    })
-}
-
-/// Variables that belong to calls of tools, or to another hook's.
-const OTHER_CALLS: &[&str] = &["CHIBI_TOOL_NAME", "CHIBI_TOOL_ARGS", "CHIBI_HOOK", HOOK_DATA];
-
-/// Where plugins of the older generation find their data.
-const HOOK_DATA: &str = "CHIBI_HOOK_DATA";
-
 /// The longest variable that the system passes on, with its name, the sign between them and the zero at the end.
 const LONGEST_VARIABLE: usize = 128 * 1024;
 
@@ -396,8 +390,8 @@ pub(super) fn fits_variable(name: &str, value: &str) -> bool {
     name.len() + value.len() + 2 <= LONGEST_VARIABLE
 }
 
-/// A guard that finds nothing where it looks would find nothing wrong: where the data does not fit, it is not asked, and
-/// so it refuses. Other plugins do without.
+/// A guard that finds nothing where it looks would find nothing wrong: where the data does not fit, it is not asked,
+/// and so it refuses. Other plugins do without.
 fn variables(
     hook: &str,
     class: Class,
@@ -406,8 +400,8 @@ fn variables(
     data: &str,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut variables = vec![
-        ("CHIBI_HOOK".to_owned(), hook.to_owned()),
-        ("CHIBI_CONTEXT".to_owned(), context_name.to_owned()),
+        (HOOK.to_owned(), hook.to_owned()),
+        (CONTEXT.to_owned(), context_name.to_owned()),
     ];
     match generation {
         Generation::Newer => {}

@@ -1,23 +1,36 @@
-//! chibi: how it names what becket does, and how its plugins are spoken to.
+//! chibi: how it names what becket does, and how its plugins are found and spoken to.
 //!
-//! `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions, `words.rs` turns tool calls
-//! into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that needs more
-//! than other names, and `results.rs` for how results read; `generations.rs` says how its older names differ.
+//! `home.rs` says where its things lie, `discovery.rs` finds programs there, `traits.rs` looks at them, `schema.rs`
+//! asks them what they are, `schema_cache.rs` remembers it, `loading.rs` does all of that. `call.rs` is how a plugin
+//! is called. `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions, `words.rs` turns
+//! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
+//! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
 
 mod answer;
+mod call;
+mod discovery;
 mod edit;
 mod generations;
+mod home;
 mod hooks;
+mod loading;
 mod plugin;
 mod read;
 mod results;
+mod schema;
+mod schema_cache;
 mod show;
 mod tools;
+mod traits;
 #[cfg(test)]
 mod translation;
 mod words;
 
+pub use call::{Call, builtin_face, input_for_tool, lane, patience, tool_variables};
+pub use discovery::Remark;
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
+pub use home::{HOME_VARIABLE, home, plugins_folder, shared_folders};
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
-pub use plugin::{Generation, Host, Plugin, PluginTool};
+pub use loading::{Asking, LoadSettings, Loaded, load};
+pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
 pub use tools::profile;

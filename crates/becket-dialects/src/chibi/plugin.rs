@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_hooks::Program;
+use becket_hooks::Terminal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +17,8 @@ pub struct Plugin {
     pub path: PathBuf,
     /// What it expects of its host.
     pub generation: Generation,
+    /// How it talks to the person.
+    pub terminal: TerminalNeed,
     /// The tools it brings. Hooks belong to the plugin, whichever of its tools lists them.
     pub tools: Vec<PluginTool>,
 }
@@ -29,6 +31,18 @@ pub enum Generation {
     Older,
     /// Data on standard input.
     Newer,
+}
+
+/// What a plugin needs of the person's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalNeed {
+    /// Nothing.
+    None,
+    /// It opens the terminal by itself to ask the person something.
+    Opens,
+    /// It asks the person something on its standard input, when it is called as a tool.
+    Reads,
 }
 
 /// One object of a plugin's schema.
@@ -69,6 +83,10 @@ pub struct Host {
     pub hook_timeout: Duration,
     /// What plugins inherit: the person's environment without provider keys.
     pub environment: Arc<std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>>,
+    /// The person's terminal, if somebody sits there.
+    pub terminal: Option<Terminal>,
+    /// Whether older plugins are told to be talkative.
+    pub verbose: bool,
 }
 
 impl Plugin {
@@ -81,16 +99,6 @@ impl Plugin {
             }
         }
         hooks
-    }
-}
-
-impl Host {
-    /// A plugin's program, with the variables that every call of a plugin finds.
-    pub fn program(&self, plugin: &Plugin) -> Program {
-        Program::exec([&plugin.path])
-            .environment(Arc::clone(&self.environment))
-            .variable("CHIBI_HOME", &self.chibi_home)
-            .variable("CHIBI_PROJECT_ROOT", &self.project_root)
     }
 }
 

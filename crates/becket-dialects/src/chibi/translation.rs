@@ -34,6 +34,8 @@ fn within<E: Event, T>(
         project_root: PathBuf::from("/work"),
         hook_timeout: Duration::from_secs(30),
         environment: Arc::new(BTreeMap::new()),
+        terminal: None,
+        verbose: false,
     };
     look(&Situation {
         host: &host,

@@ -1,0 +1,41 @@
+//! Where chibi keeps its things.
+
+use std::path::{Path, PathBuf};
+
+/// The variable that names chibi's home, for chibi itself and for its plugins.
+pub const HOME_VARIABLE: &str = "CHIBI_HOME";
+
+/// The folder of a person's home that is chibi's home where nothing else is said.
+const USUAL_FOLDER: &str = ".chibi";
+
+/// chibi's home: the one that is named, else the usual folder if it is there.
+pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
+    named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
+}
+
+/// The folders of chibi's home that becket shares: those of the contexts, and the one behind the virtual file system.
+pub fn shared_folders(home: &Path) -> (PathBuf, PathBuf) {
+    (home.join("contexts"), home.join("vfs"))
+}
+
+/// Where plugins lie.
+pub fn plugins_folder(home: &Path) -> PathBuf {
+    home.join("plugins")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_home_counts_even_before_it_exists_and_the_usual_one_only_if_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(home(None, Some(folder.path())), None);
+        assert_eq!(home(None, None), None);
+        let usual = folder.path().join(".chibi");
+        std::fs::create_dir(&usual).unwrap();
+        assert_eq!(home(None, Some(folder.path())), Some(usual));
+        let named = Some(PathBuf::from("/nowhere"));
+        assert_eq!(home(named.clone(), Some(folder.path())), named);
+    }
+}
