@@ -87,6 +87,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub home: Option<PathBuf>,
 
+    /// Use the plugins, contexts and files of this chibi home. Also: CHIBI_HOME; else ~/.chibi if it is there.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub chibi_home: Option<PathBuf>,
+
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
@@ -133,9 +137,27 @@ pub enum Command {
         #[command(subcommand)]
         command: HooksCommand,
     },
+    /// List the plugins of the chibi home, or call one.
+    ///
+    /// A call passes all hooks and the gate, like a call of the model's. Its arguments go to the plugin as `args`.
+    Plugin {
+        /// The plugin, or one of its tools.
+        name: Option<String>,
+        /// What the plugin is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Call a tool, of becket's own or of a plugin, through all hooks and the gate.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// Its arguments as a JSON object; `-` reads them from standard input.
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+    },
     /// Show the configuration in effect, and where it comes from.
     Config,
-    /// Look for what may be wrong: configuration, store, hooks.
+    /// Look for what may be wrong: configuration, store, hooks, plugins.
     Doctor,
     /// Print a completion script for a shell.
     Completions {

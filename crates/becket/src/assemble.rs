@@ -11,6 +11,7 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
+use becket_dialects::chibi::Asking;
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
@@ -22,6 +23,7 @@ use crate::args::Options;
 use crate::config::{Config, PermissionsConfig};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::plugins::{self, Plugins};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::surroundings::Surroundings;
 
@@ -33,6 +35,8 @@ pub struct Setup {
     pub project: Project,
     pub project_root: PathBuf,
     pub prompt_files: PromptFiles,
+    /// The chibi home whose plugins count.
+    pub chibi_home: Option<PathBuf>,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -61,6 +65,7 @@ impl Setup {
         let mut project = read_project(&surroundings.cwd, &project_root, options.trust);
         hooks.append(&mut project.hooks);
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
+        let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
         Ok(Self {
             folders,
             config,
@@ -68,11 +73,12 @@ impl Setup {
             project,
             project_root,
             prompt_files,
+            chibi_home,
         })
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
-    pub fn remarks(&self) -> Vec<String> {
+    fn remarks(&self, plugins: &Plugins) -> Vec<String> {
         let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
             let info = &hook.info;
             format!(
@@ -86,7 +92,8 @@ impl Setup {
             .cloned()
             .chain(loosened)
             .chain(idle)
-            .chain(self.unknown_tools())
+            .chain(self.unknown_tools(plugins))
+            .chain(plugins.remarks())
             .collect()
     }
 
@@ -104,7 +111,8 @@ impl Setup {
     }
 
     /// Rules and hooks about tools that do not exist: they never match.
-    pub fn unknown_tools(&self) -> Vec<String> {
+    pub fn unknown_tools(&self, plugins: &Plugins) -> Vec<String> {
+        let unknown_tool = |name: &str| unknown_tool(name).filter(|_| !plugins.has_tool(name));
         let lists = self.permissions().flat_map(PermissionsConfig::lists);
         let rules = lists.flat_map(|(_, rules)| rules);
         let in_rules = rules.filter_map(|rule| {
@@ -147,21 +155,26 @@ impl Setup {
         })
     }
 
-    /// Puts the agent together.
-    pub fn assemble(
+    /// Puts the agent together, and says what the person should know about it.
+    pub async fn assemble(
         &self,
         options: &Options,
         surroundings: &Surroundings,
         front: Arc<dyn Front>,
     ) -> Result<Assembled, CliError> {
+        let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
+        for remark in self.remarks(&plugins) {
+            surroundings.remark(&remark);
+        }
         let provider = self.provider(options, surroundings)?;
         let profile = self.profile(options)?;
         let environment = self.environment(surroundings);
         let settings = self.agent_settings(options, surroundings)?;
-        let settings = AgentSettings {
+        let mut settings = AgentSettings {
             compaction: self.compaction(&*provider),
             ..settings
         };
+        settings.approval.installed = plugins.sources();
         let notes = NotesSettings {
             contexts: settings.contexts.clone(),
             reflection: settings.reflection.clone(),
@@ -176,6 +189,10 @@ impl Setup {
         let engine = Arc::new(Engine::new(Some(Arc::new(witness))));
         for hook in &self.hooks {
             hook.register(&engine, &environment);
+        }
+        let remarks = plugins.register(&engine);
+        for remark in remarks.into_iter().chain(plugins.add_tools(&profile, &mut tools)) {
+            surroundings.remark(&remark.to_string());
         }
         let agent = Agent {
             engine,
@@ -254,12 +271,16 @@ impl Setup {
     ) -> Result<AgentSettings, CliError> {
         let usual = AgentSettings::default();
         let config = &self.config.agent;
+        let (contexts, vfs) = match &self.chibi_home {
+            Some(home) => becket_dialects::chibi::shared_folders(home),
+            None => (self.folders.data.join("contexts"), self.folders.data.join("vfs")),
+        };
         Ok(AgentSettings {
             home: self.folders.data.clone(),
             project_root: self.project_root.clone(),
             cwd: surroundings.cwd.clone(),
-            contexts: self.folders.data.join("contexts"),
-            vfs: self.folders.data.join("vfs"),
+            contexts,
+            vfs,
             instructions: config.instructions.clone().unwrap_or(usual.instructions),
             prompt_files: self.prompt_files.files.clone(),
             max_iterations: options
@@ -336,6 +357,7 @@ impl Setup {
             rules,
             yes: options.yes,
             readable,
+            installed: Vec::new(),
         })
     }
 }

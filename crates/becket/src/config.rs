@@ -30,6 +30,8 @@ pub struct Config {
     pub tools: ToolsConfig,
     /// Who may do what without being asked.
     pub permissions: PermissionsConfig,
+    /// The plugins of a chibi home.
+    pub chibi: ChibiConfig,
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
@@ -134,6 +136,31 @@ pub struct PermissionsConfig {
     pub readable: Vec<std::path::PathBuf>,
 }
 
+/// The plugins of a chibi home.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChibiConfig {
+    /// Whether a chibi home is used. Without a word: when one is named, or when the usual one is there.
+    pub enabled: Option<bool>,
+    /// The home; a relative path is seen from the folder of this file.
+    pub home: Option<std::path::PathBuf>,
+    /// How many seconds one call of a plugin's hook may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub hook_timeout: Option<Spanned<u64>>,
+    /// How many seconds one call of a plugin's tool may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub tool_timeout: Option<Spanned<u64>>,
+    /// How many seconds a plugin may take to say what it is; 10 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub schema_timeout: Option<Spanned<u64>>,
+    /// Whether older plugins are told to be talkative.
+    pub verbose: bool,
+    /// Plugins, by file name, that are of the older generation, whatever they look like.
+    pub older: Vec<String>,
+    /// Plugins, by file name, that are of the newer generation, whatever they look like.
+    pub newer: Vec<String>,
+}
+
 /// A project's own settings: `becket.toml`. They count only with `--trust`, for this run.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -156,6 +183,9 @@ impl Config {
         for (key, seconds) in [
             ("agent.idle_timeout", &config.agent.idle_timeout),
             ("tools.shell_timeout", &config.tools.shell_timeout),
+            ("chibi.hook_timeout", &config.chibi.hook_timeout),
+            ("chibi.tool_timeout", &config.chibi.tool_timeout),
+            ("chibi.schema_timeout", &config.chibi.schema_timeout),
         ] {
             if let Some(seconds) = seconds
                 .as_ref()
@@ -166,7 +196,25 @@ impl Config {
             }
         }
         config.permissions.check(text, file)?;
+        config.chibi.check(text, file)?;
         Ok((config, hooks))
+    }
+}
+
+impl ChibiConfig {
+    /// Whether the times are such that a plugin can answer at all.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (key, seconds) in [
+            ("hook_timeout", &self.hook_timeout),
+            ("tool_timeout", &self.tool_timeout),
+            ("schema_timeout", &self.schema_timeout),
+        ] {
+            if let Some(seconds) = seconds.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
+                let message = format!("`chibi.{key}` is at least 1 second");
+                return Err(error_at(seconds.span().start, text, file, message));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -54,6 +54,11 @@ impl Folders {
         Ok(SqliteStore::open(self.store_file())?)
     }
 
+    /// What plugins have said of themselves.
+    pub fn plugin_cache_file(&self) -> PathBuf {
+        self.cache.join("plugins.json")
+    }
+
     /// What was typed in the chat.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.txt")

@@ -12,6 +12,7 @@ mod files;
 mod folders;
 mod front;
 mod pictures;
+mod plugins;
 mod project;
 mod signals;
 mod surroundings;

@@ -19,7 +19,8 @@ const FOREIGN_NAMES: &[&str] = &[
     "tool_response",
     "user_bash",
     ".pi/",
-    ".chibi",
+    "/.chibi",
+    "\".chibi",
     "cagent",
 ];
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use becket_agent::front::Front;
-use becket_agent::{CompactEnd, Ending, Input, RunEnd, Session};
+use becket_agent::{CompactEnd, DirectCall, Ending, Input, RunEnd, Session};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::nearest;
 use becket_store::ContextName;
 use clap::CommandFactory;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{piped, runtime};
@@ -96,6 +97,26 @@ pub struct Conversation {
 impl Conversation {
     /// Puts the agent together and begins a session.
     pub async fn open(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
+        Self::open_with(options, surroundings, Results::Shown).await
+    }
+
+    /// The same for a call of the person's own, which needs no model.
+    pub async fn open_for_call(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
+        let mut options = options.clone();
+        if Setup::read(&options, surroundings)?
+            .provider(&options, surroundings)
+            .is_err()
+        {
+            options.model = Some("rehearsal".into());
+        }
+        Self::open_with(&options, surroundings, Results::Returned).await
+    }
+
+    async fn open_with(
+        options: &Options,
+        surroundings: &Surroundings,
+        results: Results,
+    ) -> Result<Self, CliError> {
         let context =
             ContextName::parse(&options.context).map_err(|error| CliError::usage(error.to_string()))?;
         let pictures = options
@@ -107,11 +128,9 @@ impl Conversation {
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
         }
-        for remark in setup.remarks() {
-            surroundings.remark(&remark);
-        }
         let output = Arc::new(Output::default());
-        let assembled = setup.assemble(options, surroundings, front(options, surroundings, &output))?;
+        let front = front(options, surroundings, &output, results);
+        let assembled = setup.assemble(options, surroundings, front).await?;
         if options.json {
             let output = Arc::clone(&output);
             let write = move |text: &str| output.write(&format!("{text}\n"));
@@ -152,6 +171,16 @@ impl Conversation {
         Ok(self.session.compact(instructions, cancel).await?)
     }
 
+    /// Calls a tool.
+    pub async fn call(
+        &mut self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        cancel: CancellationToken,
+    ) -> DirectCall {
+        self.session.call_tool(name, arguments, cancel).await
+    }
+
     /// What the session has cost so far.
     pub fn usage(&self) -> becket_events::Usage {
         self.session.usage()
@@ -164,8 +193,22 @@ impl Conversation {
     }
 }
 
+/// What becomes of what tools give back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Results {
+    /// The person sees its beginning.
+    Shown,
+    /// The command prints it.
+    Returned,
+}
+
 /// Where the run is shown.
-fn front(options: &Options, surroundings: &Surroundings, output: &Arc<Output>) -> Arc<dyn Front> {
+fn front(
+    options: &Options,
+    surroundings: &Surroundings,
+    output: &Arc<Output>,
+    results: Results,
+) -> Arc<dyn Front> {
     let out = Style::choose(options.color, surroundings.stdout_is_terminal, surroundings);
     let err = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
     let front = TerminalFront::new(
@@ -175,6 +218,10 @@ fn front(options: &Options, surroundings: &Surroundings, output: &Arc<Output>) -
         surroundings.stderr_is_terminal,
         Arc::clone(output),
     );
+    let front = match results {
+        Results::Shown => front,
+        Results::Returned => front.without_results(),
+    };
     if options.json {
         Arc::new(front.without_answers())
     } else {

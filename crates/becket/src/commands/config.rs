@@ -21,13 +21,20 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let file = setup.folders.config_file();
     let settings = setup.agent_settings(options, surroundings)?;
     let there = |exists: bool| if exists { "" } else { " (not there)" };
-    let rows: [(&str, Value); 10] = [
+    let chibi_home = setup.chibi_home.as_ref();
+    let rows: [(&str, Value); 11] = [
         (
             "config file",
             format!("{}{}", file.display(), there(file.exists())).into(),
         ),
         ("store", setup.folders.store_file().display().to_string().into()),
         ("cache", setup.folders.cache.display().to_string().into()),
+        (
+            "chibi home",
+            chibi_home
+                .map_or("none".into(), |home| home.display().to_string())
+                .into(),
+        ),
         ("project root", setup.project_root.display().to_string().into()),
         (
             "model",

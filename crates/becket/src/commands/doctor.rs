@@ -1,11 +1,16 @@
 //! `becket doctor`: looks for what may be wrong.
 
-use super::print;
+use becket_agent::waits_for;
+use becket_dialects::chibi::{Asking, Remark, hook_named};
+use becket_hooks::Engine;
+
+use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
+use crate::plugins::{Plugins, generation_word};
 use crate::surroundings::Surroundings;
 
 /// One thing that was looked at.
@@ -15,7 +20,7 @@ struct Finding {
     trouble: Option<String>,
 }
 
-/// Looks at configuration, model, store and hooks. Ends with 1 if something is wrong.
+/// Looks at configuration, model, store, hooks and plugins. Ends with 1 if something is wrong.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
     match Setup::read(options, surroundings) {
@@ -97,7 +102,58 @@ fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findin
     for trouble in setup.idle_hooks() {
         findings.push(finding("events".into(), Some(trouble)));
     }
-    for trouble in setup.unknown_tools() {
+    examine_plugins(setup, options, surroundings, findings);
+}
+
+/// Asks every plugin afresh what it is, and says what became of it.
+fn examine_plugins(
+    setup: &Setup,
+    options: &Options,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) {
+    let plugins = match runtime() {
+        Ok(runtime) => runtime.block_on(Plugins::load(setup, surroundings, Asking::Always)),
+        Err(error) => {
+            findings.push(finding("plugins".into(), Some(error.to_string())));
+            return;
+        }
+    };
+    if let Some(home) = &setup.chibi_home {
+        findings.push(finding(format!("chibi home {}", home.display()), None));
+    }
+    let engine = Engine::new(None);
+    let mut faults = plugins.faults().to_vec();
+    faults.extend(plugins.register(&engine));
+    if let Ok(profile) = setup.profile(options) {
+        faults.extend(plugins.add_tools(&profile, &mut Vec::new()));
+    }
+    for plugin in plugins.all() {
+        let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let hooks: Vec<_> = plugin.hooks().into_iter().filter_map(hook_named).collect();
+        faults.extend(hooks.iter().filter_map(|hook| {
+            let what = waits_for(hook.event().info().name)?;
+            let message = format!("its hook {} never runs yet: it waits for {what}", hook.name());
+            Some(Remark::new(&plugin.name, message))
+        }));
+        let hooks: Vec<&str> = hooks.iter().map(|hook| hook.name()).collect();
+        let hooks = match hooks.as_slice() {
+            [] => "no hooks".to_owned(),
+            hooks => format!("hooks {}", hooks.join(", ")),
+        };
+        let what = format!(
+            "plugin {} ({} generation, {}): tools {}; {hooks}",
+            plugin.name,
+            generation_word(plugin.generation),
+            plugin.path.display(),
+            tools.join(", ")
+        );
+        findings.push(finding(what, None));
+    }
+    for fault in faults {
+        findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
+    }
+    for trouble in setup.unknown_tools(&plugins) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
 }

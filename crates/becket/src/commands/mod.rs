@@ -9,7 +9,9 @@ mod doctor;
 mod events;
 mod manual;
 mod piped;
+mod plugin;
 mod sessions;
+mod tool;
 
 use crate::args::{Args, Command, HooksCommand};
 use crate::failure::{CliError, Exit};
@@ -36,6 +38,8 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Hooks {
             command: HooksCommand::Events { name },
         }) => events::run(&options, name.as_deref()),
+        Some(Command::Plugin { name, arguments }) => plugin::run(&options, name, arguments, surroundings),
+        Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),

@@ -1,0 +1,105 @@
+//! `becket tool`: calls a tool without a model, through all hooks and the gate.
+
+use std::io::Read;
+
+use becket_agent::DirectCall;
+use becket_events::EndReason;
+use serde_json::{Map, Value};
+
+use super::ask::{Conversation, unless_lost};
+use super::runtime;
+use crate::args::Options;
+use crate::failure::{CliError, Exit};
+use crate::signals::Signals;
+use crate::surroundings::Surroundings;
+
+/// The longest arguments that are read from standard input.
+const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// Calls a tool with arguments as JSON text.
+pub fn run(
+    options: &Options,
+    name: &str,
+    arguments: &str,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let text = match arguments {
+        "-" => from_standard_input()?,
+        text => text.to_owned(),
+    };
+    let arguments = match serde_json::from_str(&text) {
+        Ok(Value::Object(arguments)) => arguments,
+        Ok(_) => return Err(no_arguments("they are JSON, but no object")),
+        Err(error) => return Err(no_arguments(&error.to_string())),
+    };
+    call(options, name, &arguments, surroundings)
+}
+
+fn no_arguments(why: &str) -> CliError {
+    CliError::usage(format!("the tool's arguments cannot be read: {why}"))
+        .hint("write a JSON object, such as '{\"command\": \"ls\"}', or `-` to read one from standard input")
+}
+
+fn from_standard_input() -> Result<String, CliError> {
+    let mut text = String::new();
+    let read = std::io::stdin().take(INPUT_LIMIT + 1).read_to_string(&mut text);
+    read.map_err(|error| CliError::usage(format!("cannot read standard input: {error}")))?;
+    if text.len() as u64 > INPUT_LIMIT {
+        return Err(no_arguments("there are more than 16 MiB"));
+    }
+    Ok(text)
+}
+
+/// Calls a tool in a session of its own. Its output goes to standard output.
+pub fn call(
+    options: &Options,
+    name: &str,
+    arguments: &Map<String, Value>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let runtime = runtime()?;
+    let result = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        let cancel = signals.next();
+        let work = async {
+            let mut conversation = Conversation::open_for_call(options, surroundings).await?;
+            let output = conversation.output();
+            let called = conversation.call(name, arguments, cancel).await;
+            let (exit, reason) = conclude(&called);
+            if !options.json {
+                present(&called, surroundings, |text| output.write(text));
+            }
+            conversation.close(reason).await?;
+            Ok(unless_lost(exit, &output, surroundings))
+        };
+        signals.unless_forced(work, Exit::Cancelled).await
+    });
+    // A thread may still wait for a person at the terminal.
+    runtime.shutdown_background();
+    result
+}
+
+fn conclude(called: &DirectCall) -> (Exit, EndReason) {
+    match called {
+        DirectCall { cancelled: true, .. } => (Exit::Cancelled, EndReason::Cancelled),
+        DirectCall { is_error: true, .. } => (Exit::Failed, EndReason::Failed),
+        _ => (Exit::Answered, EndReason::Done),
+    }
+}
+
+/// What the tool gave back goes to standard output as it is, if the tool ran; why it did not run was shown already.
+fn present(called: &DirectCall, surroundings: &Surroundings, write: impl Fn(&str)) {
+    if !called.ran {
+        return;
+    }
+    let text = &called.output;
+    let text = if surroundings.stdout_is_terminal {
+        crate::front::harmless(text)
+    } else {
+        text.clone()
+    };
+    write(&text);
+    if surroundings.stdout_is_terminal && !text.is_empty() && !text.ends_with('\n') {
+        write("\n");
+    }
+}

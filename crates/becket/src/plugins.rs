@@ -1,0 +1,273 @@
+//! The plugins of a chibi home: their hooks in the engine, their tools beside becket's own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::tool::{Handoff, Tool};
+use becket_dialects::chibi::{
+    self, Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark,
+};
+use becket_events::{Face, Profile};
+use becket_hooks::{Engine, Terminal};
+use becket_tools::{ProgramFace, ProgramTool};
+use toml::Spanned;
+
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::config::ChibiConfig;
+use crate::failure::CliError;
+use crate::folders::Folders;
+use crate::surroundings::Surroundings;
+
+/// How many seconds a hook or a tool may take where nothing is said.
+const CALL_SECONDS: u64 = 30;
+
+/// How many seconds a plugin may take to say what it is where nothing is said.
+const SCHEMA_SECONDS: u64 = 10;
+
+/// The plugins of this run.
+#[derive(Default)]
+pub struct Plugins {
+    found: Option<Found>,
+}
+
+struct Found {
+    host: Arc<Host>,
+    loaded: Loaded,
+    tool_timeout: Duration,
+}
+
+/// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. One
+/// that is named must be there, because guards may be in it.
+pub fn home(
+    options: &Options,
+    config: &ChibiConfig,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<Option<PathBuf>, CliError> {
+    let given = options
+        .chibi_home
+        .as_ref()
+        .map(|home| surroundings.cwd.join(home));
+    if given.is_none() && config.enabled == Some(false) {
+        return Ok(None);
+    }
+    let variable = surroundings.variable(chibi::HOME_VARIABLE);
+    let named = given
+        .or_else(|| variable.map(|home| surroundings.cwd.join(home)))
+        .or_else(|| config.home.as_ref().map(|home| folders.config.join(home)));
+    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+    let home = chibi::home(named, persons_home.as_deref());
+    match home {
+        Some(home) if !home.is_dir() => Err(CliError::usage(format!(
+            "the chibi home {} is not a folder",
+            home.display()
+        ))
+        .hint("make it, name another one with --chibi-home, or set `enabled = false` in [chibi]")),
+        None if config.enabled == Some(true) => {
+            Err(CliError::usage("there is no chibi home, but it is enabled")
+                .hint("name it with --chibi-home, or with `home` in [chibi]"))
+        }
+        home => Ok(home),
+    }
+}
+
+impl Plugins {
+    /// Finds the plugins, and asks those that are new what they are.
+    pub async fn load(setup: &Setup, surroundings: &Surroundings, asking: Asking) -> Self {
+        let Some(chibi_home) = setup.chibi_home.clone() else {
+            return Self::default();
+        };
+        let config = &setup.config.chibi;
+        let host = Host {
+            chibi_home,
+            project_root: setup.project_root.clone(),
+            hook_timeout: seconds(config.hook_timeout.as_ref(), CALL_SECONDS),
+            environment: setup.environment(surroundings).variables,
+            terminal: terminal(surroundings),
+            verbose: config.verbose,
+        };
+        let settings = LoadSettings {
+            cache: Some(setup.folders.plugin_cache_file()),
+            asking,
+            schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
+            directory: surroundings.cwd.clone(),
+            older: config.older.clone(),
+            newer: config.newer.clone(),
+        };
+        let loaded = chibi::load(&host, &settings).await;
+        Self {
+            found: Some(Found {
+                host: Arc::new(host),
+                loaded,
+                tool_timeout: seconds(config.tool_timeout.as_ref(), CALL_SECONDS),
+            }),
+        }
+    }
+
+    /// The plugins, in the order of their names.
+    pub fn all(&self) -> &[Plugin] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.plugins)
+    }
+
+    /// What is wrong with those that are there, and with those that could not be loaded.
+    pub fn faults(&self) -> &[Remark] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.remarks)
+    }
+
+    /// The same in words.
+    pub fn remarks(&self) -> Vec<String> {
+        self.faults().iter().map(ToString::to_string).collect()
+    }
+
+    /// Where tools of plugins come from.
+    pub fn sources(&self) -> Vec<String> {
+        self.all().iter().map(|plugin| plugin.name.clone()).collect()
+    }
+
+    /// Whether a plugin brings a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        let mut tools = self.all().iter().flat_map(|plugin| &plugin.tools);
+        tools.any(|tool| tool.name == name)
+    }
+
+    /// Adds the hooks of all plugins, and says what is wrong with them.
+    pub fn register(&self, engine: &Engine) -> Vec<Remark> {
+        let Some(Found { host, loaded, .. }) = &self.found else {
+            return Vec::new();
+        };
+        let remarks = loaded.plugins.iter().flat_map(|plugin| {
+            let remarks = chibi::register(engine, plugin, host);
+            remarks
+                .into_iter()
+                .map(|remark| Remark::new(&plugin.name, remark))
+        });
+        remarks.collect()
+    }
+
+    /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
+    /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate.
+    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<Remark> {
+        let Some(found) = &self.found else {
+            return Vec::new();
+        };
+        let mut remarks = Vec::new();
+        let mut taken: Vec<(&str, &str)> = Vec::new();
+        for plugin in &found.loaded.plugins {
+            for tool in &plugin.tools {
+                let owner = taken.iter().find(|(name, _)| *name == tool.name);
+                match found.tool(plugin, tool, profile, owner.map(|(_, owner)| *owner), tools) {
+                    Ok(made) => {
+                        taken.push((&tool.name, &plugin.name));
+                        tools.retain(|own| own.spec().face.name != tool.name);
+                        tools.push(Arc::new(made));
+                    }
+                    Err(why) => {
+                        let message = format!("its tool {:?} is not offered: {why}", tool.name);
+                        remarks.push(Remark::new(&plugin.name, message));
+                    }
+                }
+            }
+        }
+        remarks
+    }
+}
+
+impl Found {
+    /// A plugin's tool as one of becket's; the error says why it cannot be one.
+    fn tool(
+        &self,
+        plugin: &Plugin,
+        tool: &PluginTool,
+        profile: &Profile,
+        owner: Option<&str>,
+        own: &[Arc<dyn Tool>],
+    ) -> Result<ProgramTool, String> {
+        if !is_speakable(&tool.name) {
+            return Err("a name has up to 64 letters, digits, `_` and `-`".into());
+        }
+        if let Some(owner) = owner {
+            return Err(format!("the plugin {owner} has one of that name"));
+        }
+        let made = self.program_tool(plugin, tool);
+        let face = stood_in_for(&tool.name, profile);
+        let gated = own
+            .iter()
+            .any(|own| own.spec().face.name == tool.name && own.spec().operation.is_some());
+        match face {
+            Some(_) if tool.flow_control => Err(
+                "becket has a tool of that name, which only another one that does something can stand in for"
+                    .into(),
+            ),
+            Some(face) => Ok(made.standing_in_for(face)),
+            None if gated => {
+                Err("becket has a tool of that name whose gate it could not stand behind".into())
+            }
+            None => Ok(made),
+        }
+    }
+
+    fn program_tool(&self, plugin: &Plugin, tool: &PluginTool) -> ProgramTool {
+        let handoff = match (tool.flow_control, tool.ends_turn) {
+            (true, true) => Some(Handoff::Person),
+            (true, false) => Some(Handoff::Model),
+            (false, _) => None,
+        };
+        let face = ProgramFace {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+            source: plugin.name.clone(),
+            parallel: tool.parallel,
+            handoff,
+            summary_arguments: tool.summary_params.clone(),
+        };
+        let call = Call::Tool(plugin.terminal);
+        let timeout = chibi::patience(&self.host, call, self.tool_timeout);
+        let lane = chibi::lane(&plugin.path, &self.host, call);
+        let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
+        let telling = move |arguments: String, context: &str| {
+            let variables = chibi::tool_variables(&plugin, &host, &name, context, &arguments);
+            (chibi::input_for_tool(&plugin, arguments), variables)
+        };
+        ProgramTool::new(face, Arc::new(lane), Arc::new(telling), timeout)
+    }
+}
+
+/// The tool of becket's own that a plugin's tool stands in for by its name: one that the model would see, or one by
+/// any name that chibi has for it.
+fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
+    let offered = profile.face_named(name).cloned();
+    offered.or_else(|| chibi::builtin_face(name))
+}
+
+/// Whether providers take a tool with that name.
+fn is_speakable(name: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// The person's terminal, if there is one and somebody looks at it.
+fn terminal(surroundings: &Surroundings) -> Option<Terminal> {
+    if !surroundings.stderr_is_terminal {
+        return None;
+    }
+    let device = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty");
+    device.ok().map(Terminal::new)
+}
+
+fn seconds(set: Option<&Spanned<u64>>, usual: u64) -> Duration {
+    Duration::from_secs(set.map_or(usual, |seconds| *seconds.get_ref()))
+}
+
+/// A generation in a word.
+pub fn generation_word(generation: Generation) -> &'static str {
+    match generation {
+        Generation::Older => "older",
+        Generation::Newer => "newer",
+    }
+}
