@@ -9,6 +9,7 @@ mod examples;
 mod guard;
 mod input;
 mod interrupt;
+mod plugins;
 mod project;
 mod sessions;
 mod terminal;

@@ -11,13 +11,13 @@ use crate::{repository_file, room};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A terminal with the program in it. It is gone when it is dropped.
-struct Terminal {
-    room: Room,
+pub(crate) struct Terminal {
+    pub(crate) room: Room,
 }
 
 impl Terminal {
     /// Starts the program in a terminal; `None` where there is no tmux.
-    fn start(room: Room, arguments: &[&str]) -> Option<Self> {
+    pub(crate) fn start(room: Room, arguments: &[&str]) -> Option<Self> {
         if !needs("tmux") {
             return None;
         }
@@ -62,7 +62,7 @@ impl Terminal {
     }
 
     /// The same without colours.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-"])
     }
 
@@ -81,7 +81,7 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn wait_for(&self, wanted: &str) -> String {
+    pub(crate) fn wait_for(&self, wanted: &str) -> String {
         self.wait_until(wanted, |text| text.contains(wanted))
     }
 
@@ -91,12 +91,12 @@ impl Terminal {
     }
 
     /// Presses a key, in tmux's words.
-    fn press(&self, key: &str) {
+    pub(crate) fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
     }
 
     /// Types a line.
-    fn enter(&self, line: &str) {
+    pub(crate) fn enter(&self, line: &str) {
         self.type_in(line);
         self.press("Enter");
     }
@@ -109,7 +109,7 @@ impl Terminal {
 
     /// Waits for the end of the program, and returns its exit code.
     #[track_caller]
-    fn wait_for_end(&self) -> i32 {
+    pub(crate) fn wait_for_end(&self) -> i32 {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if self.room.read("../after").ends_with('\n') {
