@@ -1,5 +1,5 @@
-//! The files that belong to a context: its system prompt, its todos, its goals. They are plain text that the person
-//! and their programs may read and write as well.
+//! The files that belong to a context: its system prompt, its settings, its todos, its goals. They are plain text that
+//! the person and their programs may read and write as well.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub enum ContextFile {
     Goals,
     /// The summary of what was compacted, for those who read it from here.
     Summary,
+    /// Settings of this context alone.
+    Settings,
 }
 
 impl ContextFile {
@@ -32,6 +34,7 @@ impl ContextFile {
             Self::Todos => "todos.md",
             Self::Goals => "goals.md",
             Self::Summary => "summary.md",
+            Self::Settings => "settings.toml",
         }
     }
 }
@@ -49,14 +52,38 @@ impl ContextFiles {
         &self.folder
     }
 
+    /// Where one of them is.
+    pub fn path(&self, file: ContextFile) -> PathBuf {
+        self.folder.join(file.name())
+    }
+
     /// What a file says; `None` when there is none, or nothing in it.
     pub fn read(&self, file: ContextFile) -> Option<String> {
-        read_notes(&self.folder.join(file.name()))
+        self.try_read(file).ok().flatten()
+    }
+
+    /// The same for those who want to know that a file is there but cannot be read.
+    pub fn try_read(&self, file: ContextFile) -> io::Result<Option<String>> {
+        match std::fs::read_to_string(self.path(file)) {
+            Ok(text) => Ok((!text.trim().is_empty()).then_some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a file. Says whether it was there.
+    pub fn remove(&self, file: ContextFile) -> io::Result<bool> {
+        absent_or(std::fs::remove_file(self.path(file)))
+    }
+
+    /// Removes the whole folder. Says whether it was there.
+    pub fn remove_all(&self) -> io::Result<bool> {
+        absent_or(std::fs::remove_dir_all(&self.folder))
     }
 
     /// Writes a file as a whole: nobody ever sees half of it.
     pub fn write(&self, file: ContextFile, text: &str) -> io::Result<()> {
-        write_whole(&self.folder.join(file.name()), text)
+        write_whole(&self.path(file), text)
     }
 }
 
@@ -74,4 +101,13 @@ pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     io::Write::write_all(&mut fresh, text.as_bytes())?;
     fresh.persist(file)?;
     Ok(())
+}
+
+/// What was to be removed and is not there is no error.
+fn absent_or(removed: io::Result<()>) -> io::Result<bool> {
+    match removed {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -27,6 +27,13 @@ pub trait Store: Send + Sync {
         reason: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// Archives the conversation of the session's context: its entries stay readable, and the next message is the
+    /// first of a new conversation.
+    fn clear<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Chooses the context in which runs go on that choose none themselves.
+    fn make_current<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
     /// Keeps bytes under their content hash, which it returns.
     fn put_blob<'a>(&'a self, bytes: Vec<u8>) -> BoxFuture<'a, Result<String, StoreError>>;
 
@@ -79,6 +86,8 @@ pub struct StoredEntry {
     pub parent_id: Option<String>,
     /// The session that wrote it.
     pub session_id: String,
+    /// When it was stored, in milliseconds since 1970.
+    pub time_ms: u64,
     /// What it is.
     pub content: EntryContent,
 }

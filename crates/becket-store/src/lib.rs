@@ -2,7 +2,8 @@
 //!
 //! Read `sqlite.rs` first: it is the store that the program uses, one SQLite file that several processes may share.
 //! `schema.rs` has the tables, `writing.rs` and `reading.rs` the SQL, `writer.rs` the thread through which every
-//! change goes, `open.rs` how a file is made and set up. `memory.rs` forgets everything in the end and is for tests
+//! change goes, `open.rs` how a file is made and set up. `contexts.rs` is the life of contexts: chosen, renamed,
+//! cleared, destroyed; `claim.rs` keeps a context for one process at a time. `memory.rs` forgets everything in the end and is for tests
 //! and for agents that shall leave nothing behind.
 //!
 //! This crate knows no model, no tool and no terminal; where the file lies, its user decides.
@@ -13,7 +14,12 @@
 //! entry that it wrote itself. It always appends there. Two sessions that work in one context at once therefore
 //! branch and never mix their messages, and each sees a conversation that makes sense. The context stands where the
 //! last writer stands, and the next session goes on from there; the other branch stays in the tree.
+//!
+//! Who does not want that claims the context first (`SqliteStore::claim`), as the program does: a claim is held by one
+//! process at a time and ends with it.
 
+mod claim;
+mod contexts;
 mod memory;
 mod name;
 mod open;
@@ -24,6 +30,8 @@ mod sqlite;
 mod writer;
 mod writing;
 
+pub use claim::Claim;
+pub use contexts::{Archive, ChosenContexts, Due, Lifetime};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
 pub use reading::{ContextSummary, InboxMessage, SessionSummary, StoredTrace};

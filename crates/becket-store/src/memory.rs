@@ -8,6 +8,7 @@ use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 
 use crate::name::ContextName;
+use crate::writing::now_ms;
 
 /// A store in memory: for tests, and for agents that shall leave nothing behind.
 #[derive(Default)]
@@ -19,6 +20,7 @@ struct Memory {
     sessions: HashMap<String, Session>,
     blobs: HashMap<String, Vec<u8>>,
     traces: Vec<(String, DispatchTrace)>,
+    current: Option<String>,
 }
 
 #[derive(Default)]
@@ -28,6 +30,8 @@ struct Context {
     /// Where an entry is in `entries`.
     places: HashMap<String, usize>,
     leaf: Option<String>,
+    /// Where the conversation stood each time it was cleared.
+    archives: Vec<String>,
 }
 
 struct Session {
@@ -49,6 +53,19 @@ impl MemoryStore {
             .get(context)
             .map(Context::path)
             .unwrap_or_default()
+    }
+
+    /// The entries of each conversation that was archived, the oldest first.
+    pub fn archived(&self, context: &str) -> Vec<Vec<StoredEntry>> {
+        let memory = self.memory();
+        let context = memory.contexts.get(context);
+        let leaves = context.map(|context| context.archives.iter().map(|leaf| context.path_to(Some(leaf))));
+        leaves.into_iter().flatten().collect()
+    }
+
+    /// The context that was chosen last.
+    pub fn current(&self) -> Option<String> {
+        self.memory().current.clone()
     }
 
     /// Why a session ended; `None` while it runs.
@@ -74,8 +91,12 @@ impl MemoryStore {
 
 impl Context {
     fn path(&self) -> Vec<StoredEntry> {
+        self.path_to(self.leaf.as_ref())
+    }
+
+    fn path_to(&self, leaf: Option<&String>) -> Vec<StoredEntry> {
         let mut path = Vec::new();
-        let mut next = self.leaf.as_ref();
+        let mut next = leaf;
         while let Some(id) = next {
             let entry = &self.entries[self.places[id]];
             path.push(entry.clone());
@@ -133,6 +154,7 @@ impl Memory {
                 parent_id: session.leaf.replace(id.clone()),
                 id,
                 session_id: session_id.to_owned(),
+                time_ms: now_ms().unsigned_abs(),
                 content,
             });
         }
@@ -146,6 +168,18 @@ impl Memory {
             .get_mut(session_id)
             .ok_or_else(|| no_session(session_id))?;
         session.ended.get_or_insert_with(|| reason.to_owned());
+        Ok(())
+    }
+
+    fn clear(&mut self, session_id: &str) -> Result<(), StoreError> {
+        let session = self
+            .sessions
+            .get_mut(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        session.leaf = None;
+        if let Some(context) = self.contexts.get_mut(&session.context) {
+            context.archives.extend(context.leaf.take());
+        }
         Ok(())
     }
 
@@ -175,6 +209,17 @@ impl Store for MemoryStore {
         reason: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.memory().end(session_id, reason) })
+    }
+
+    fn clear<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.memory().clear(session_id) })
+    }
+
+    fn make_current<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.memory().current = Some(ContextName::parse(context_name)?.to_string());
+            Ok(())
+        })
     }
 
     fn put_blob<'a>(&'a self, bytes: Vec<u8>) -> BoxFuture<'a, Result<String, StoreError>> {

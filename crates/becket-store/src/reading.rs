@@ -5,6 +5,7 @@ use becket_events::Json;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::contexts::Lifetime;
 use crate::problem::Problem;
 
 /// A context in a listing.
@@ -16,10 +17,14 @@ pub struct ContextSummary {
     pub created_ms: u64,
     /// When a session last began, wrote or ended in it, in milliseconds since 1970.
     pub last_used_ms: u64,
-    /// How many messages it holds, those on branches that were left included.
+    /// How many messages it holds since it was last cleared, those on branches that were left included.
     pub message_count: u64,
     /// How many sessions ran in it.
     pub session_count: u64,
+    /// How many conversations were archived when it was cleared.
+    pub archive_count: u64,
+    /// When it is to be destroyed.
+    pub lifetime: Lifetime,
 }
 
 /// A session in a listing.
@@ -76,6 +81,7 @@ pub(crate) struct RawEntry {
     id: String,
     parent_id: Option<String>,
     session_id: String,
+    time_ms: u64,
     content: String,
 }
 
@@ -91,6 +97,7 @@ impl RawEntry {
             id: self.id,
             parent_id: self.parent_id,
             session_id: self.session_id,
+            time_ms: self.time_ms,
             content,
         })
     }
@@ -105,7 +112,7 @@ pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry
              UNION ALL
              SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
          )
-         SELECT id, session_id, content FROM entries WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
+         SELECT id, session_id, time_ms, content FROM entries WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
     )?;
     let mut rows = path.query([leaf])?;
     let mut entries = Vec::new();
@@ -116,7 +123,8 @@ pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry
             parent_id: parent_id.replace(id.clone()),
             id,
             session_id: row.get(1)?,
-            content: row.get(2)?,
+            time_ms: count(row, 2)?,
+            content: row.get(3)?,
         });
     }
     Ok(entries)
@@ -134,7 +142,7 @@ pub(crate) fn entries(connection: &Connection, context: &str) -> Result<Vec<RawE
 pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
     context_column::<Option<i64>>(connection, "leaf", context)?;
     let mut tree = connection.prepare(
-        "SELECT entries.id, parents.id, entries.session_id, entries.content
+        "SELECT entries.id, parents.id, entries.session_id, entries.time_ms, entries.content
          FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
          WHERE entries.context = ? ORDER BY entries.seq",
     )?;
@@ -143,7 +151,8 @@ pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntr
             id: row.get(0)?,
             parent_id: row.get(1)?,
             session_id: row.get(2)?,
-            content: row.get(3)?,
+            time_ms: count(row, 3)?,
+            content: row.get(4)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -156,7 +165,9 @@ pub(crate) fn settings(connection: &Connection, context: &str) -> Result<Json, P
 pub(crate) fn contexts(connection: &Connection) -> Result<Vec<ContextSummary>, Problem> {
     let mut contexts = connection.prepare(
         "SELECT name, created_ms, used_ms, message_count,
-                (SELECT count(*) FROM sessions WHERE sessions.context = contexts.name)
+                (SELECT count(*) FROM sessions WHERE sessions.context = contexts.name),
+                (SELECT count(*) FROM archives WHERE archives.context = contexts.name),
+                destroy_at_ms, destroy_after_ms
          FROM contexts ORDER BY used_ms DESC, name",
     )?;
     let rows = contexts.query_map([], |row| {
@@ -166,6 +177,11 @@ pub(crate) fn contexts(connection: &Connection) -> Result<Vec<ContextSummary>, P
             last_used_ms: count(row, 2)?,
             message_count: count(row, 3)?,
             session_count: count(row, 4)?,
+            archive_count: count(row, 5)?,
+            lifetime: Lifetime {
+                destroy_at_ms: row.get::<_, Option<i64>>(6)?.map(unsigned),
+                destroy_after_ms: row.get::<_, Option<i64>>(7)?.map(unsigned),
+            },
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -295,9 +311,14 @@ const BROKEN_PROMISES: &[(&str, &str)] = &[
          AND NOT EXISTS (SELECT 1 FROM entries WHERE seq = sessions.leaf AND context = sessions.context)",
     ),
     (
+        "an archive that stands at no entry of its context",
+        "SELECT CAST(id AS TEXT) FROM archives
+         WHERE NOT EXISTS (SELECT 1 FROM entries WHERE seq = archives.leaf AND context = archives.context)",
+    ),
+    (
         "a context that miscounts its messages",
         "SELECT name FROM contexts WHERE message_count <> (SELECT count(*) FROM entries
-         WHERE context = name AND json_valid(content) AND json_extract(content, '$.type') = 'message')",
+         WHERE context = name AND seq > cleared AND json_valid(content) AND json_extract(content, '$.type') = 'message')",
     ),
 ];
 
@@ -308,7 +329,11 @@ pub(crate) fn no_session(session_id: &str) -> Problem {
 }
 
 /// One column of a context's row.
-fn context_column<T: FromSql>(connection: &Connection, column: &str, context: &str) -> Result<T, Problem> {
+pub(crate) fn context_column<T: FromSql>(
+    connection: &Connection,
+    column: &str,
+    context: &str,
+) -> Result<T, Problem> {
     let query = format!("SELECT {column} FROM contexts WHERE name = ?");
     let value = connection
         .query_row(&query, params![context], |row| row.get(0))
@@ -326,11 +351,11 @@ fn texts(connection: &Connection, query: &str) -> Result<Vec<String>, Problem> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get(column).map(unsigned)
 }
 
 /// Times and counts are never below zero, but SQLite has signed numbers only.
-fn unsigned(number: i64) -> u64 {
+pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::problem::Problem;
 
 /// One step for every version; the first makes the tables of version 1. A step that was released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1];
+pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
@@ -76,6 +76,33 @@ CREATE TABLE trace (
     dispatch TEXT NOT NULL
 ) STRICT;
 CREATE INDEX trace_by_session ON trace(session_id);
+";
+
+/// Contexts that are chosen, cleared and destroyed in time.
+///
+/// `contexts.cleared` is the last entry that there was when the context was cleared; `message_count` counts what came
+/// after it. An archive is the leaf at which the conversation stood: the entries themselves stay where they are.
+/// `chosen` has one row. Its contexts are no foreign keys: the first one is chosen before it exists.
+const VERSION_2: &str = "
+ALTER TABLE contexts ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE contexts ADD COLUMN destroy_at_ms INTEGER;
+ALTER TABLE contexts ADD COLUMN destroy_after_ms INTEGER;
+
+CREATE TABLE archives (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    leaf INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL,
+    message_count INTEGER NOT NULL
+) STRICT;
+CREATE INDEX archives_by_context ON archives(context);
+
+CREATE TABLE chosen (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    current TEXT NOT NULL,
+    previous TEXT
+) STRICT;
+INSERT INTO chosen VALUES (1, 'default', NULL);
 ";
 
 /// Brings the file to the newest version among the steps. A file that is there already costs one read.

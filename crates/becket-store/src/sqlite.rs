@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::contexts;
 use crate::name::ContextName;
 use crate::open;
 use crate::problem::Problem;
@@ -251,7 +252,7 @@ impl SqliteStore {
     }
 
     /// Reads in this thread. Readers never wait for writers.
-    fn look<T>(
+    pub(crate) fn look<T>(
         &self,
         doing: &str,
         query: impl FnOnce(&Connection) -> Result<T, Problem>,
@@ -266,7 +267,7 @@ impl SqliteStore {
         result
     }
 
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         doing: &'static str,
         work: impl FnOnce(&Connection) -> Result<T, Problem> + Send + 'static,
@@ -378,6 +379,23 @@ impl Store for SqliteStore {
         }))
     }
 
+    fn clear<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let session_id = session_id.to_owned();
+        Box::pin(self.write("clear the context", move |connection| {
+            contexts::clear(connection, &session_id)
+        }))
+    }
+
+    fn make_current<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let context = ContextName::parse(context_name)?;
+            self.write("switch to the context", move |connection| {
+                contexts::make_current(connection, &context)
+            })
+            .await
+        })
+    }
+
     fn put_blob<'a>(&'a self, bytes: Vec<u8>) -> BoxFuture<'a, Result<String, StoreError>> {
         Box::pin(self.write("keep a blob", move |connection| {
             let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -413,6 +431,6 @@ impl Drop for SqliteStore {
     }
 }
 
-fn parse_all(entries: Vec<RawEntry>) -> Result<Vec<StoredEntry>, Problem> {
+pub(crate) fn parse_all(entries: Vec<RawEntry>) -> Result<Vec<StoredEntry>, Problem> {
     entries.into_iter().map(RawEntry::parse).collect()
 }

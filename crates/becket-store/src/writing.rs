@@ -6,6 +6,7 @@ use becket_agent::store::{EntryContent, NewEntry, NewSession};
 use becket_events::Json;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use crate::contexts;
 use crate::name::ContextName;
 use crate::problem::Problem;
 use crate::reading::{self, RawEntry};
@@ -164,12 +165,14 @@ pub(crate) fn delete_context(connection: &Connection, context: &ContextName) -> 
         "DELETE FROM entries WHERE context = ?",
         "DELETE FROM sessions WHERE context = ?",
         "DELETE FROM inbox WHERE context = ?",
+        "DELETE FROM archives WHERE context = ?",
         "DELETE FROM contexts WHERE name = ?",
     ];
     let mut deleted = 0;
     for step in steps {
         deleted += connection.execute(step, [name])?;
     }
+    contexts::forget_choice(connection, name)?;
     Ok(deleted > 0)
 }
 
@@ -198,7 +201,7 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
 }
 
 /// The context of a session, and the entry at which the session stands.
-fn place_of(connection: &Connection, session_id: &str) -> Result<(String, Option<i64>), Problem> {
+pub(crate) fn place_of(connection: &Connection, session_id: &str) -> Result<(String, Option<i64>), Problem> {
     let place = connection
         .prepare_cached("SELECT context, leaf FROM sessions WHERE id = ?")?
         .query_row([session_id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -217,7 +220,7 @@ fn refuse_double(stored: rusqlite::Result<usize>, words: impl FnOnce() -> String
     }
 }
 
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

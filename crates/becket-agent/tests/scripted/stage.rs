@@ -233,6 +233,7 @@ pub struct Memory {
     pub entries: Mutex<Vec<StoredEntry>>,
     pub traces: Mutex<Vec<DispatchTrace>>,
     pub fail_appends: Mutex<bool>,
+    pub current: Mutex<Option<String>>,
 }
 
 impl Store for Memory {
@@ -258,6 +259,7 @@ impl Store for Memory {
                     id,
                     parent_id,
                     session_id: session.into(),
+                    time_ms: 0,
                     content,
                 });
             }
@@ -266,6 +268,16 @@ impl Store for Memory {
     }
 
     fn end_session<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn clear<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.entries.lock().unwrap().clear();
+        Box::pin(async { Ok(()) })
+    }
+
+    fn make_current<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        *self.current.lock().unwrap() = Some(context.into());
         Box::pin(async { Ok(()) })
     }
 
