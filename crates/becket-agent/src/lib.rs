@@ -3,8 +3,9 @@
 //! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model is
 //! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
 //! run; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of what is old;
-//! `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts. `provider.rs`,
-//! `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
+//! `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts, and `switching.rs` what
+//! concerns its whole context. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
+//! works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
@@ -32,6 +33,7 @@ mod run;
 mod session;
 mod settings;
 pub mod store;
+mod switching;
 pub mod tool;
 mod transcript;
 mod unfired;
@@ -44,4 +46,5 @@ pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
 pub use settings::{AgentSettings, CompactionSettings, EndingTool};
+pub use switching::{Lasting, Refused, Switch};
 pub use unfired::{NOT_YET_FIRED, waits_for};

@@ -25,7 +25,8 @@ pub(crate) async fn system_prompt(
         })
         .await;
     let mut blocks: Vec<String> = before.inject.0;
-    blocks.push(settings.instructions.clone());
+    let own = files.read(ContextFile::SystemPrompt);
+    blocks.push(own.unwrap_or_else(|| settings.instructions.clone()));
     blocks.push(format!("The working directory is {}.", settings.cwd.display()));
     for (origin, text) in &settings.prompt_files {
         blocks.push(format!("Instructions from {origin}:\n\n{text}"));

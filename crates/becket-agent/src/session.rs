@@ -53,6 +53,8 @@ pub struct Session {
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
     pub(crate) turn: u32,
+    /// Whether the context existed before the session.
+    resumed: bool,
 }
 
 impl Session {
@@ -97,6 +99,7 @@ impl Session {
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,
+            resumed: opened.resumed,
         };
         session.answer_interrupted_calls().await?;
         session
@@ -117,6 +120,11 @@ impl Session {
     /// The files of the session's context.
     pub(crate) fn files(&self) -> ContextFiles {
         ContextFiles::new(&self.agent.settings.contexts, &self.hooks.scope().context_name)
+    }
+
+    /// Whether the context existed before the session.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
     }
 
     /// The queues for words that come in while the agent is at work.

@@ -5,15 +5,11 @@
 
 /// The events, and what each waits for.
 pub const NOT_YET_FIRED: &[(&str, &str)] = &[
-    ("pre_session_switch", "contexts that can be switched"),
-    ("post_session_switch", "contexts that can be switched"),
     ("pre_session_fork", "the session tree"),
     ("post_session_fork", "the session tree"),
     ("pre_session_tree", "the session tree"),
     ("post_session_tree", "the session tree"),
     ("user_shell", "commands of the person in the chat"),
-    ("pre_clear", "contexts that can be cleared"),
-    ("post_clear", "contexts that can be cleared"),
     ("pre_subagent", "sub-agents"),
     ("post_subagent", "sub-agents"),
     ("agent_switch", "teams of agents"),
