@@ -37,15 +37,21 @@ pub struct Args {
 /// Options that every command understands.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// The context: a named conversation that goes on from run to run.
+    /// The context: a named conversation that goes on from run to run. It stays the current one for later runs.
+    ///
+    /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one.
+    #[arg(short = 'c', long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// The context for this run only; the current one stays what it is.
     #[arg(
-        short = 'c',
+        short = 'C',
         long,
         global = true,
         value_name = "NAME",
-        default_value = "default"
+        conflicts_with = "context"
     )]
-    pub context: String,
+    pub transient: Option<String>,
 
     /// The model, as provider/name; `rehearsal` needs no key, `scripted/FILE` plays a file.
     #[arg(short = 'm', long, global = true, value_name = "MODEL")]
@@ -122,14 +128,21 @@ pub enum Command {
     Chat,
     /// Put a summary in the place of a context's conversation, so that it takes less room.
     Compact {
-        /// The context; the one of `--context` when absent.
+        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
         name: Option<String>,
         /// What the summary should pay attention to.
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List the contexts.
+    /// List the contexts; the current one is marked.
     Contexts,
+    /// Look after one context: its conversation, its settings, its life.
+    ///
+    /// Without NAME it is the current one, or the one that `-c` or `-C` names.
+    Context {
+        #[command(subcommand)]
+        command: ContextCommand,
+    },
     /// List the sessions of all contexts, newest first.
     Sessions,
     /// Look at hooks and at the events they can answer.
@@ -166,6 +179,86 @@ pub enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What can be done with a context.
+#[derive(Debug, Subcommand)]
+pub enum ContextCommand {
+    /// Show what there is to know about a context.
+    Show {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Make a context without entering it.
+    Create {
+        /// Its name.
+        name: String,
+    },
+    /// Give a context another name: `rename NEW` for the current one, `rename OLD NEW` for any.
+    Rename {
+        /// The new name, or the old one and the new one.
+        #[arg(value_name = "[OLD] NEW", required = true, num_args = 1..=2)]
+        names: Vec<String>,
+    },
+    /// Archive the conversation: the next prompt begins a new one, and `export --archived` still shows the old.
+    Clear {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove a context for good: its conversation, its archive, its settings, its files. Asks first.
+    Destroy {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Show, set or remove the context's own system prompt.
+    Prompt {
+        /// The context.
+        name: Option<String>,
+        /// Set it to this text.
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "remove"])]
+        set: Option<String>,
+        /// Set it to what a file says; `-` is standard input.
+        #[arg(long, value_name = "FILE", conflicts_with = "remove")]
+        file: Option<PathBuf>,
+        /// Remove it; the usual one counts again.
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Change a setting of the context: model, temperature, max_tokens, fuel, fallback, destroy_at,
+    /// destroy_after_inactive.
+    Set {
+        /// The setting.
+        key: String,
+        /// Its value; for destroy_at a time such as `2027-01-31 18:00`, for destroy_after_inactive one such as `7d`.
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// The context.
+        name: Option<String>,
+    },
+    /// Take a setting of the context away; what is usual counts again.
+    Unset {
+        /// The setting.
+        key: String,
+        /// The context.
+        name: Option<String>,
+    },
+    /// Show the last entries of the conversation.
+    Log {
+        /// The context.
+        name: Option<String>,
+        /// How many.
+        #[arg(short = 'n', long, value_name = "N", default_value = "20",
+              value_parser = clap::value_parser!(u32).range(1..))]
+        count: u32,
+    },
+    /// Print the conversation as JSON lines, one for each entry.
+    Export {
+        /// The context.
+        name: Option<String>,
+        /// Print the archived conversations instead, the oldest first.
+        #[arg(long)]
+        archived: bool,
+    },
 }
 
 /// What can be done with hooks.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
@@ -15,12 +16,13 @@ use becket_dialects::chibi::Asking;
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
-use becket_store::SqliteStore;
+use becket_store::{ContextName, SqliteStore};
 use becket_tools::{CALL_USER, NotesSettings, ToolSettings, operation_tools, own_tool_names, own_tools};
 use toml::Spanned;
 
 use crate::args::Options;
 use crate::config::{Config, PermissionsConfig};
+use crate::context_settings::ContextSettings;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::plugins::{self, Plugins};
@@ -37,6 +39,8 @@ pub struct Setup {
     pub prompt_files: PromptFiles,
     /// The chibi home whose plugins count.
     pub chibi_home: Option<PathBuf>,
+    /// Settings of the context that was entered.
+    pub context: ContextSettings,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -74,7 +78,34 @@ impl Setup {
             project_root,
             prompt_files,
             chibi_home,
+            context: ContextSettings::default(),
         })
+    }
+
+    /// Holds a folder for each context. Contexts of a chibi home stay where its plugins look for them.
+    pub fn contexts(&self) -> PathBuf {
+        self.shared_folder().join("contexts")
+    }
+
+    /// The folder behind the virtual file system.
+    pub fn vfs(&self) -> PathBuf {
+        self.shared_folder().join("vfs")
+    }
+
+    fn shared_folder(&self) -> &Path {
+        self.chibi_home.as_deref().unwrap_or(&self.folders.data)
+    }
+
+    /// From here on the settings of this context count, too.
+    pub fn enter(&mut self, context: &ContextName) -> Result<(), CliError> {
+        let files = ContextFiles::new(&self.contexts(), context.as_str());
+        self.context = ContextSettings::read(&files)?;
+        // The agent would go on without it, and that is not what its author wanted.
+        files.try_read(ContextFile::SystemPrompt).map_err(|error| {
+            let file = files.path(ContextFile::SystemPrompt);
+            CliError::usage(format!("cannot read {}: {error}", file.display()))
+        })?;
+        Ok(())
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
@@ -145,7 +176,8 @@ impl Setup {
         surroundings: &Surroundings,
     ) -> Result<Arc<dyn Provider>, CliError> {
         let environment = |name: &str| surroundings.variable(name);
-        select(options.model.as_deref(), &environment, &self.provider_settings()).map_err(|error| {
+        let model = options.model.as_deref().or(self.context.model.as_deref());
+        select(model, &environment, &self.provider_settings()).map_err(|error| {
             CliError {
                 exit: Exit::Usage,
                 message: error.to_string(),
@@ -161,6 +193,7 @@ impl Setup {
         options: &Options,
         surroundings: &Surroundings,
         front: Arc<dyn Front>,
+        store: Arc<SqliteStore>,
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
         for remark in self.remarks(&plugins) {
@@ -181,7 +214,6 @@ impl Setup {
         };
         let mut tools = operation_tools(&profile, self.tool_settings(&environment));
         tools.extend(own_tools(&profile, &notes));
-        let store = Arc::new(self.folders.open_store()?);
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
@@ -271,25 +303,29 @@ impl Setup {
     ) -> Result<AgentSettings, CliError> {
         let usual = AgentSettings::default();
         let config = &self.config.agent;
-        let (contexts, vfs) = match &self.chibi_home {
-            Some(home) => becket_dialects::chibi::shared_folders(home),
-            None => (self.folders.data.join("contexts"), self.folders.data.join("vfs")),
-        };
         Ok(AgentSettings {
             home: self.folders.data.clone(),
             project_root: self.project_root.clone(),
             cwd: surroundings.cwd.clone(),
-            contexts,
-            vfs,
+            contexts: self.contexts(),
+            vfs: self.vfs(),
             instructions: config.instructions.clone().unwrap_or(usual.instructions),
             prompt_files: self.prompt_files.files.clone(),
             max_iterations: options
                 .max_iterations
                 .or(config.max_iterations.map(NonZeroU32::get))
                 .unwrap_or(usual.max_iterations),
-            fuel: options.fuel.or(config.fuel).filter(|fuel| *fuel > 0),
+            fuel: options
+                .fuel
+                .or(self.context.fuel)
+                .or(config.fuel)
+                .filter(|fuel| *fuel > 0),
             empty_answer_cost: config.fuel_empty_response_cost.unwrap_or(usual.empty_answer_cost),
-            fallback: config.fallback.unwrap_or(usual.fallback),
+            fallback: self
+                .context
+                .fallback
+                .or(config.fallback)
+                .unwrap_or(usual.fallback),
             ending_tool: if config.call_user || self.profile(options)?.extras.contains(&CALL_USER) {
                 EndingTool::Always
             } else {
@@ -308,8 +344,13 @@ impl Setup {
                 }),
             output_limit: self.config.tools.output_limit.unwrap_or(usual.output_limit),
             options: RequestOptions {
-                temperature: config.temperature,
-                max_tokens: config.max_tokens,
+                temperature: self
+                    .context
+                    .temperature
+                    .as_ref()
+                    .map(|degree| *degree.get_ref())
+                    .or(config.temperature),
+                max_tokens: self.context.max_tokens.or(config.max_tokens),
             },
             approval: self.approval(options)?,
             ..usual

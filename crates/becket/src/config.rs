@@ -14,6 +14,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
+use crate::context_settings::ContextSettings;
+
 /// The person's settings.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -243,7 +245,7 @@ impl PermissionsConfig {
 }
 
 /// An error with the line of a place in the text.
-fn error_at(offset: usize, text: &str, file: &Path, message: String) -> SettingsError {
+pub(crate) fn error_at(offset: usize, text: &str, file: &Path, message: String) -> SettingsError {
     let before = &text.as_bytes()[..offset.min(text.len())];
     SettingsError {
         file: file.to_path_buf(),
@@ -272,6 +274,11 @@ pub fn config_page() -> String {
          ## `config.toml`\n\n",
     );
     describe(&mut page, &schemars::schema_for!(Config).to_value());
+    page.push_str(
+        "\n## `settings.toml`\n\nIn the folder of a context; counts for that context alone. `becket context show` says \
+         where it is, and `becket context set` writes it.\n\n",
+    );
+    describe(&mut page, &schemars::schema_for!(ContextSettings).to_value());
     page.push_str("\n## `becket.toml`\n\n");
     describe(&mut page, &schemars::schema_for!(ProjectConfig).to_value());
     page

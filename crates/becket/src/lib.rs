@@ -7,15 +7,19 @@ mod args;
 mod assemble;
 mod commands;
 mod config;
+mod context_settings;
 mod failure;
 mod files;
 mod folders;
 mod front;
+mod lifetimes;
+mod moments;
 mod pictures;
 mod plugins;
 mod project;
 mod signals;
 mod surroundings;
+mod target;
 
 use std::process::ExitCode;
 

@@ -13,11 +13,6 @@ pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathB
     named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
 }
 
-/// The folders of chibi's home that becket shares: those of the contexts, and the one behind the virtual file system.
-pub fn shared_folders(home: &Path) -> (PathBuf, PathBuf) {
-    (home.join("contexts"), home.join("vfs"))
-}
-
 /// Where plugins lie.
 pub fn plugins_folder(home: &Path) -> PathBuf {
     home.join("plugins")

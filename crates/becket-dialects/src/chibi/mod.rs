@@ -30,7 +30,7 @@ mod words;
 pub use call::{Call, builtin_face, input_for_tool, lane, patience, tool_variables};
 pub use discovery::Remark;
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
-pub use home::{HOME_VARIABLE, home, plugins_folder, shared_folders};
+pub use home::{HOME_VARIABLE, home, plugins_folder};
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
 pub use loading::{Asking, LoadSettings, Loaded, load};
 pub use local_settings::{LOCAL_SETTINGS_FILE, LocalSettings, read_local_settings};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use becket_agent::front::Front;
-use becket_agent::{CompactEnd, DirectCall, Ending, Input, RunEnd, Session};
+use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::nearest;
-use becket_store::ContextName;
+use becket_store::{Claim, ContextName};
 use clap::CommandFactory;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -16,9 +16,11 @@ use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, Style, TerminalFront, harmless};
+use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
+use crate::target::Wish;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -92,57 +94,76 @@ pub struct Conversation {
     assembled: Assembled,
     output: Arc<Output>,
     pictures: Vec<Part>,
+    /// Keeps other processes out of the context until the session is closed.
+    _claim: Claim,
+}
+
+/// What a session is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The model will be asked.
+    Prompts,
+    /// Something is done to the context; a model that cannot be had is no hindrance.
+    Care,
+    /// A tool is called, without a model; the command prints what it gives back.
+    Call,
 }
 
 impl Conversation {
-    /// Puts the agent together and begins a session.
+    /// Puts the agent together and begins a session in the context that the command line chooses.
     pub async fn open(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
-        Self::open_with(options, surroundings, Results::Shown).await
+        let wish = Wish::of(options)?;
+        Self::open_in(wish, Purpose::Prompts, options, surroundings).await
     }
 
-    /// The same for a call of the person's own, which needs no model.
-    pub async fn open_for_call(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
-        let mut options = options.clone();
-        if Setup::read(&options, surroundings)?
-            .provider(&options, surroundings)
-            .is_err()
-        {
-            options.model = Some("rehearsal".into());
-        }
-        Self::open_with(&options, surroundings, Results::Returned).await
-    }
-
-    async fn open_with(
+    /// The same in any context.
+    pub async fn open_in(
+        wish: Wish,
+        purpose: Purpose,
         options: &Options,
         surroundings: &Surroundings,
-        results: Results,
     ) -> Result<Self, CliError> {
-        let context =
-            ContextName::parse(&options.context).map_err(|error| CliError::usage(error.to_string()))?;
         let pictures = options
             .image
             .iter()
             .map(|file| read_picture(&surroundings.cwd.join(file)));
         let pictures = pictures.collect::<Result<Vec<Part>, CliError>>()?;
-        let setup = Setup::read(options, surroundings)?;
+        let mut setup = Setup::read(options, surroundings)?;
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
         }
+        let store = Arc::new(setup.folders.open_store()?);
+        let target = wish.claim(&store)?;
+        setup.enter(&target.name)?;
+        destroy_due(&store, &setup.contexts(), &target.name, surroundings).await?;
         let output = Arc::new(Output::default());
-        let front = front(options, surroundings, &output, results);
-        let assembled = setup.assemble(options, surroundings, front).await?;
+        let front = front(options, surroundings, &output, purpose);
+        let options = &with_some_model(&setup, purpose, options, surroundings);
+        let assembled = setup.assemble(options, surroundings, front, store).await?;
         if options.json {
             let output = Arc::clone(&output);
             let write = move |text: &str| output.write(&format!("{text}\n"));
             assembled.agent.engine.watch(Arc::new(move |_, text| write(text)));
         }
-        let session = Session::open(Arc::clone(&assembled.agent), context.as_str()).await?;
+        if target.is_fresh {
+            surroundings.remark(&format!("the context is {}", target.name));
+        }
+        let mut session = Session::open(Arc::clone(&assembled.agent), target.name.as_str()).await?;
+        if let Some(switch) = target.switch {
+            session = enter(session, switch, &target.name, &assembled).await?;
+        }
         Ok(Self {
             session,
             assembled,
             output,
             pictures,
+            _claim: target.claim,
         })
+    }
+
+    /// Archives what was said so far.
+    pub async fn clear(&mut self) -> Result<Result<(), Refused>, CliError> {
+        Ok(self.session.clear().await?)
     }
 
     /// Where the answers go.
@@ -193,13 +214,44 @@ impl Conversation {
     }
 }
 
-/// What becomes of what tools give back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Results {
-    /// The person sees its beginning.
-    Shown,
-    /// The command prints it.
-    Returned,
+/// Makes a session's context the chosen one. If that is refused, the session ends, and a context that was made for it
+/// goes.
+async fn enter(
+    mut session: Session,
+    switch: Switch,
+    name: &ContextName,
+    assembled: &Assembled,
+) -> Result<Session, CliError> {
+    let switched = session.switch(switch).await;
+    let (reason, error) = match switched {
+        Ok(Ok(())) => return Ok(session),
+        Ok(Err(Refused(reason))) => {
+            let message = format!("a hook stopped the switch to the context {name}: {reason}");
+            (EndReason::Blocked, CliError::failed(message))
+        }
+        Err(error) => (EndReason::Failed, error.into()),
+    };
+    let was_made = !session.is_resumed();
+    session.end(reason).await?;
+    if was_made {
+        assembled.store.delete_context(name).await?;
+    }
+    assembled.store.close().await?;
+    Err(error)
+}
+
+/// The options, with a model that needs nothing where the chosen one cannot be had and none will be asked.
+fn with_some_model(
+    setup: &Setup,
+    purpose: Purpose,
+    options: &Options,
+    surroundings: &Surroundings,
+) -> Options {
+    let mut options = options.clone();
+    if purpose != Purpose::Prompts && setup.provider(&options, surroundings).is_err() {
+        options.model = Some("rehearsal".into());
+    }
+    options
 }
 
 /// Where the run is shown.
@@ -207,7 +259,7 @@ fn front(
     options: &Options,
     surroundings: &Surroundings,
     output: &Arc<Output>,
-    results: Results,
+    purpose: Purpose,
 ) -> Arc<dyn Front> {
     let out = Style::choose(options.color, surroundings.stdout_is_terminal, surroundings);
     let err = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
@@ -218,9 +270,9 @@ fn front(
         surroundings.stderr_is_terminal,
         Arc::clone(output),
     );
-    let front = match results {
-        Results::Shown => front,
-        Results::Returned => front.without_results(),
+    let front = match purpose {
+        Purpose::Prompts | Purpose::Care => front,
+        Purpose::Call => front.without_results(),
     };
     if options.json {
         Arc::new(front.without_answers())

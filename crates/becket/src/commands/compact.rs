@@ -2,15 +2,17 @@
 
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
-use becket_hooks::nearest;
+use becket_store::ContextName;
 
-use super::ask::{Conversation, unless_lost};
+use super::ask::{Conversation, Purpose, unless_lost};
+use super::context::wish;
 use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
+use crate::target::{Wish, known};
 
 /// Summarises a context.
 pub fn run(
@@ -19,17 +21,15 @@ pub fn run(
     instructions: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let options = Options {
-        context: name.unwrap_or_else(|| options.context.clone()),
-        ..options.clone()
-    };
-    must_exist(&options, surroundings)?;
+    let name = existing(options, name, surroundings)?;
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();
         let work = async {
-            let mut conversation = Conversation::open(&options, surroundings).await?;
+            let wish = Wish::named(name);
+            let mut conversation =
+                Conversation::open_in(wish, Purpose::Prompts, options, surroundings).await?;
             let output = conversation.output();
             let end = conversation.compact(instructions, cancel).await;
             let exit = end
@@ -47,21 +47,13 @@ pub fn run(
 }
 
 /// A session makes its context if it is new; a slip of the pen must not.
-fn must_exist(options: &Options, surroundings: &Surroundings) -> Result<(), CliError> {
-    let name = &options.context;
-    let contexts = Folders::find(options.home.as_deref(), surroundings)?
-        .open_store()?
-        .contexts()?;
-    if contexts.iter().any(|context| context.name == *name) {
-        return Ok(());
-    }
-    let error = CliError::usage(format!("there is no context `{name}`"));
-    Err(
-        match nearest(name, contexts.iter().map(|context| context.name.as_str())) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint("`becket contexts` lists them"),
-        },
-    )
+fn existing(
+    options: &Options,
+    name: Option<String>,
+    surroundings: &Surroundings,
+) -> Result<ContextName, CliError> {
+    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    known(wish(options, name)?.find(&store)?, &store)
 }
 
 fn reason(exit: Exit) -> EndReason {

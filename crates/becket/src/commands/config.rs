@@ -8,10 +8,13 @@ use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
+use crate::target::Wish;
 
 /// Shows the configuration in effect.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let setup = Setup::read(options, surroundings)?;
+    let mut setup = Setup::read(options, surroundings)?;
+    let context = Wish::of(options)?.find(&setup.folders.open_store()?)?;
+    setup.enter(&context)?;
     // A project that only needs trust is no reason not to show the rest.
     let refusal = setup.project.refusal.as_ref();
     if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
@@ -22,12 +25,13 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let settings = setup.agent_settings(options, surroundings)?;
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let chibi_home = setup.chibi_home.as_ref();
-    let rows: [(&str, Value); 11] = [
+    let rows: [(&str, Value); 12] = [
         (
             "config file",
             format!("{}{}", file.display(), there(file.exists())).into(),
         ),
         ("store", setup.folders.store_file().display().to_string().into()),
+        ("context", context.as_str().into()),
         ("cache", setup.folders.cache.display().to_string().into()),
         (
             "chibi home",

@@ -8,9 +8,8 @@ use crate::surroundings::Surroundings;
 
 /// Lists the contexts.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let contexts = Folders::find(options.home.as_deref(), surroundings)?
-        .open_store()?
-        .contexts()?;
+    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    let (contexts, current) = (store.contexts()?, store.chosen()?.current);
     if options.json {
         for context in &contexts {
             let line = serde_json::json!({
@@ -19,6 +18,10 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
                 "last_used_ms": context.last_used_ms,
                 "message_count": context.message_count,
                 "session_count": context.session_count,
+                "archive_count": context.archive_count,
+                "destroy_at_ms": context.lifetime.destroy_at_ms,
+                "destroy_after_ms": context.lifetime.destroy_after_ms,
+                "current": context.name == current,
             });
             print(&format!("{line}\n"))?;
         }
@@ -30,8 +33,9 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     for context in contexts {
         let (name, messages, sessions) = (context.name, context.message_count, context.session_count);
         let used = ago(context.last_used_ms);
+        let mark = if name == current { "*" } else { " " };
         print(&format!(
-            "{name:<24} {messages:>5} messages {sessions:>4} sessions  {used}\n"
+            "{mark} {name:<24} {messages:>5} messages {sessions:>4} sessions  {used}\n"
         ))?;
     }
     Ok(Exit::Answered)

@@ -12,6 +12,7 @@ use crate::folders::Folders;
 use crate::front::harmless;
 use crate::plugins::{Plugins, generation_word};
 use crate::surroundings::Surroundings;
+use crate::target::Wish;
 
 /// One thing that was looked at.
 struct Finding {
@@ -24,7 +25,7 @@ struct Finding {
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
     match Setup::read(options, surroundings) {
-        Ok(setup) => examine(&setup, options, surroundings, &mut findings),
+        Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings),
         Err(error) => {
             let folders = Folders::find(options.home.as_deref(), surroundings)?;
             findings.push(finding(
@@ -50,7 +51,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     Ok(if ill { Exit::Failed } else { Exit::Answered })
 }
 
-fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findings: &mut Vec<Finding>) {
+fn examine(setup: &mut Setup, options: &Options, surroundings: &Surroundings, findings: &mut Vec<Finding>) {
     let file = setup.folders.config_file();
     let state = if file.exists() {
         ""
@@ -58,6 +59,7 @@ fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings, findin
         " (not there, the usual settings apply)"
     };
     findings.push(finding(format!("settings in {}{state}", file.display()), None));
+    findings.extend(examine_context(setup, options));
     findings.push(match setup.provider(options, surroundings) {
         Ok(provider) => finding(format!("model {}/{}", provider.name(), provider.model()), None),
         Err(error) => finding("model".into(), Some(error.to_string())),
@@ -156,6 +158,18 @@ fn examine_plugins(
     for trouble in setup.unknown_tools(&plugins) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
+}
+
+/// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.
+fn examine_context(setup: &mut Setup, options: &Options) -> Option<Finding> {
+    let store = setup.folders.open_store().ok()?;
+    Some(match Wish::of(options).and_then(|wish| wish.find(&store)) {
+        Ok(name) => {
+            let trouble = setup.enter(&name).err();
+            finding(format!("context {name}"), trouble.map(|error| error.to_string()))
+        }
+        Err(error) => finding("context".into(), Some(error.to_string())),
+    })
 }
 
 fn finding(what: String, trouble: Option<String>) -> Finding {

@@ -4,6 +4,7 @@ mod ask;
 mod chat;
 mod compact;
 mod config;
+mod context;
 mod contexts;
 mod doctor;
 mod events;
@@ -34,6 +35,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
             compact::run(&options, name, instructions, surroundings)
         }
         Some(Command::Contexts) => contexts::run(&options, surroundings),
+        Some(Command::Context { command }) => context::run(&options, command, surroundings),
         Some(Command::Sessions) => sessions::run(&options, surroundings),
         Some(Command::Hooks {
             command: HooksCommand::Events { name },

@@ -6,12 +6,13 @@ use becket_agent::DirectCall;
 use becket_events::EndReason;
 use serde_json::{Map, Value};
 
-use super::ask::{Conversation, unless_lost};
+use super::ask::{Conversation, Purpose, unless_lost};
 use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
+use crate::target::Wish;
 
 /// The longest arguments that are read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
@@ -62,7 +63,9 @@ pub fn call(
         let signals = Signals::listen()?;
         let cancel = signals.next();
         let work = async {
-            let mut conversation = Conversation::open_for_call(options, surroundings).await?;
+            let wish = Wish::of(options)?;
+            let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings);
+            let mut conversation = opened.await?;
             let output = conversation.output();
             let called = conversation.call(name, arguments, cancel).await;
             let (exit, reason) = conclude(&called);

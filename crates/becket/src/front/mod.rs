@@ -7,5 +7,5 @@ mod style;
 mod terminal;
 
 pub use output::Output;
-pub use style::{Style, harmless};
+pub use style::{Style, harmless, harmless_indented};
 pub use terminal::TerminalFront;

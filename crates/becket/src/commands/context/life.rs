@@ -1,0 +1,163 @@
+//! Contexts are made, renamed, cleared and destroyed.
+
+use std::io::Write;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use becket_agent::Refused;
+use becket_events::EndReason;
+use becket_store::ContextName;
+
+use super::{Place, wish};
+use crate::args::Options;
+use crate::commands::ask::{Conversation, Purpose, unless_lost};
+use crate::commands::runtime;
+use crate::failure::{CliError, Exit};
+use crate::folders::Folders;
+use crate::lifetimes::remove_files;
+use crate::signals::Signals;
+use crate::surroundings::Surroundings;
+use crate::target::{Wish, claim, known, parse_name};
+
+/// A person who does not answer for this long has said no; nothing waits for ever.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+
+pub async fn create(place: &Place<'_>, name: &str) -> Result<(), CliError> {
+    let name = parse_name(name)?;
+    if !place.store.create_context(&name).await? {
+        return Err(CliError::usage(format!("there is already a context {name}"))
+            .hint(format!("`becket context show {name}` shows it")));
+    }
+    place.surroundings.remark(&format!("made the context {name}"));
+    Ok(())
+}
+
+/// `rename NEW` or `rename OLD NEW`.
+pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), CliError> {
+    let new = parse_name(&names.pop().unwrap_or_default())?;
+    let old = place.context(names.pop()).await?;
+    if old == new {
+        return Err(CliError::usage(format!("the context is called {old} already")));
+    }
+    let _claims = (claim(&old, &place.store)?, claim(&new, &place.store)?);
+    let (from, to) = (place.files(&old), place.files(&new));
+    if std::fs::symlink_metadata(to.folder()).is_ok() {
+        let folder = to.folder().display();
+        return Err(
+            CliError::failed(format!("there is already a folder {folder}, but no such context"))
+                .hint("move it away, or choose another name"),
+        );
+    }
+    place.store.rename_context(&old, &new).await?;
+    match std::fs::rename(from.folder(), to.folder()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            // The files and the conversation stay together, under the old name.
+            place.store.rename_context(&new, &old).await?;
+            let folder = from.folder().display();
+            Err(CliError::failed(format!(
+                "cannot rename the folder {folder}: {error}"
+            )))
+        }
+        _ => {
+            place
+                .surroundings
+                .remark(&format!("the context {old} is now {new}"));
+            Ok(())
+        }
+    }
+}
+
+/// Opens a session in the context, because hooks have a say in this.
+pub fn clear(
+    options: &Options,
+    named: Option<String>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let wish = wish(options, named)?;
+    let name = existing(&wish, options, surroundings)?;
+    let runtime = runtime()?;
+    let result = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        let work = async {
+            let target = Wish::named(name.clone());
+            let mut conversation =
+                Conversation::open_in(target, Purpose::Care, options, surroundings).await?;
+            let output = conversation.output();
+            let cleared = conversation.clear().await;
+            let reason = match &cleared {
+                Ok(Ok(())) => EndReason::Done,
+                Ok(Err(_)) => EndReason::Blocked,
+                Err(_) => EndReason::Failed,
+            };
+            conversation.close(reason).await?;
+            if let Err(Refused(reason)) = cleared? {
+                let message = format!("a hook did not let the context {name} be cleared: {reason}");
+                return Err(CliError::failed(message));
+            }
+            surroundings.remark(&format!(
+                "cleared the context {name}; `becket context export --archived {name}` shows what was in it"
+            ));
+            Ok(unless_lost(Exit::Answered, &output, surroundings))
+        };
+        signals.unless_forced(work, Exit::Cancelled).await
+    });
+    // A thread may still wait for a person at the terminal.
+    runtime.shutdown_background();
+    result
+}
+
+/// A context that is not there is not made in order to be cleared, unless it is the current one.
+fn existing(wish: &Wish, options: &Options, surroundings: &Surroundings) -> Result<ContextName, CliError> {
+    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    let name = wish.find(&store)?;
+    if name.as_str() == store.chosen()?.current {
+        return Ok(name);
+    }
+    known(name, &store)
+}
+
+pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+    let _claim = claim(name, &place.store)?;
+    if !place.options.yes {
+        ask_to_destroy(place, name)?;
+    }
+    place.store.delete_context(name).await?;
+    remove_files(&place.contexts, name)?;
+    let current = place.store.chosen()?.current;
+    place.surroundings.remark(&format!(
+        "destroyed the context {name}; the current one is {current}"
+    ));
+    Ok(())
+}
+
+fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+    let surroundings = place.surroundings;
+    let kept = || CliError::failed(format!("the context {name} was not destroyed"));
+    if !(surroundings.stdin_is_terminal && surroundings.stderr_is_terminal) {
+        return Err(kept().hint("nobody is there to be asked; --yes destroys it without a question"));
+    }
+    let messages = place
+        .store
+        .context(name.as_str())?
+        .map_or(0, |context| context.message_count);
+    let question = format!("Destroy the context {name} with its {messages} messages, for good? [y/N] ");
+    let mut stderr = std::io::stderr();
+    if stderr
+        .write_all(question.as_bytes())
+        .and_then(|()| stderr.flush())
+        .is_err()
+    {
+        return Err(kept());
+    }
+    let (answer, answered) = channel();
+    // A thread of its own: a read from a terminal cannot be called off.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        let _ = answer.send(read.map(|_| line));
+    });
+    match answered.recv_timeout(PATIENCE) {
+        Ok(Ok(line)) if matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") => Ok(()),
+        _ => Err(kept()),
+    }
+}

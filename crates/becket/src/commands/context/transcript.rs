@@ -1,0 +1,235 @@
+//! The conversation of a context as lines: for people in `log`, as JSON in `export`.
+//!
+//! A line says who said what to whom. An entry of the store is one line, except that each tool call of an answer has
+//! its own.
+
+use becket_agent::store::{EntryContent, StoredEntry};
+use becket_events::{Message, MessageBody, Part, ToolCall};
+use becket_store::ContextName;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Place;
+use crate::commands::print;
+use crate::failure::CliError;
+use crate::front::{harmless, harmless_indented};
+use crate::moments::moment_in_words;
+
+/// The person, as lines call them.
+const PERSON: &str = "user";
+
+/// becket itself, as lines call it.
+const SYSTEM: &str = "system";
+
+/// One line of a transcript.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// Identifies the line.
+    id: String,
+    /// When it was said, in seconds since 1970.
+    timestamp: u64,
+    from: String,
+    to: String,
+    content: String,
+    /// `message`, `tool_call`, `tool_result`, `compaction`, `archival`, `custom`.
+    entry_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<String>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metadata: Map<String, Value>,
+    session_id: String,
+}
+
+/// Shows the last lines.
+pub fn log(place: &Place<'_>, name: &ContextName, count: usize) -> Result<(), CliError> {
+    let lines = lines(name.as_str(), &place.store.entries(name.as_str())?);
+    if lines.is_empty() {
+        place.surroundings.remark(&format!("the context {name} is empty"));
+    }
+    for line in &lines[lines.len().saturating_sub(count)..] {
+        if place.options.json {
+            print_json(line)?;
+        } else {
+            print(&format!("{}\n", in_words(line)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints every line of the conversation.
+pub fn export(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+    let entries = place.store.entries(name.as_str())?;
+    lines(name.as_str(), &entries).iter().try_for_each(print_json)
+}
+
+/// Prints every line of the archived conversations, each with the moment at which it was archived.
+pub fn export_archived(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+    for archive in place.store.archived(name.as_str())? {
+        lines(name.as_str(), &archive.entries)
+            .iter()
+            .try_for_each(print_json)?;
+        let Some(last) = archive.entries.last() else {
+            continue;
+        };
+        let said = format!("archived after {} messages", archive.message_count);
+        print_json(&Line {
+            id: format!("{}:archival", last.id),
+            timestamp: archive.time_ms / 1000,
+            entry_type: "archival",
+            role: Some(SYSTEM),
+            ..between(SYSTEM, name.as_str(), said, last)
+        })?;
+    }
+    Ok(())
+}
+
+fn print_json(line: &Line) -> Result<(), CliError> {
+    let text = serde_json::to_string(line)
+        .map_err(|error| CliError::failed(format!("cannot write an entry as JSON: {error}")))?;
+    print(&format!("{text}\n"))
+}
+
+fn in_words(line: &Line) -> String {
+    let Line { from, to, .. } = line;
+    let who = match line.entry_type {
+        "tool_call" => format!("{from} calls {to}"),
+        "tool_result" => format!("{from} returns"),
+        "message" => from.clone(),
+        other => format!("{from} ({other})"),
+    };
+    let moment = moment_in_words(line.timestamp * 1000);
+    format!(
+        "[{moment}] {}: {}",
+        harmless(&who),
+        harmless_indented(line.content.trim_end(), "    ")
+    )
+}
+
+/// The entries of a context as lines.
+fn lines(context: &str, entries: &[StoredEntry]) -> Vec<Line> {
+    entries
+        .iter()
+        .flat_map(|entry| lines_of(context, entry))
+        .collect()
+}
+
+fn lines_of(context: &str, entry: &StoredEntry) -> Vec<Line> {
+    match &entry.content {
+        EntryContent::Message { message } => lines_of_message(context, entry, message),
+        EntryContent::Compaction {
+            summary,
+            first_kept_id,
+        } => vec![Line {
+            entry_type: "compaction",
+            role: Some(SYSTEM),
+            metadata: object(json!({"summary": summary, "first_kept_id": first_kept_id})),
+            ..between(SYSTEM, context, summary.clone(), entry)
+        }],
+        EntryContent::Custom { kind, data } => vec![Line {
+            entry_type: "custom",
+            role: Some(SYSTEM),
+            metadata: object(json!({"kind": kind, "data": data})),
+            ..between(kind, context, String::new(), entry)
+        }],
+    }
+}
+
+fn lines_of_message(context: &str, entry: &StoredEntry, message: &Message) -> Vec<Line> {
+    let text = message.text();
+    let said = |from: &str, to: &str, role: &'static str, content: &[Part], more: Value| Line {
+        role: Some(role),
+        metadata: metadata(content, more),
+        ..between(from, to, text.clone(), entry)
+    };
+    match message.body() {
+        MessageBody::User { content } => vec![said(PERSON, context, "user", content, json!({}))],
+        MessageBody::Note {
+            kind,
+            content,
+            details,
+            ..
+        } => {
+            let more = match details {
+                Some(details) => json!({"kind": kind, "details": details}),
+                None => json!({"kind": kind}),
+            };
+            vec![said(kind, context, SYSTEM, content, more)]
+        }
+        MessageBody::Assistant {
+            content,
+            tool_calls,
+            model,
+            stop_reason,
+            usage,
+        } => {
+            let more = json!({"model": model, "stop_reason": stop_reason, "usage": usage});
+            let mut lines = vec![said(context, PERSON, "agent", content, more)];
+            lines.extend(tool_calls.iter().map(|call| line_of_call(context, entry, call)));
+            lines
+        }
+        MessageBody::Tool {
+            tool_call_id,
+            tool_name,
+            content,
+            is_error,
+        } => vec![Line {
+            entry_type: "tool_result",
+            tool_call_id: Some(tool_call_id.clone()),
+            ..said(
+                tool_name,
+                context,
+                "agent",
+                content,
+                json!({"is_error": is_error}),
+            )
+        }],
+    }
+}
+
+fn line_of_call(context: &str, entry: &StoredEntry, call: &ToolCall) -> Line {
+    Line {
+        id: format!("{}:{}", entry.id, call.id),
+        entry_type: "tool_call",
+        role: Some("agent"),
+        tool_call_id: Some(call.id.clone()),
+        ..between(context, &call.name, call.arguments.clone(), entry)
+    }
+}
+
+/// A plain line of an entry.
+fn between(from: &str, to: &str, content: String, entry: &StoredEntry) -> Line {
+    Line {
+        id: entry.id.clone(),
+        timestamp: entry.time_ms / 1000,
+        from: from.into(),
+        to: to.into(),
+        content,
+        entry_type: "message",
+        role: None,
+        tool_call_id: None,
+        metadata: Map::new(),
+        session_id: entry.session_id.clone(),
+    }
+}
+
+/// What the words alone do not say: pictures and thoughts go along, so that nothing is lost.
+fn metadata(content: &[Part], more: Value) -> Map<String, Value> {
+    let mut metadata = object(more);
+    let silent: Vec<&Part> = content
+        .iter()
+        .filter(|part| !matches!(part, Part::Text { .. }))
+        .collect();
+    if !silent.is_empty() {
+        metadata.insert("parts".into(), json!(silent));
+    }
+    metadata
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
