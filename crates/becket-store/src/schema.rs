@@ -182,6 +182,32 @@ mod tests {
     }
 
     #[test]
+    fn a_store_of_version_1_keeps_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("becket.db");
+        let mut old = Connection::open(&file).unwrap();
+        migrate(&mut old, &[VERSION_1]).unwrap();
+        old.execute_batch(
+            r#"INSERT INTO contexts (name, created_ms, used_ms, message_count) VALUES ('old', 1, 2, 0);
+               INSERT INTO sessions (id, context, model, cwd, started_ms) VALUES ('s', 'old', 'm', '/', 1);
+               INSERT INTO entries (context, id, session_id, time_ms, content)
+               VALUES ('old', 'e', 's', 3, '{"type":"custom","kind":"k","data":7}');
+               UPDATE contexts SET leaf = 1; UPDATE sessions SET leaf = 1;"#,
+        )
+        .unwrap();
+        drop(old);
+        let store = crate::SqliteStore::open(&file).unwrap();
+        let entries = store.entries("old").unwrap();
+        assert_eq!((entries[0].id.as_str(), entries[0].time_ms), ("e", 3));
+        assert_eq!(store.chosen().unwrap().current, "default");
+        assert_eq!(
+            store.context("old").unwrap().unwrap().lifetime,
+            crate::Lifetime::default()
+        );
+        assert_eq!(store.integrity_check().unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_step_that_fails_leaves_the_file_at_its_version() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, OLD).unwrap();

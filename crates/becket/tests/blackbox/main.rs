@@ -5,6 +5,7 @@ mod approval;
 mod chibi_tools;
 mod commands;
 mod compaction;
+mod contexts;
 mod examples;
 mod guard;
 mod input;

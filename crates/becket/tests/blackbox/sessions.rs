@@ -222,6 +222,7 @@ fn without_any_home_the_error_says_what_to_do() {
 fn eight_processes_share_one_home() {
     let room = room();
     let rounds = 3;
+    let mut answered = 0;
     for round in 0..rounds {
         let running: Vec<_> = (0..8)
             .map(|number| {
@@ -231,25 +232,30 @@ fn eight_processes_share_one_home() {
                     format!("own-{number}")
                 };
                 let prompt = format!("Run: echo from-{round}-{number}");
-                room.start(["--yes", "--json", "-c", &context, &prompt])
+                let run = room.start(["--yes", "--json", "-c", &context, &prompt]);
+                (context, run)
             })
             .collect();
-        for run in running {
-            let run = run.finish().ended_with(0);
-            assert_eq!(run.events_named("session_end").len(), 1);
+        for (context, run) in running {
+            let run = run.finish();
+            if context == "shared" && run.code == 1 {
+                // Whoever comes while another is in the context is told so, and leaves nothing behind.
+                run.complained("the context shared is in use");
+                continue;
+            }
+            answered += 1;
+            assert_eq!(run.ended_with(0).events_named("session_end").len(), 1);
         }
     }
+    assert!(answered >= 5 * rounds, "one of each round has the shared context");
     let contexts = lines(&room.run(["contexts", "--json"]).ended_with(0));
     assert_eq!(contexts.len(), 5, "{contexts:?}");
     let sessions = lines(&room.run(["sessions", "--json"]).ended_with(0));
-    assert_eq!(sessions.len(), 8 * rounds);
+    assert_eq!(sessions.len(), answered);
     for session in sessions {
         assert_eq!(session["reason"], "done", "{session}");
-        // The prompt, the call, its result, the answer. Who joins a context in the middle of another's call finds
-        // it open, and answers it for the branch of the conversation that begins there.
-        let own = session["context"] != "shared";
-        let count = session["entry_count"].as_u64().unwrap_or_default();
-        assert!(count == 4 || (count == 5 && !own), "{session}");
+        // The prompt, the call, its result, the answer.
+        assert_eq!(session["entry_count"], 4, "{session}");
     }
     room.run(["doctor"]).ended_with(0);
 }

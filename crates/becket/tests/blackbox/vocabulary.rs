@@ -104,6 +104,7 @@ const RUNS: &[&[&str]] = &[
         "--instructions",
         "what was refused",
     ],
+    &["--json", "context", "clear", "second"],
 ];
 
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
