@@ -4,6 +4,7 @@ use becket_events::{
     ErrorKind, PostClear, PostClearPayload, PostSessionSwitch, PostSessionSwitchPayload, PreClear,
     PreClearPayload, PreSessionSwitch, PreSessionSwitchPayload, SwitchReason,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::context_files::ContextFile;
 use crate::session::Session;
@@ -71,8 +72,9 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Archives the conversation, if no hook minds: the next prompt is the first of a new one.
-    pub async fn clear(&mut self) -> Result<Result<(), Refused>, StoreError> {
+    /// Archives the conversation, if no hook minds: the next prompt is the first of a new one. A cancel refuses.
+    pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, StoreError> {
+        self.hooks.set_cancel(cancel);
         let message_count = self.messages.len() as u32;
         let summary = self.summary.clone();
         let payload = || PreClearPayload {

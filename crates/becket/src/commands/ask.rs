@@ -162,8 +162,8 @@ impl Conversation {
     }
 
     /// Archives what was said so far.
-    pub async fn clear(&mut self) -> Result<Result<(), Refused>, CliError> {
-        Ok(self.session.clear().await?)
+    pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, CliError> {
+        Ok(self.session.clear(cancel).await?)
     }
 
     /// Where the answers go.

@@ -7,5 +7,5 @@ mod style;
 mod terminal;
 
 pub use output::Output;
-pub use style::{Style, harmless, harmless_indented};
+pub use style::{Style, harmless, harmless_indented, harmless_name};
 pub use terminal::TerminalFront;

@@ -41,6 +41,14 @@ fn room_with_server(answers: usize) -> (Room, ModelServer) {
     (room, server)
 }
 
+fn wait_for_file(room: &Room, file: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !room.has(file) {
+        assert!(Instant::now() < deadline, "there is no {file}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A file in the folder of a context, from the working directory.
 fn context_file(context: &str, file: &str) -> String {
     format!("../home/.local/share/becket/contexts/{context}/{file}")
@@ -241,6 +249,19 @@ fn a_guard_of_pre_clear_keeps_the_conversation() {
         .ended_with(1)
         .complained("keep it");
     assert_eq!(names(&run, &["post_clear", "session_end"]), ["session_end"]);
+    room.run(["context", "export"]).ended_with(0).said("hello");
+}
+
+#[test]
+fn a_cancelled_clear_keeps_the_conversation() {
+    let room = room();
+    room.run(["hello"]).ended_with(0);
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_clear\"\ncommand = \"touch began; sleep 60\"\n");
+    let run = room.start(["--hooks", &hooks, "--json", "context", "clear"]);
+    wait_for_file(&room, "began");
+    run.signal(rustix::process::Signal::INT);
+    let run = run.finish().ended_with(130).complained("cancelled");
+    assert_eq!(run.events_named("session_end")[0]["reason"], "cancelled");
     room.run(["context", "export"]).ended_with(0).said("hello");
 }
 
@@ -515,11 +536,7 @@ fn a_context_in_use_is_not_shared_and_a_killed_run_does_not_keep_it() {
         "[[hook]]\nevent = \"user_input\"\ntimeout = 100\ncommand = \"touch began; while [ ! -e go ]; do sleep 0.02; done\"\n",
     );
     let first = room.start(["--hooks", &hooks, "-c", "work", "hello"]);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !room.has("began") {
-        assert!(Instant::now() < deadline, "the first run does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_file(&room, "began");
     let process = format!("(process {})", first.id());
     for command in [
         &["hello"][..],
@@ -541,10 +558,7 @@ fn a_context_in_use_is_not_shared_and_a_killed_run_does_not_keep_it() {
     std::fs::remove_file(room.work().join("go")).expect("the room is writable");
     std::fs::remove_file(room.work().join("began")).expect("the room is writable");
     let second = room.start(["--hooks", &hooks, "hello"]);
-    while !room.has("began") {
-        assert!(Instant::now() < deadline, "the second run does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_file(&room, "began");
     second.signal_group(rustix::process::Signal::KILL);
     second.finish();
     room.run(["hello"]).ended_with(0);

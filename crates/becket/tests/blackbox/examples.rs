@@ -153,6 +153,7 @@ fn the_first_hook_in_the_readme_is_the_example() {
 #[test]
 fn every_hook_file_in_the_guides_is_one() {
     for guide in [
+        "docs/guide/contexts.md",
         "docs/guide/hooks.md",
         "docs/guide/loop.md",
         "docs/guide/workers.md",

@@ -369,3 +369,19 @@ fn words_that_end_a_turn_are_rendered_like_any_answer() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_context_is_destroyed_when_the_person_says_yes() {
+    for (answer, code, left) in [("y", 0, 0), ("n", 1, 1), ("", 1, 1), ("perhaps", 1, 1)] {
+        let room = room();
+        room.run(["hello"]).ended_with(0);
+        let Some(terminal) = Terminal::start(room, &["context", "destroy"]) else {
+            return;
+        };
+        terminal.wait_for("Destroy the context default with its 2 messages, for good? [y/N]");
+        terminal.enter(answer);
+        assert_eq!(terminal.wait_for_end(), code, "{answer:?}");
+        let contexts = terminal.room.run(["contexts", "--json"]).ended_with(0).events();
+        assert_eq!(contexts.len(), left, "{answer:?}");
+    }
+}

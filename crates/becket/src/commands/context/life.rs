@@ -78,18 +78,24 @@ pub fn clear(
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
+        let cancel = signals.next();
         let work = async {
             let target = Wish::named(name.clone());
             let mut conversation =
                 Conversation::open_in(target, Purpose::Care, options, surroundings).await?;
             let output = conversation.output();
-            let cleared = conversation.clear().await;
+            let cleared = conversation.clear(cancel.clone()).await;
             let reason = match &cleared {
                 Ok(Ok(())) => EndReason::Done,
+                Ok(Err(_)) if cancel.is_cancelled() => EndReason::Cancelled,
                 Ok(Err(_)) => EndReason::Blocked,
                 Err(_) => EndReason::Failed,
             };
             conversation.close(reason).await?;
+            if reason == EndReason::Cancelled {
+                surroundings.remark("cancelled");
+                return Ok(Exit::Cancelled);
+            }
             if let Err(Refused(reason)) = cleared? {
                 let message = format!("a hook did not let the context {name} be cleared: {reason}");
                 return Err(CliError::failed(message));
@@ -149,6 +155,8 @@ fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError>
     {
         return Err(kept());
     }
+    // What was typed before the question was there is no answer to it.
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let (answer, answered) = channel();
     // A thread of its own: a read from a terminal cannot be called off.
     std::thread::spawn(move || {

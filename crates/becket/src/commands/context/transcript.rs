@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::Place;
 use crate::commands::print;
 use crate::failure::CliError;
-use crate::front::{harmless, harmless_indented};
+use crate::front::{harmless_indented, harmless_name};
 use crate::moments::moment_in_words;
 
 /// The person, as lines call them.
@@ -102,7 +102,7 @@ fn in_words(line: &Line) -> String {
     let moment = moment_in_words(line.timestamp * 1000);
     format!(
         "[{moment}] {}: {}",
-        harmless(&who),
+        harmless_name(&who),
         harmless_indented(line.content.trim_end(), "    ")
     )
 }
