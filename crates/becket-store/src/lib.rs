@@ -3,8 +3,8 @@
 //! Read `sqlite.rs` first: it is the store that the program uses, one SQLite file that several processes may share.
 //! `schema.rs` has the tables, `writing.rs` and `reading.rs` the SQL, `writer.rs` the thread through which every
 //! change goes, `open.rs` how a file is made and set up. `contexts.rs` is the life of contexts: chosen, renamed,
-//! cleared, destroyed; `claim.rs` keeps a context for one process at a time. `memory.rs` forgets everything in the end and is for tests
-//! and for agents that shall leave nothing behind.
+//! cleared, destroyed; `claim.rs` keeps a context for one process at a time. `memory.rs` forgets everything in the end
+//! and is for tests and for agents that shall leave nothing behind.
 //!
 //! This crate knows no model, no tool and no terminal; where the file lies, its user decides.
 //!

@@ -318,7 +318,8 @@ const BROKEN_PROMISES: &[(&str, &str)] = &[
     (
         "a context that miscounts its messages",
         "SELECT name FROM contexts WHERE message_count <> (SELECT count(*) FROM entries
-         WHERE context = name AND seq > cleared AND json_valid(content) AND json_extract(content, '$.type') = 'message')",
+         WHERE context = name AND seq > cleared
+           AND json_valid(content) AND json_extract(content, '$.type') = 'message')",
     ),
 ];
 
