@@ -93,6 +93,7 @@ impl Session {
         self.agent.store.clear(self.id()).await?;
         self.messages.clear();
         self.summary = None;
+        self.unmeasured = 0;
         let files = self.files();
         files.remove(ContextFile::Summary).map_err(|error| {
             StoreError::new(format!(
