@@ -169,7 +169,7 @@ pub fn known(name: ContextName, store: &SqliteStore) -> Result<ContextName, CliE
     if names.clone().any(|known| known == name.as_str()) {
         return Ok(name);
     }
-    let error = CliError::usage(format!("there is no context {name}"));
+    let error = CliError::usage(format!("there is no context `{name}`"));
     Err(match nearest(name.as_str(), names.by_ref()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`becket contexts` lists those that there are"),

@@ -328,7 +328,7 @@ fn a_context_is_destroyed_with_a_yes_only() {
     assert!(!room.has(&context_file("drop", "system_prompt.md")));
     room.run(["context", "destroy", "--yes", "drop"])
         .ended_with(2)
-        .complained("no context drop");
+        .complained("no context `drop`");
     room.run(["context", "destroy", "--yes", "keep"]).ended_with(0);
     assert_eq!(
         context_of(&room.run(["--json", "hello"]).ended_with(0)),
