@@ -2,8 +2,8 @@
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs` and `fetch.rs`. `judged_path.rs` opens files so that what
-//! was judged is what is opened, `answer.rs` tells results in the words of a face. `own_tools.rs` has the tools that are
-//! no operations: notes, and the end of a turn. `program_tool.rs` makes a tool of a program that somebody else has
+//! was judged is what is opened, `answer.rs` tells results in the words of a face. `own_tools.rs` has the tools that
+//! are no operations: notes, and the end of a turn. `program_tool.rs` makes a tool of a program that somebody else has
 //! written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
