@@ -235,11 +235,13 @@ impl Found {
     }
 }
 
-/// The tool of becket's own that a plugin's tool stands in for by its name: one that the model would see, or one by
-/// any name that chibi has for it.
+/// The tool of becket's own that a plugin's tool stands in for by its name: the one that the model would see, or one by
+/// any name that chibi or becket itself has for it.
 fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
     let offered = profile.face_named(name).cloned();
-    offered.or_else(|| chibi::builtin_face(name))
+    offered
+        .or_else(|| chibi::builtin_face(name))
+        .or_else(|| Profile::own().face_named(name).cloned())
 }
 
 /// Whether providers take a tool with that name.

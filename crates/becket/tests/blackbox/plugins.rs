@@ -108,6 +108,18 @@ fn a_warm_start_runs_no_plugin_and_a_changed_one_is_asked_again() {
 }
 
 #[test]
+fn a_plugin_that_makes_its_tools_of_folders_is_asked_again_when_there_is_another_folder() {
+    let room = room();
+    let program = "#!/bin/bash\ncd \"$(dirname \"$0\")\"\nfor f in list/*; do\n\
+                   printf '{\"name\":\"%s\",\"description\":\"x\"}' \"${f#list/}\"; done | sed 's/}{/},{/g; s/^/[/; s/$/]/'\n";
+    plugin(&room, "skills/skills", program);
+    room.write("../home/.chibi/plugins/skills/list/one/text", "");
+    room.run(["plugin"]).ended_with(0).said("tools one\n");
+    room.write("../home/.chibi/plugins/skills/list/two/text", "");
+    room.run(["plugin"]).ended_with(0).said("tools one, two\n");
+}
+
+#[test]
 fn several_runs_at_once_share_what_is_remembered() {
     let room = room();
     for name in ["a", "b", "c"] {
@@ -379,6 +391,14 @@ fn the_older_names_of_builtins_stay_behind_the_gate_too() {
     }
     let run = call(&room, "run_command", json!({"command": "ls"}), &["--yes"]);
     assert_eq!(result(&run), "{\"command\":\"ls\"}\n");
+    plugin(&room, "own", &bash("shell", "", "echo mine"));
+    for profile in ["becket", "chibi"] {
+        let run = call(&room, "shell", json!({"command": "ls"}), &["--tools", profile]);
+        assert!(
+            result(&run).contains("nobody is there to say yes"),
+            "{profile}: {run:#?}"
+        );
+    }
 }
 
 #[test]
