@@ -92,6 +92,7 @@ impl Session {
         }
         self.agent.store.clear(self.id()).await?;
         self.messages.clear();
+        self.unmeasured = 0;
         self.summary = None;
         self.unmeasured = 0;
         let files = self.files();
