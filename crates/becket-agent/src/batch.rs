@@ -4,22 +4,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    CallRecord, Json, Message, Operation, PostTool, PostToolPayload, ToolCall, ToolEnd, ToolEndPayload,
-    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
+    CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, ToolCall,
+    ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
 };
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use crate::front::{Front, Sight};
-use crate::gate::{Applicant, BLOB, Gate, Judgement, Permit};
+use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
 use crate::handoff::Word;
 use crate::hooks::Hooks;
 use crate::message::tool_result;
-use crate::output::{OutputOf, Settled, read_back};
+use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
-use crate::store::Store;
 use crate::tool::{Tool, ToolOutput, ToolRun};
 
 /// How many tools of one answer run.
@@ -32,7 +31,6 @@ const CANCEL_GRACE: Duration = Duration::from_secs(3);
 pub(crate) struct Batch<'a> {
     pub(crate) hooks: &'a Hooks,
     pub(crate) gate: &'a Gate,
-    pub(crate) store: &'a dyn Store,
     pub(crate) front: &'a dyn Front,
     pub(crate) settings: &'a AgentSettings,
     /// The tools that were offered with the request.
@@ -60,6 +58,8 @@ pub(crate) struct FinishedCall {
     original: Map<String, Value>,
     settled: Settled,
     ran: bool,
+    /// What it changed in the virtual file system.
+    changes: Vec<VfsChange>,
     duration: Duration,
 }
 
@@ -154,8 +154,23 @@ impl Batch<'_> {
             let reply = self.hooks.tell::<PostTool>(payload).await;
             after.stop = after.stop.or(reply.stop.get());
             after.context.extend(reply.context);
+            self.tell_changes(call).await;
         }
         after
+    }
+
+    /// Tells hooks what a call has changed in the virtual file system.
+    async fn tell_changes(&self, call: &FinishedCall) {
+        for change in &call.changes {
+            let payload = || PostVfsWritePayload {
+                tool_call_id: call.record.tool_call_id.clone(),
+                tool_name: call.record.tool_name.clone(),
+                path: change.address.to_string(),
+                caller: self.hooks.scope().context_name.clone(),
+                removed: change.removed,
+            };
+            self.hooks.tell::<PostVfsWrite>(payload).await;
+        }
     }
 
     /// Finds the tool, reads the arguments, and asks the gate. Also says whether everything is to stop.
@@ -287,9 +302,14 @@ impl Batch<'_> {
         } = judged;
         let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
         let handoff = tool.as_ref().and_then(|tool| tool.spec().handoff);
-        let (output, ran) = match (permit, tool) {
-            (Ok(permit), Some(tool)) => (self.run_permitted(&*tool, permit, &own_name).await, true),
-            (Err(words), _) => (words, false),
+        let (output, ran, changes) = match (permit, tool) {
+            (Ok(permit), Some(tool)) => {
+                let changes = permit.vfs_changes().to_vec();
+                let output = self.run_permitted(&*tool, permit, &own_name).await;
+                let changes = if output.is_error { Vec::new() } else { changes };
+                (output, true, changes)
+            }
+            (Err(words), _) => (words, false, Vec::new()),
             (Ok(_), None) => unreachable!("the gate judges only known tools"),
         };
         let word = handoff
@@ -297,7 +317,6 @@ impl Batch<'_> {
             .map(|handoff| Word::given(handoff, &arguments));
         let way = OutputOf {
             hooks: self.hooks,
-            store: self.store,
             settings: self.settings,
             tool_call_id: &call.id,
             tool_name: &own_name,
@@ -334,16 +353,12 @@ impl Batch<'_> {
             original,
             settled,
             ran,
+            changes,
             duration,
         }
     }
 
     async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, own_name: &str) -> ToolOutput {
-        if let Some(Operation::Read(read)) = permit.operation()
-            && read.path.starts_with(BLOB)
-        {
-            return read_back(self.store, read).await;
-        }
         let (progress, mut pieces) = mpsc::unbounded_channel();
         let tool_call_id = permit.tool_call_id().to_string();
         let report = async |output: String| {

@@ -46,7 +46,6 @@ impl Session {
         let batch = Batch {
             hooks: &self.hooks,
             gate: &self.gate,
-            store: &*agent.store,
             front: &*agent.front,
             settings: &agent.settings,
             tools: &agent.tools,

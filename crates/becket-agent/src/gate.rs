@@ -13,21 +13,24 @@ use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
     AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload, PreFetch,
     PreFetchPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
-    PreShellPayload, PreTool, PreToolPayload, Rule, Scope, Strictest, Verdict,
+    PreShellPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Strictest,
+    Verdict,
 };
 use serde_json::{Map, Value};
 
+use crate::cache::OutputCache;
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::resolve::{resolve_path, resolve_url};
 use crate::rules::{RuleVerdict, RuledCall, Rules};
 use crate::tool::ToolSpec;
+use crate::vfs::{Caller, Kind, Vfs, VfsPath, VfsPlace};
 
 /// Proof that a call passed the gate. It cannot be copied, and a tool that runs uses it up.
 #[derive(Debug)]
 pub struct Permit {
     tool_call_id: String,
-    call: FinalCall,
+    call: Box<FinalCall>,
     directory: PathBuf,
     reading: Box<ReadingGuard>,
 }
@@ -39,8 +42,37 @@ pub enum Target {
     None,
     /// A file, or a directory to look at or to run in: absolute, with links and `..` followed.
     Path(PathBuf),
+    /// A place in the virtual file system.
+    Vfs(VfsPlace),
+    /// Two places in it: what is copied or moved, and where to.
+    VfsPair(VfsPlace, VfsPlace),
     /// The addresses behind a URL's host.
     Addresses(Vec<SocketAddr>),
+}
+
+impl Target {
+    /// The file or directory that is opened: the one that was named, or the one behind an address.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Vfs(place) => Some(place.file()),
+            Self::None | Self::VfsPair(..) | Self::Addresses(_) => None,
+        }
+    }
+
+    /// Whether it is an output that was put aside.
+    pub fn is_cached_output(&self) -> bool {
+        matches!(self, Self::Vfs(place) if OutputCache::holds(place.address()))
+    }
+}
+
+/// An address of the virtual file system at which a call changes something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VfsChange {
+    /// The address.
+    pub address: VfsPath,
+    /// Whether nothing is left there afterwards.
+    pub removed: bool,
 }
 
 impl Permit {
@@ -64,6 +96,11 @@ impl Permit {
         &self.call.target
     }
 
+    /// What the call changes in the virtual file system, if it succeeds.
+    pub fn vfs_changes(&self) -> &[VfsChange] {
+        &self.call.changes
+    }
+
     /// The directory in which the agent works.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -76,7 +113,15 @@ impl Permit {
 
     /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
     /// into, so deny rules and the guards of reading are asked about each file that it would show.
-    pub async fn may_read(&self, path: &Path) -> bool {
+    pub async fn may_read(&self, file: &Path) -> bool {
+        let address = match &self.call.target {
+            Target::Vfs(place) => match place.address_of(file) {
+                Some(address) => Some(as_path(&address)),
+                None => return false,
+            },
+            _ => None,
+        };
+        let path = address.as_deref().unwrap_or(file);
         let arguments = Map::new();
         let ReadingGuard {
             hooks,
@@ -96,6 +141,10 @@ impl Permit {
                 RuleVerdict::Ask(_) if !settings.yes => return false,
                 _ => {}
             }
+        }
+        // Reading the virtual file system is free.
+        if address.is_some() {
+            return true;
         }
         let payload = || PreFileReadPayload {
             tool_call_id: self.tool_call_id.clone(),
@@ -146,6 +195,7 @@ pub struct Gate {
     settings: Arc<ApprovalSettings>,
     /// The working directory, resolved.
     directory: PathBuf,
+    vfs: Vfs,
     grants: Mutex<Grants>,
     front: Arc<dyn Front>,
 }
@@ -224,6 +274,8 @@ struct FinalCall {
     arguments: Map<String, Value>,
     operation: Option<Operation>,
     target: Target,
+    /// What it changes in the virtual file system.
+    changes: Vec<VfsChange>,
     /// Whether the path lies where reading is free.
     inside: bool,
     /// Why the address is sensitive.
@@ -302,14 +354,15 @@ impl Opinion {
 }
 
 impl Gate {
-    /// A gate for a session that works in `directory`.
-    pub fn new(settings: ApprovalSettings, directory: &Path, front: Arc<dyn Front>) -> Self {
+    /// A gate for a session that works in `directory` and in the virtual file system.
+    pub fn new(settings: ApprovalSettings, directory: &Path, vfs: Vfs, front: Arc<dyn Front>) -> Self {
         let directory = directory
             .canonicalize()
             .unwrap_or_else(|_| directory.to_path_buf());
         Self {
             settings: Arc::new(settings),
             directory,
+            vfs,
             grants: Mutex::default(),
             front,
         }
@@ -329,7 +382,7 @@ impl Gate {
                 let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
                 (decision, FinalCall::unresolved(arguments))
             }
-            _ => match self.finalise(applicant.spec, arguments.clone()).await {
+            _ => match self.finalise(hooks, applicant.spec, arguments.clone()).await {
                 Ok(call) => (self.decide(hooks, applicant, &call, opinion).await, call),
                 Err(reason) => {
                     let decision = Decision::deny(ApprovalSource::Unresolved, reason);
@@ -343,7 +396,7 @@ impl Gate {
         match decision.verdict {
             ApprovalDecision::Allow => Judgement::Permitted(Permit {
                 tool_call_id: applicant.tool_call_id.into(),
-                call,
+                call: Box::new(call),
                 directory: self.directory.clone(),
                 reading: Box::new(ReadingGuard {
                     hooks: hooks.clone(),
@@ -392,7 +445,12 @@ impl Gate {
     }
 
     /// Reads the final arguments and resolves what they touch.
-    async fn finalise(&self, spec: &ToolSpec, arguments: Map<String, Value>) -> Result<FinalCall, String> {
+    async fn finalise(
+        &self,
+        hooks: &Hooks,
+        spec: &ToolSpec,
+        arguments: Map<String, Value>,
+    ) -> Result<FinalCall, String> {
         let Some(kind) = spec.operation else {
             return Ok(FinalCall::unresolved(arguments));
         };
@@ -400,7 +458,14 @@ impl Gate {
             .read(arguments)
             .map_err(|error| format!("the arguments of {} are wrong: {error}", spec.own_name))?;
         let mut call = FinalCall::unresolved(operation.arguments());
-        if let Some(path) = operation.path().filter(|path| !path.starts_with(BLOB)) {
+        if let Some((target, changes)) = self.resolve_vfs(hooks, &operation)? {
+            (call.target, call.changes) = (target, changes);
+        } else if let Some(path) = operation.path() {
+            if path.starts_with(BLOB) {
+                return Err(format!(
+                    "the output {path} is no longer kept; make the call again"
+                ));
+            }
             let resolved = resolve_path(&self.directory, path)?;
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
             call.inside = free.into_iter().any(|folder| resolved.starts_with(folder));
@@ -415,6 +480,43 @@ impl Gate {
         Ok(call)
     }
 
+    /// The places of an operation that works on the virtual file system, and what it changes there; `None` for one
+    /// that does not.
+    fn resolve_vfs(
+        &self,
+        hooks: &Hooks,
+        operation: &Operation,
+    ) -> Result<Option<(Target, Vec<VfsChange>)>, String> {
+        if let Operation::CacheList(_) = operation {
+            let folder = OutputCache::new(self.vfs.clone()).folder_of(&hooks.scope().context_name)?;
+            return Ok(Some((Target::Vfs(folder), Vec::new())));
+        }
+        let only_there = OperationKind::VFS.contains(&operation.kind());
+        let Some(path) = operation
+            .path()
+            .filter(|path| only_there || VfsPath::is_meant_by(path))
+        else {
+            return Ok(None);
+        };
+        if let Operation::Shell(_) = operation {
+            return Err(format!("a command cannot run in {path}; only files are there"));
+        }
+        let place = self.vfs.place(&VfsPath::parse(path)?)?;
+        let destination = match operation.destination() {
+            Some(path) => Some(self.vfs.place(&VfsPath::parse(path)?)?),
+            None => None,
+        };
+        let changes = changes_of(operation, &place, destination.as_ref())?;
+        if !changes.is_empty() {
+            self.vfs.prepare()?;
+        }
+        let target = match destination {
+            Some(destination) => Target::VfsPair(place, destination),
+            None => Target::Vfs(place),
+        };
+        Ok(Some((target, changes)))
+    }
+
     async fn decide(
         &self,
         hooks: &Hooks,
@@ -422,8 +524,14 @@ impl Gate {
         call: &FinalCall,
         opinion: Opinion,
     ) -> Decision {
+        let caller = Caller::Context(&hooks.scope().context_name);
+        let mut changes = call.changes.iter();
+        if let Some(reason) = changes.find_map(|change| change.address.check_write(caller).err()) {
+            return Decision::deny(ApprovalSource::Zone, reason);
+        }
         let rule = self.rule_about(&applicant.spec.own_name, call);
-        if matches!(call.operation, Some(Operation::Edit(_)))
+        // What an edit shows, and what a copy puts elsewhere, is read.
+        if let Some(Operation::Edit(_) | Operation::VfsCopy(_) | Operation::VfsMove(_)) = call.operation
             && let RuleVerdict::Deny(rule) = self.rule_about(OperationKind::Read.name(), call)
         {
             return Decision::deny(
@@ -462,13 +570,20 @@ impl Gate {
     }
 
     fn rule_about(&self, tool_name: &str, call: &FinalCall) -> RuleVerdict<'_> {
-        let (arguments, path) = (&call.arguments, call.path());
-        self.settings.rules.judge(RuledCall {
-            tool_name,
-            arguments,
-            path,
-            directory: &self.directory,
-        })
+        let judge = |path: Option<&Path>| {
+            self.settings.rules.judge(RuledCall {
+                tool_name,
+                arguments: &call.arguments,
+                path,
+                directory: &self.directory,
+            })
+        };
+        let addresses = call.vfs_addresses().into_iter();
+        let verdicts = addresses.map(|address| judge(Some(&as_path(address))));
+        // Of several addresses the one about which the rules are strictest counts.
+        verdicts
+            .max_by_key(RuleVerdict::strictness)
+            .unwrap_or_else(|| judge(call.path()))
     }
 
     /// Asks the guards of reading about a file.
@@ -489,6 +604,36 @@ impl Gate {
         Opinion::new(reply.verdict, handlers)
     }
 
+    /// Asks the guards of the virtual file system about each address that changes, until one refuses.
+    async fn ask_vfs_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        operation: &Operation,
+    ) -> Opinion {
+        let mut opinion = Opinion::default();
+        for change in &call.changes {
+            let payload = || PreVfsWritePayload {
+                tool_call_id: applicant.tool_call_id.into(),
+                tool_name: applicant.spec.own_name.clone(),
+                path: change.address.to_string(),
+                content: match operation {
+                    Operation::Write(write) => Some(write.content.clone()),
+                    _ => None,
+                },
+                caller: hooks.scope().context_name.clone(),
+                removed: change.removed,
+            };
+            let (reply, handlers) = hooks.ask_whom::<PreVfsWrite>(payload).await;
+            opinion = opinion.and(Opinion::new(reply.verdict, handlers));
+            if let Some(Verdict::Deny(_)) = opinion.verdict {
+                break;
+            }
+        }
+        opinion
+    }
+
     /// Asks the guards of what the call touches: files, the shell, the network.
     async fn ask_permission_guards(
         &self,
@@ -502,6 +647,9 @@ impl Gate {
             return Opinion::default();
         };
         match (operation.kind().effect(), operation, target) {
+            (_, _, Target::Vfs(_) | Target::VfsPair(..)) => {
+                self.ask_vfs_guards(hooks, applicant, call, operation).await
+            }
             (Effect::Read, _, Target::Path(path)) => {
                 self.ask_reading_guards(hooks, applicant, path, call.inside).await
             }
@@ -565,6 +713,9 @@ impl Gate {
         }
         if spec.operation.is_none() && self.settings.installed.contains(&spec.source) {
             return Some(ApprovalSource::Installed);
+        }
+        if let Target::Vfs(_) | Target::VfsPair(..) = call.target {
+            return Some(ApprovalSource::Zone);
         }
         let free = call.inside || call.target == Target::None;
         (spec.read_only && free).then_some(ApprovalSource::ReadOnly)
@@ -677,8 +828,8 @@ impl Gate {
     }
 }
 
-/// How a path begins that means an output that was put aside.
-pub const BLOB: &str = "blob:";
+/// How the path of an output began that older versions put aside; old conversations may name one.
+const BLOB: &str = "blob:";
 
 impl FinalCall {
     fn unresolved(arguments: Map<String, Value>) -> Self {
@@ -686,6 +837,7 @@ impl FinalCall {
             arguments,
             operation: None,
             target: Target::None,
+            changes: Vec::new(),
             inside: false,
             sensitive: None,
         }
@@ -697,6 +849,68 @@ impl FinalCall {
             _ => None,
         }
     }
+
+    /// Every address of the virtual file system that it reads or changes.
+    fn vfs_addresses(&self) -> Vec<&VfsPath> {
+        let named = match &self.target {
+            Target::Vfs(place) => vec![place],
+            Target::VfsPair(place, destination) => vec![place, destination],
+            _ => Vec::new(),
+        };
+        let changed = self.changes.iter().map(|change| &change.address);
+        named.into_iter().map(VfsPlace::address).chain(changed).collect()
+    }
+}
+
+/// An address as rules see paths.
+fn as_path(address: &VfsPath) -> PathBuf {
+    PathBuf::from(address.to_string())
+}
+
+/// The addresses at which an operation changes something. A folder goes with everything in it, and each file of it is
+/// judged like one that goes alone.
+fn changes_of(
+    operation: &Operation,
+    place: &VfsPlace,
+    destination: Option<&VfsPlace>,
+) -> Result<Vec<VfsChange>, String> {
+    let there = |address: &VfsPath| VfsChange {
+        address: address.clone(),
+        removed: false,
+    };
+    let gone = |address: &VfsPath| VfsChange {
+        address: address.clone(),
+        removed: true,
+    };
+    let below = || {
+        place
+            .all_below()
+            .map_err(|error| format!("{}: {error}", place.address()))
+    };
+    let is_folder = || place.info().is_ok_and(|info| info.kind == Kind::Folder);
+    Ok(match (operation, destination) {
+        (Operation::Write(_) | Operation::Edit(_), _) => vec![there(place.address())],
+        (Operation::VfsMkdir(_), _) if is_folder() => Vec::new(),
+        (Operation::VfsMkdir(_), _) => vec![there(place.address())],
+        (Operation::VfsDelete(_), _) => {
+            let below = below()?;
+            std::iter::once(place.address()).chain(&below).map(gone).collect()
+        }
+        (Operation::VfsCopy(_), Some(destination)) => vec![there(destination.address())],
+        (Operation::VfsMove(_), Some(destination)) => {
+            let mut changes = vec![gone(place.address()), there(destination.address())];
+            for address in below()? {
+                let new = address
+                    .as_str()
+                    .strip_prefix(place.address().as_str())
+                    .unwrap_or_default();
+                changes.push(there(&destination.address().join(new.trim_start_matches('/'))?));
+                changes.push(gone(&address));
+            }
+            changes
+        }
+        _ => Vec::new(),
+    })
 }
 
 /// Arguments under their normalised names, as far as they can be read.

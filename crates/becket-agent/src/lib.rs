@@ -4,12 +4,13 @@
 //! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
 //! run; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of what is old;
 //! `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts, and `switching.rs` what
-//! concerns its whole context. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
-//! works with.
+//! concerns its whole context; `vfs.rs` is the virtual file system, and `cache.rs` keeps large outputs in it.
+//! `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
 mod batch;
+pub mod cache;
 mod compact;
 pub mod context_files;
 mod direct_call;
@@ -19,6 +20,7 @@ pub mod gate;
 mod goes_on;
 mod handoff;
 mod hooks;
+pub mod judged_path;
 mod message;
 mod model_call;
 mod output;
@@ -37,6 +39,7 @@ mod switching;
 pub mod tool;
 mod transcript;
 mod unfired;
+pub mod vfs;
 
 pub use compact::CompactEnd;
 pub use direct_call::DirectCall;

@@ -2,20 +2,19 @@
 
 use becket_events::{
     OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload, PreCache,
-    PreCachePayload, PreToolOutput, PreToolOutputPayload, ReadArguments, text_of,
+    PreCachePayload, PreToolOutput, PreToolOutputPayload, text_of,
 };
 use serde_json::{Map, Value};
 
-use crate::gate::BLOB;
+use crate::cache::{CachedOutput, OutputCache};
 use crate::hooks::Hooks;
 use crate::settings::AgentSettings;
-use crate::store::Store;
 use crate::tool::ToolOutput;
+use crate::vfs::{Vfs, VfsPath};
 
 /// A call whose output is on its way to the model.
 pub(crate) struct OutputOf<'a> {
     pub(crate) hooks: &'a Hooks,
-    pub(crate) store: &'a dyn Store,
     pub(crate) settings: &'a AgentSettings,
     pub(crate) tool_call_id: &'a str,
     pub(crate) tool_name: &'a str,
@@ -90,8 +89,14 @@ impl OutputOf<'_> {
             .arguments
             .get("path")
             .and_then(Value::as_str)
-            .is_some_and(|path| path.starts_with(BLOB));
+            .and_then(|path| VfsPath::parse(path).ok())
+            .is_some_and(|path| OutputCache::holds(&path));
         text.len() > self.settings.output_limit && !from_cache
+    }
+
+    /// A preview never comes near the limit that it is there to keep.
+    fn preview_chars(&self) -> usize {
+        self.settings.preview_chars.min(self.settings.output_limit / 2)
     }
 
     /// Stores a large output and makes the text that stands for it; `None` when it stays as it is.
@@ -110,23 +115,21 @@ impl OutputOf<'_> {
         if reply.cache.get() == Some(false) {
             return None;
         }
+        let cache = OutputCache::new(Vfs::new(&self.settings.vfs));
+        let context_name = &self.hooks.scope().context_name;
         // An output that cannot be put aside is still an output: the model sees all of it.
-        let hash = self.store.put_blob(text.into()).await.ok()?;
-        let cache_id = format!("{BLOB}{hash}");
+        let cached = cache.put(context_name, self.tool_name, text).ok()?;
         let preview = reply
             .summary
             .get()
-            .unwrap_or_else(|| preview(text, self.settings.preview_chars));
-        let stub = format!(
-            "[{} bytes in {line_count} lines were put aside as {cache_id}; read that path, with offset and limit, \
-             for more]\n{preview}",
-            text.len()
-        );
+            .unwrap_or_else(|| preview(text, self.preview_chars()));
+        let stub = stub(&cached, line_count, &preview);
         self.hooks
             .tell::<PostCache>(|| PostCachePayload {
                 tool_call_id: self.tool_call_id.into(),
                 tool_name: self.tool_name.into(),
-                cache_id,
+                cache_id: cached.cache_id,
+                path: cached.address.to_string(),
                 output_size: text.len() as u64,
                 preview_size: stub.len() as u64,
                 char_count,
@@ -138,82 +141,27 @@ impl OutputOf<'_> {
     }
 }
 
+/// What the model sees in place of an output that was put aside.
+fn stub(cached: &CachedOutput, line_count: u64, preview: &str) -> String {
+    let CachedOutput {
+        address,
+        tool_name,
+        size,
+        ..
+    } = cached;
+    format!(
+        "[Output cached: {address}]\nTool: {tool_name} | Size: {size} bytes, {line_count} lines\nThe address is a path \
+         for every tool that reads or searches files: read some lines of it, or search in it.\n---\n{preview}"
+    )
+}
+
 /// The first and the last characters of a text.
 fn preview(text: &str, chars: usize) -> String {
+    if text.chars().count() <= chars {
+        return text.into();
+    }
     let head: String = text.chars().take(chars / 2).collect();
     let skip = text.chars().count().saturating_sub(chars / 2);
     let tail: String = text.chars().skip(skip).collect();
     format!("{head}\n[…]\n{tail}")
-}
-
-/// Longer lines are shown as several, so that any place of an output can be reached.
-const LINE_CHARS: usize = 1_000;
-
-/// How many characters are read back at once.
-const PAGE_CHARS: usize = 40_000;
-
-/// Reads lines of an output that was put aside.
-pub(crate) async fn read_back(store: &dyn Store, read: &ReadArguments) -> ToolOutput {
-    let hash = read.path.trim_start_matches(BLOB);
-    let bytes = match store.blob(hash).await {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return ToolOutput::error(format!("nothing was put aside as {}", read.path)),
-        Err(error) => return ToolOutput::error(error.to_string()),
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().flat_map(pieces).collect();
-    let all = lines.len() as u64;
-    let first = match read.tail {
-        Some(tail) => all.saturating_sub(tail) as usize,
-        None => (read.offset.unwrap_or(1).max(1) - 1).min(all) as usize,
-    };
-    let wanted = read.limit.map_or(all, |limit| limit.min(all)) as usize;
-    let mut room = PAGE_CHARS;
-    let page: Vec<&str> = lines[first..]
-        .iter()
-        .take(wanted)
-        .copied()
-        .take_while(|line| {
-            let fits = line.len() < room;
-            room = room.saturating_sub(line.len() + 1);
-            fits
-        })
-        .collect();
-    let (next, total) = (first + page.len(), lines.len());
-    let mut page = page.join("\n");
-    if next < total {
-        page.push_str(&format!(
-            "\n[lines {} to {next} of {total}; go on with offset {}]",
-            first + 1,
-            next + 1
-        ));
-    }
-    ToolOutput::text(page)
-}
-
-/// A line in pieces that are not too long.
-fn pieces(line: &str) -> Vec<&str> {
-    let mut rest = line;
-    let mut pieces = Vec::new();
-    while let Some((end, _)) = rest.char_indices().nth(LINE_CHARS) {
-        let (piece, after) = rest.split_at(end);
-        pieces.push(piece);
-        rest = after;
-    }
-    pieces.push(rest);
-    pieces
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_line_comes_in_pieces_that_make_it_up() {
-        let line = "ä".repeat(2_500);
-        let parts = pieces(&line);
-        assert_eq!(parts.len(), 3);
-        assert_eq!(parts.concat(), line);
-        assert_eq!(pieces(""), [""]);
-    }
 }

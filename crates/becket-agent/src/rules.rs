@@ -10,6 +10,8 @@ use becket_events::OperationKind;
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
+use crate::vfs::SCHEME;
+
 /// The rules, in three lists.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
@@ -29,6 +31,18 @@ pub enum RuleVerdict<'a> {
     Ask(&'a str),
     /// No rule speaks about this call.
     Silent,
+}
+
+impl RuleVerdict<'_> {
+    /// How strict it is; of several, the strictest counts.
+    pub(crate) fn strictness(&self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Silent => 1,
+            Self::Ask(_) => 2,
+            Self::Deny(_) => 3,
+        }
+    }
 }
 
 /// One rule.
@@ -149,9 +163,11 @@ fn check_glob(name: &str, glob: &str) -> Result<(), String> {
     if glob.trim() != glob || glob.is_empty() {
         return Err(format!("`{name}` is empty or has blanks around it"));
     }
+    // The two slashes of an address are no empty part of a path.
+    let path = glob.strip_prefix(SCHEME).unwrap_or(glob);
     let odd_part = |part: &str| matches!(part, "." | ".." | "~");
-    let odd = glob.split('/').any(odd_part) || glob.contains("//") || (glob.len() > 1 && glob.ends_with('/'));
-    if matches!(name, "path" | "cwd") && odd {
+    let odd = path.split('/').any(odd_part) || path.contains("//") || (path.len() > 1 && path.ends_with('/'));
+    if matches!(name, "path" | "cwd" | "src" | "dst") && odd {
         return Err(format!(
             "`{glob}` never matches: paths are judged after links and `..` were followed, absolutely or from the \
              working directory, as in `/etc/*` or `src/*`"
@@ -306,6 +322,8 @@ mod tests {
             "read:path=~/x",
             "read:path=../x",
             "read:path=a//b",
+            "read:path=vfs:///shared//x",
+            "vfs_delete:path=vfs:///shared/",
             "read:path=sub/",
             "read:path=",
             "shell:command= x",
@@ -316,6 +334,8 @@ mod tests {
             "read:path=/",
             "read:path=*.env",
             "read:path=a/*/b",
+            "read:path=vfs:///shared/*",
+            "vfs_copy:dst=vfs:///site/*",
             "fetch:url=http://x/",
         ] {
             assert!(Rules::parse(&[rule.to_string()], &[], &[]).is_ok(), "{rule}");

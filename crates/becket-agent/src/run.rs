@@ -439,7 +439,6 @@ impl Session {
         let batch = Batch {
             hooks: &hooks,
             gate: &gate,
-            store: &*agent.store,
             front: &*agent.front,
             settings: &agent.settings,
             tools,

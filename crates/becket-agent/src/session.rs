@@ -10,6 +10,7 @@ use becket_events::{
 use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::OutputCache;
 use crate::context_files::ContextFiles;
 use crate::front::{Front, Sight};
 use crate::gate::Gate;
@@ -20,6 +21,7 @@ use crate::queue::Queues;
 use crate::settings::AgentSettings;
 use crate::store::{EntryContent, NewEntry, NewSession, Store, StoreError, StoredEntry};
 use crate::tool::Tool;
+use crate::vfs::Vfs;
 
 /// Everything that an agent works with.
 pub struct Agent {
@@ -85,7 +87,12 @@ impl Session {
             summary,
             unmeasured,
         } = conversation(opened.entries);
-        let gate = Gate::new(settings.approval.clone(), &settings.cwd, Arc::clone(&agent.front));
+        let gate = Gate::new(
+            settings.approval.clone(),
+            &settings.cwd,
+            Vfs::new(&settings.vfs),
+            Arc::clone(&agent.front),
+        );
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
         let mut session = Self {
@@ -148,6 +155,11 @@ impl Session {
             usage: self.usage,
         };
         self.hooks.tell::<SessionEnd>(payload).await;
+        let cache = OutputCache::new(Vfs::new(&settings.vfs));
+        if let Err(error) = cache.clean_up(settings.cache_max_age) {
+            let message = format!("old tool outputs could not be removed: {error}");
+            self.agent.front.show(Sight::Warning(&message));
+        }
         let word = serde_json::to_value(reason).ok();
         let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("ended");
         self.agent.store.end_session(self.id(), word).await

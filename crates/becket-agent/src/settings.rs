@@ -53,6 +53,8 @@ pub struct AgentSettings {
     pub output_limit: usize,
     /// How many characters that preview has.
     pub preview_chars: usize,
+    /// How old an output may get that was put aside.
+    pub cache_max_age: Duration,
     /// Sampling and length.
     pub options: RequestOptions,
     /// Who may do what without being asked.
@@ -119,6 +121,7 @@ impl Default for AgentSettings {
             idle_timeout: Duration::from_secs(120),
             output_limit: 50_000,
             preview_chars: 2_000,
+            cache_max_age: Duration::from_secs(7 * 24 * 60 * 60),
             options: RequestOptions::default(),
             approval: ApprovalSettings::default(),
         }

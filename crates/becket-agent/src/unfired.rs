@@ -15,8 +15,6 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("agent_switch", "teams of agents"),
     ("pre_message_delivery", "messages between contexts"),
     ("post_message_delivery", "messages between contexts"),
-    ("pre_vfs_write", "the virtual file system"),
-    ("post_vfs_write", "the virtual file system"),
     ("file_indexed", "the code index"),
     ("model_change", "changing the model in the chat"),
     ("resources", "skills and prompt templates"),

@@ -229,6 +229,63 @@ operations! {
         #[serde(default)]
         max_bytes: Option<u64>,
     }
+
+    /// List a folder of the virtual file system.
+    "vfs_list" => VfsList, effect: Read,
+    VfsListArguments {
+        /// The folder's address, such as vfs:///shared.
+        path: String,
+    }
+
+    /// Tell what an entry of the virtual file system is, how large, and when it was changed.
+    "vfs_info" => VfsInfo, effect: Read,
+    VfsInfoArguments {
+        /// The address, such as vfs:///shared/notes.md.
+        path: String,
+    }
+
+    /// Copy a file of the virtual file system.
+    "vfs_copy" => VfsCopy, effect: Write,
+    VfsCopyArguments {
+        /// The address of the file.
+        #[serde(alias = "source", alias = "from")]
+        src: String,
+        /// The address of the copy.
+        #[serde(alias = "destination", alias = "to")]
+        dst: String,
+    }
+
+    /// Move or rename a file or a folder of the virtual file system.
+    "vfs_move" => VfsMove, effect: Write,
+    VfsMoveArguments {
+        /// Its address.
+        #[serde(alias = "source", alias = "from")]
+        src: String,
+        /// Its new address.
+        #[serde(alias = "destination", alias = "to")]
+        dst: String,
+    }
+
+    /// Make a folder in the virtual file system, with those above it. One that is there already is no error.
+    "vfs_mkdir" => VfsMkdir, effect: Write,
+    VfsMkdirArguments {
+        /// The folder's address, such as vfs:///shared/notes.
+        path: String,
+    }
+
+    /// Delete a file or a folder of the virtual file system.
+    "vfs_delete" => VfsDelete, effect: Write,
+    VfsDeleteArguments {
+        /// Its address.
+        path: String,
+        /// Whether a folder goes with everything in it; without it only an empty one does.
+        #[serde(default)]
+        recursive: Option<bool>,
+    }
+
+    /// List the outputs of this conversation that were too large and were put aside, with their addresses.
+    "cache_list" => CacheList, effect: Read,
+    CacheListArguments {}
 }
 
 /// One replacement of an edit.
@@ -275,6 +332,19 @@ pub enum Beside {
     After,
 }
 
+impl OperationKind {
+    /// The operations that work on the virtual file system only.
+    pub const VFS: &[Self] = &[
+        Self::VfsList,
+        Self::VfsInfo,
+        Self::VfsCopy,
+        Self::VfsMove,
+        Self::VfsMkdir,
+        Self::VfsDelete,
+        Self::CacheList,
+    ];
+}
+
 impl Operation {
     /// The file or directory that it touches or runs in, as the caller wrote it.
     pub fn path(&self) -> Option<&str> {
@@ -286,7 +356,22 @@ impl Operation {
             Self::Find(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Grep(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Shell(arguments) => Some(arguments.cwd.as_deref().unwrap_or(".")),
-            Self::Fetch(_) => None,
+            Self::VfsList(arguments) => Some(&arguments.path),
+            Self::VfsInfo(arguments) => Some(&arguments.path),
+            Self::VfsMkdir(arguments) => Some(&arguments.path),
+            Self::VfsDelete(arguments) => Some(&arguments.path),
+            Self::VfsCopy(arguments) => Some(&arguments.src),
+            Self::VfsMove(arguments) => Some(&arguments.src),
+            Self::Fetch(_) | Self::CacheList(_) => None,
+        }
+    }
+
+    /// Where a copy or a move puts what it takes from its path.
+    pub fn destination(&self) -> Option<&str> {
+        match self {
+            Self::VfsCopy(arguments) => Some(&arguments.dst),
+            Self::VfsMove(arguments) => Some(&arguments.dst),
+            _ => None,
         }
     }
 }
@@ -301,6 +386,10 @@ fn argument_schema<T: JsonSchema>() -> Value {
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
         object.remove("description");
+        // Providers want to be told even that there are no arguments.
+        object
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }

@@ -126,6 +126,8 @@ words! {
         ReadOnly,
         /// The person has installed the tool.
         Installed,
+        /// The zones of the virtual file system: reading is free, and every context writes in its own.
+        Zone,
         /// The person said yes or no to this call.
         Person,
         /// The person said yes to this tool for the session.

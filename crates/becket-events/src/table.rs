@@ -688,8 +688,10 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
-        /// Where the output can be read.
+        /// Its name in the context's folder of the cache.
         cache_id: String,
+        /// Where the output can be read, as an address of the virtual file system.
+        path: String,
         /// Its size in bytes.
         output_size: u64,
         /// The size of what the model sees.
@@ -972,32 +974,41 @@ events! {
 
     // ---------------------------------------------------------------- files of the virtual file system, the index
 
-    /// A file of the virtual file system is about to be written. May refuse.
+    /// A context is about to change something in the virtual file system: write, edit, copy, move, delete a file, or
+    /// make a folder. Fires for each address that changes. May refuse.
     "pre_vfs_write" => PreVfsWrite, class: Guard,
     payload PreVfsWritePayload {
+        /// Identifies the call.
+        tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
         /// The file's address.
         path: String,
-        /// Its new content; `None` for an edit.
+        /// Its new content, where the call itself holds it; `None` for an edit and for all that is no writing.
         content: Option<String>,
         /// The context that writes.
         caller: String,
+        /// Whether nothing is left at this address afterwards.
+        removed: bool,
     }
     reply PreVfsWriteReply {
         /// Whether it may be written.
         verdict: Strictest,
     }
 
-    /// A file of the virtual file system was written.
+    /// A context has changed something in the virtual file system. Fires for each address that has changed.
     "post_vfs_write" => PostVfsWrite, class: Observe,
     payload PostVfsWritePayload {
+        /// Identifies the call.
+        tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
         /// The file's address.
         path: String,
         /// The context that wrote.
         caller: String,
+        /// Whether nothing is left at this address.
+        removed: bool,
     }
     reply PostVfsWriteReply {}
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason};
+use crate::place::Place;
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob};
 
@@ -18,11 +19,12 @@ const USUAL_LIMIT: u64 = 1000;
 pub(crate) async fn run(
     arguments: &FindArguments,
     path: &Path,
+    place: Place,
     settings: &ToolSettings,
     run: ToolRun,
 ) -> Answer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
-    let bounds = Bounds::new(settings, &run);
+    let bounds = Bounds::new(settings, &run, place);
     tokio::task::spawn_blocking(move || find(&arguments, &path, &bounds))
         .await
         .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern.").into())
@@ -38,7 +40,7 @@ fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
         ))
         .into();
     }
-    let glob = match FileGlob::new(&arguments.pattern, path) {
+    let glob = match FileGlob::new(&arguments.pattern, path, place) {
         Ok(glob) => glob,
         Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")).into(),
     };
@@ -121,7 +123,16 @@ mod tests {
                 None | Some(".") => self.path.clone(),
                 Some(place) => self.path.join(place),
             };
-            words(run(&arguments, &path, &ToolSettings::default(), tool_run()).await)
+            words(
+                run(
+                    &arguments,
+                    &path,
+                    Place::System,
+                    &ToolSettings::default(),
+                    tool_run(),
+                )
+                .await,
+            )
         }
 
         async fn find(&self, pattern: &str) -> String {
@@ -217,11 +228,20 @@ mod tests {
             search_timeout: Duration::ZERO,
             ..ToolSettings::default()
         };
-        let (text, _) = words(run(&arguments, &room.path, &settings, tool_run()).await);
+        let (text, _) = words(run(&arguments, &room.path, Place::System, &settings, tool_run()).await);
         assert!(text.contains("the time was up"), "{text}");
         let cancelled = tool_run();
         cancelled.cancel.cancel();
-        let (text, _) = words(run(&arguments, &room.path, &ToolSettings::default(), cancelled).await);
+        let (text, _) = words(
+            run(
+                &arguments,
+                &room.path,
+                Place::System,
+                &ToolSettings::default(),
+                cancelled,
+            )
+            .await,
+        );
         assert!(text.contains("cancelled"), "{text}");
     }
 }

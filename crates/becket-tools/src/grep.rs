@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;
 use crate::judged_path::{open_file, reason};
+use crate::place::{Place, broken_lines};
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob, FileKind, Stopped};
 
@@ -35,12 +36,13 @@ const MOST_CONTEXT: u64 = 50;
 pub(crate) async fn run<F: Future<Output = bool> + Send>(
     arguments: &GrepArguments,
     path: &Path,
+    files: Place,
     may_show: impl Fn(PathBuf) -> F + Send,
     settings: &ToolSettings,
     run: ToolRun,
 ) -> Answer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
-    let bounds = Bounds::new(settings, &run);
+    let bounds = Bounds::new(settings, &run, files);
     let (questions, mut asked) = mpsc::channel::<Question>(1);
     let mut search =
         tokio::task::spawn_blocking(move || grep(&arguments, &path, &bounds, &Judges(questions)));
@@ -73,7 +75,7 @@ impl Judges {
 
 fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> Answer {
     let place = arguments.path.as_deref();
-    let search = match Search::new(arguments, path) {
+    let search = match Search::new(arguments, path, bounds.files) {
         Ok(search) => search,
         Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")).into(),
     };
@@ -117,6 +119,7 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
 
 /// What is searched for.
 struct Search {
+    files: Place,
     regex: Regex,
     glob: Option<FileGlob>,
     before: usize,
@@ -138,7 +141,7 @@ struct Found {
 }
 
 impl Search {
-    fn new(arguments: &GrepArguments, root: &Path) -> Result<Self, String> {
+    fn new(arguments: &GrepArguments, root: &Path, files: Place) -> Result<Self, String> {
         let pattern = match arguments.literal {
             Some(true) => regex::escape(&arguments.pattern),
             _ => arguments.pattern.clone(),
@@ -154,10 +157,11 @@ impl Search {
         let glob = arguments
             .glob
             .as_deref()
-            .map(|glob| FileGlob::new(glob, root))
+            .map(|glob| FileGlob::new(glob, root, arguments.path.as_deref()))
             .transpose()?;
         let around = |side: Option<u64>| side.or(arguments.context).unwrap_or(0).min(MOST_CONTEXT) as usize;
         Ok(Self {
+            files,
             regex,
             glob,
             before: around(arguments.before),
@@ -179,8 +183,13 @@ impl Search {
             Err(_) => return,
         }
         let mut bytes = Vec::new();
-        if file.take(MOST_FILE_BYTES).read_to_end(&mut bytes).is_err() || is_binary(&bytes) {
+        if file.take(MOST_FILE_BYTES).read_to_end(&mut bytes).is_err() {
             return;
+        }
+        match self.files {
+            Place::Cache => bytes = broken_lines(&bytes),
+            _ if is_binary(&bytes) => return,
+            _ => {}
         }
         let lines: Vec<&[u8]> = lines_of(&bytes);
         let matching: Vec<usize> = (0..lines.len())
@@ -367,6 +376,7 @@ mod tests {
             let output = run(
                 &arguments,
                 &path,
+                Place::System,
                 |_| async { true },
                 &ToolSettings::default(),
                 tool_run,

@@ -1,10 +1,10 @@
 //! becket's own tools: one implementation per operation, whatever name the model knows it by.
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
-//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs` and `fetch.rs`. `judged_path.rs` opens files so that what
-//! was judged is what is opened, `answer.rs` tells results in the words of a face. `own_tools.rs` has the tools that
-//! are no operations: notes, and the end of a turn. `program_tool.rs` makes a tool of a program that somebody else has
-//! written.
+//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` and `vfs.rs`. Files are opened by
+//! `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells results in the words of a
+//! face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn. `program_tool.rs` makes a
+//! tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 
@@ -14,18 +14,20 @@ mod fetch;
 mod find;
 mod grep;
 mod html;
-mod judged_path;
 mod kept_output;
 mod list;
 mod operation_tool;
 mod own_tools;
+mod place;
 mod program_tool;
 mod read;
 mod settings;
 mod shell;
+mod vfs;
 mod walk;
 mod write;
 
+use becket_agent::judged_path;
 pub use operation_tool::operation_tools;
 pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use program_tool::{ProgramFace, ProgramTool, Telling};

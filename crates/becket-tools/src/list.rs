@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use becket_agent::tool::ToolOutput;
+use becket_agent::vfs::VfsPath;
 use becket_events::{Entry, EntryKind, Finding, ListArguments, Part};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use serde_json::json;
@@ -21,7 +22,9 @@ const MOST_LEVELS: u64 = 32;
 /// Lists the directory at `path`, which is the judged form of what the arguments name.
 pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
     let shown = arguments.path.as_deref().unwrap_or(".");
+    let address = VfsPath::is_meant_by(shown);
     let mut reader = Reader {
+        tells_links: !address,
         hidden: arguments.hidden.unwrap_or(true),
         shown: 0,
         left_out: 0,
@@ -29,7 +32,8 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
     };
     let depth = arguments.depth.unwrap_or(1).clamp(1, MOST_LEVELS);
     match open_folder(path).and_then(|folder| reader.entries(&folder, depth)) {
-        Ok(entries) => listing(path, entries, &reader),
+        Ok(entries) if address => listing(shown.to_owned(), entries, &reader),
+        Ok(entries) => listing(path.display().to_string(), entries, &reader),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && path.is_file() => {
             ToolOutput::error(format!("Cannot list {shown}: it is a file. Read it instead.")).into()
         }
@@ -39,6 +43,8 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
 
 /// Reads directories until enough is shown.
 struct Reader {
+    /// Whether links are shown with their targets. Where addresses hide the folders, links must not name them.
+    tells_links: bool,
     hidden: bool,
     shown: usize,
     left_out: usize,
@@ -79,7 +85,10 @@ impl Reader {
     }
 
     fn entry(&mut self, folder: &OwnedFd, name: &[u8], depth: u64) -> Entry {
-        let kind = kind_of(folder, name);
+        let kind = match kind_of(folder, name) {
+            EntryKind::Link(_) if !self.tells_links => EntryKind::Link(None),
+            kind => kind,
+        };
         let entries = match kind {
             EntryKind::Directory if depth > 1 && self.shown >= MOST_ENTRIES => {
                 self.unopened += 1;
@@ -118,7 +127,7 @@ fn kind_of(folder: &OwnedFd, name: &[u8]) -> EntryKind {
     }
 }
 
-fn listing(path: &Path, entries: Vec<Entry>, reader: &Reader) -> Answer {
+fn listing(root: String, entries: Vec<Entry>, reader: &Reader) -> Answer {
     let mut lines = Vec::new();
     own_words(&entries, "", &mut lines);
     let notice = reader.notice();
@@ -134,7 +143,7 @@ fn listing(path: &Path, entries: Vec<Entry>, reader: &Reader) -> Answer {
             details: Some(json!({"entries": count, "left_out": reader.left_out})),
         },
         finding: Some(Finding::List {
-            root: path.display().to_string(),
+            root,
             entries,
             notice,
         }),

@@ -11,9 +11,10 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
+use crate::place::Place;
 use crate::settings::ToolSettings;
 use crate::shell::Streams;
-use crate::{edit, fetch, find, grep, list, read, shell, write};
+use crate::{edit, fetch, find, grep, list, read, shell, vfs, write};
 
 /// One tool for each face of the profile.
 pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
@@ -82,27 +83,34 @@ async fn perform(
     settings: &ToolSettings,
     run: ToolRun,
 ) -> Answer {
-    match (operation, permit.target()) {
-        (Operation::Shell(arguments), Target::Path(path)) => {
+    let target = permit.target();
+    let place = Place::of(target);
+    match (operation, target, target.file()) {
+        (Operation::Shell(arguments), Target::Path(path), _) => {
             let streams = match face.output {
                 Some(_) => Streams::Apart,
                 None => Streams::Together,
             };
             shell::run(arguments, path, streams, settings, run).await
         }
-        (Operation::Read(arguments), Target::Path(path)) => read::run(arguments, path),
-        (Operation::Write(arguments), Target::Path(path)) => write::run(arguments, path).into(),
-        (Operation::Edit(arguments), Target::Path(path)) => edit::run(arguments, path).into(),
-        (Operation::List(arguments), Target::Path(path)) => list::run(arguments, path),
-        (Operation::Find(arguments), Target::Path(path)) => find::run(arguments, path, settings, run).await,
-        (Operation::Grep(arguments), Target::Path(path)) => {
-            let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
-            grep::run(arguments, path, may_show, settings, run).await
-        }
-        (Operation::Fetch(arguments), Target::Addresses(addresses)) => {
+        (Operation::Fetch(arguments), Target::Addresses(addresses), _) => {
             fetch::run(arguments, addresses, settings, run).await
         }
-        _ => not_what_was_judged().into(),
+        (Operation::Read(arguments), _, Some(path)) if place == Place::Cache => {
+            read::run_cached(arguments, path)
+        }
+        (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),
+        (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path).into(),
+        (Operation::Edit(arguments), _, Some(path)) => edit::run(arguments, path).into(),
+        (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
+        (Operation::Find(arguments), _, Some(path)) => find::run(arguments, path, place, settings, run).await,
+        (Operation::Grep(arguments), _, Some(path)) => {
+            let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
+            grep::run(arguments, path, place, may_show, settings, run).await
+        }
+        _ => vfs::run(operation, target)
+            .unwrap_or_else(not_what_was_judged)
+            .into(),
     }
 }
 
@@ -139,10 +147,30 @@ mod tests {
             let specs = tools.iter().map(|tool| tool.spec()).filter(|spec| wanted(spec));
             specs.map(|spec| spec.own_name.clone()).collect()
         };
-        assert_eq!(names(|spec| spec.read_only), ["read", "list", "find", "grep"]);
+        assert_eq!(
+            names(|spec| spec.read_only),
+            [
+                "read",
+                "list",
+                "find",
+                "grep",
+                "vfs_list",
+                "vfs_info",
+                "cache_list"
+            ]
+        );
         assert_eq!(
             names(|spec| spec.parallel),
-            ["read", "list", "find", "grep", "fetch"]
+            [
+                "read",
+                "list",
+                "find",
+                "grep",
+                "fetch",
+                "vfs_list",
+                "vfs_info",
+                "cache_list"
+            ]
         );
     }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::judged_path::{self, reason, size};
+use crate::place::broken_lines;
 
 /// The most lines that one call returns.
 const MOST_LINES: u64 = 2000;
@@ -20,6 +21,9 @@ const MOST_BYTES: usize = 50 * 1024;
 
 /// The largest picture that is shown.
 const MOST_PICTURE_BYTES: u64 = 5 * 1024 * 1024;
+
+/// The largest cached output that is read.
+const MOST_CACHED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How much of a file is looked at to guess what it is.
 const GLIMPSE: u64 = 8 * 1024;
@@ -34,12 +38,22 @@ pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> Answer {
     })
 }
 
+/// Reads a cached output, with long lines in pieces.
+pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> Answer {
+    let read = judged_path::read_whole(path, MOST_CACHED_BYTES)
+        .map(|bytes| broken_lines(&bytes))
+        .and_then(|bytes| lines(arguments, io::Cursor::new(&bytes), bytes.len() as u64));
+    read.unwrap_or_else(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => " Old outputs are removed after some days; make the call again.",
+            _ => "",
+        };
+        let words = format!("Cannot read {}: {}.{hint}", arguments.path, reason(&error));
+        ToolOutput::error(words).into()
+    })
+}
+
 fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
-    if arguments.tail.is_some() && (arguments.offset.is_some() || arguments.limit.is_some()) {
-        return Err(io::Error::other(
-            "`tail` reads from the end, `offset` and `limit` from the beginning; give one or the other",
-        ));
-    }
     let mut file = judged_path::open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -67,9 +81,19 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
         ))
         .into());
     }
+    lines(arguments, file, metadata.len())
+}
+
+/// The lines that the arguments want, from the beginning or from the end.
+fn lines(arguments: &ReadArguments, file: impl Read + Seek, length: u64) -> io::Result<Answer> {
+    if arguments.tail.is_some() && (arguments.offset.is_some() || arguments.limit.is_some()) {
+        return Err(io::Error::other(
+            "`tail` reads from the end, `offset` and `limit` from the beginning; give one or the other",
+        ));
+    }
     match arguments.tail {
-        Some(wanted) => tail(wanted, file, metadata.len()),
-        None => text(arguments, file, metadata.len()),
+        Some(wanted) => tail(wanted, file, length),
+        None => text(arguments, file, length),
     }
 }
 
@@ -100,7 +124,7 @@ fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64)
     })
 }
 
-fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<Answer> {
+fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<Answer> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let wanted = arguments.limit.unwrap_or(MOST_LINES).min(MOST_LINES);
     let mut reader = BufReader::with_capacity(64 * 1024, file);
@@ -128,9 +152,9 @@ fn text(arguments: &ReadArguments, file: File, length: u64) -> io::Result<Answer
 }
 
 /// The last lines. However long the file is, only its end is read.
-fn tail(wanted: u64, mut file: File, length: u64) -> io::Result<Answer> {
+fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Answer> {
     let total = match length <= COUNTED_BYTES {
-        true => Some(skip_lines(&mut BufReader::new(&file), u64::MAX)?),
+        true => Some(skip_lines(&mut BufReader::new(&mut file), u64::MAX)?),
         false => None,
     };
     // One byte more than is shown tells whether the first line in view is whole.

@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use becket_agent::tool::ToolRun;
+use becket_agent::vfs::VfsPath;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
+use crate::place::Place;
 use crate::settings::ToolSettings;
 
-/// When a search must stop.
+/// Where a search takes place, and when it must stop.
 pub(crate) struct Bounds {
+    /// Where the files lie.
+    pub(crate) files: Place,
     deadline: Instant,
     cancel: CancellationToken,
 }
@@ -27,8 +31,9 @@ pub(crate) enum Stopped {
 }
 
 impl Bounds {
-    pub(crate) fn new(settings: &ToolSettings, run: &ToolRun) -> Self {
+    pub(crate) fn new(settings: &ToolSettings, run: &ToolRun, files: Place) -> Self {
         Self {
+            files,
             deadline: Instant::now() + settings.search_timeout,
             cancel: run.cancel.clone(),
         }
@@ -64,6 +69,7 @@ pub(crate) fn files(
     mut visit: impl FnMut(&Path, FileKind) -> bool,
 ) -> Result<(), Stopped> {
     let walk = WalkBuilder::new(root)
+        .standard_filters(bounds.files == Place::System)
         .hidden(false)
         // The rules of the project count; those of the person's home are not ours to read.
         .git_global(false)
@@ -106,11 +112,15 @@ pub(crate) struct FileGlob {
 }
 
 impl FileGlob {
-    /// Reads a pattern; the error says what is wrong with it.
-    pub(crate) fn new(pattern: &str, root: &Path) -> Result<Self, String> {
+    /// Reads a pattern for a search in `root`, which the caller named `place`; the error says what is wrong with it.
+    pub(crate) fn new(pattern: &str, root: &Path, place: Option<&str>) -> Result<Self, String> {
         let root = format!("{}/", root.display());
+        // An address stands before a pattern as the root of a path does.
+        let address = place.filter(|place| VfsPath::is_meant_by(place));
+        let address = address.map(|address| format!("{}/", address.trim_end_matches('/')));
         let relative = pattern
             .strip_prefix(&root)
+            .or_else(|| pattern.strip_prefix(&address?))
             .or_else(|| pattern.strip_prefix("./"))
             .unwrap_or(pattern);
         let glob = GlobBuilder::new(relative)

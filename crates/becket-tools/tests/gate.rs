@@ -8,6 +8,7 @@ use std::time::Duration;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement, Permit};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
+use becket_agent::vfs::Vfs;
 use becket_agent::{Hooks, Rules};
 use becket_events::{Part, PreFileRead, PreFileReadReply, Profile, Scope, Strictest, Verdict};
 use becket_hooks::Engine;
@@ -48,7 +49,7 @@ fn session() -> Session {
         ..ToolSettings::default()
     };
     Session {
-        gate: Gate::new(approval, &path, Arc::clone(&front)),
+        gate: Gate::new(approval, &path, Vfs::new(&path.join("vfs")), Arc::clone(&front)),
         hooks: Hooks::new(
             Arc::new(Engine::new(None)),
             front,
@@ -120,6 +121,10 @@ impl Session {
         let output = self.run(name, permit).await;
         assert!(!output.is_error, "{name}: {output:?}");
         text(&output)
+    }
+
+    fn vfs(&self) -> Vfs {
+        Vfs::new(&self.path.join("vfs"))
     }
 
     fn file(&self, name: &str) -> String {
@@ -258,7 +263,7 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
         rules,
         ..ApprovalSettings::default()
     };
-    session.gate = Gate::new(approval, &session.path, Arc::new(Nobody));
+    session.gate = Gate::new(approval, &session.path, session.vfs(), Arc::new(Nobody));
     let by_rule = session.call("grep", json!({"pattern": "PW"})).await;
     for text in [by_hook, by_rule] {
         assert!(text.contains("PW=none") && !text.contains("hunter2"), "{text}");
@@ -300,7 +305,7 @@ async fn an_edit_is_judged_as_reading_too() {
         rules,
         ..ApprovalSettings::default()
     };
-    session.gate = Gate::new(approval, &session.path, Arc::new(Nobody));
+    session.gate = Gate::new(approval, &session.path, session.vfs(), Arc::new(Nobody));
     assert!(session.refuses("edit", edit).await);
     assert!(
         !session

@@ -168,6 +168,19 @@ pub enum Command {
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
     },
+    /// Look at the virtual file system, and change it.
+    ///
+    /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the person's own
+    /// doing: every zone is open, and no hook is asked.
+    Vfs {
+        #[command(subcommand)]
+        command: VfsCommand,
+    },
+    /// Look after tool outputs that were too large for the model and were put aside.
+    Cache {
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
     /// Show the configuration in effect, and where it comes from.
     Config,
     /// Look for what may be wrong: configuration, store, hooks, plugins.
@@ -258,6 +271,92 @@ pub enum ContextCommand {
         /// Print the archived conversations instead, the oldest first.
         #[arg(long)]
         archived: bool,
+    },
+}
+
+/// What can be done with the virtual file system.
+#[derive(Debug, Subcommand)]
+pub enum VfsCommand {
+    /// List a folder.
+    Ls {
+        /// The folder; the zones when absent.
+        #[arg(default_value = "/")]
+        address: String,
+        /// Also names that begin with a dot.
+        #[arg(short = 'a', long)]
+        all: bool,
+    },
+    /// Print a file.
+    Cat {
+        /// The file.
+        address: String,
+    },
+    /// Write a file, from another one or from standard input.
+    Put {
+        /// The file to write.
+        address: String,
+        /// Where its content comes from; standard input when absent or `-`.
+        file: Option<String>,
+    },
+    /// Copy a file to one outside, or to standard output.
+    Get {
+        /// The file to read.
+        address: String,
+        /// Where its content goes; standard output when absent or `-`.
+        file: Option<String>,
+    },
+    /// Remove files, and folders.
+    Rm {
+        /// The files.
+        #[arg(required = true)]
+        addresses: Vec<String>,
+        /// Remove folders with everything in them.
+        #[arg(short = 'r', long)]
+        recursive: bool,
+    },
+    /// Make a folder, with those above it.
+    Mkdir {
+        /// The folder.
+        address: String,
+    },
+    /// Move or rename a file or a folder.
+    Mv {
+        /// What to move.
+        from: String,
+        /// Its new address.
+        to: String,
+    },
+    /// Copy a file.
+    Cp {
+        /// What to copy.
+        from: String,
+        /// The address of the copy.
+        to: String,
+    },
+    /// Tell what something is, how large, and when it was changed.
+    Info {
+        /// The file or folder.
+        address: String,
+    },
+}
+
+/// What can be done with cached outputs.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List the outputs, of one context or of all.
+    List {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove outputs that are older than `cache.max_age_days`. This also happens by itself, at the end of a run.
+    Clean {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove all outputs, of one context or of all.
+    Clear {
+        /// The context.
+        name: Option<String>,
     },
 }
 

@@ -343,6 +343,7 @@ impl Setup {
                     Duration::from_secs(*seconds.get_ref())
                 }),
             output_limit: self.config.tools.output_limit.unwrap_or(usual.output_limit),
+            cache_max_age: self.config.cache.max_age().unwrap_or(usual.cache_max_age),
             options: RequestOptions {
                 temperature: self
                     .context

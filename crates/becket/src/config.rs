@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
+use std::time::Duration;
 
 use becket_agent::Rules;
 use becket_events::Fallback;
@@ -30,6 +31,8 @@ pub struct Config {
     pub compaction: CompactionConfig,
     /// What the model may use.
     pub tools: ToolsConfig,
+    /// Tool outputs that were put aside.
+    pub cache: CacheConfig,
     /// Who may do what without being asked.
     pub permissions: PermissionsConfig,
     /// The plugins of a chibi home.
@@ -119,6 +122,22 @@ pub struct ToolsConfig {
     pub shell_timeout: Option<Spanned<u64>>,
     /// Variables that hold provider keys and that the model's commands may see all the same.
     pub pass_env: Vec<String>,
+}
+
+/// Tool outputs that were put aside.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheConfig {
+    /// After how many days they are removed; 7 when absent.
+    pub max_age_days: Option<NonZeroU32>,
+}
+
+impl CacheConfig {
+    /// How old they may get, where that is set.
+    pub fn max_age(&self) -> Option<Duration> {
+        let days = self.max_age_days?.get();
+        Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
+    }
 }
 
 /// Who may do what without being asked.

@@ -355,6 +355,7 @@ impl Stage {
         let mut settings = AgentSettings {
             cwd: folder.path().into(),
             contexts: folder.path().join("contexts"),
+            vfs: folder.path().join("vfs"),
             ..AgentSettings::default()
         };
         settings.approval.yes = true;

@@ -170,40 +170,54 @@ fn long_stage(turns: Vec<Turn>) -> Stage {
 }
 
 #[tokio::test]
-async fn a_large_output_is_put_aside_and_can_be_read_back() {
-    let read = (
-        "read",
-        json!({"path": "blob:hash-of-500", "offset": 2, "limit": 1}),
+async fn a_large_output_is_put_aside_in_the_virtual_file_system() {
+    let stage = long_stage(vec![Turn::Call(vec![("long", json!({}))]), Turn::Say("ok")]);
+    stage.answer("go").await;
+    let cached = &stage.events_named("post_cache")[0];
+    let (cache_id, path) = (
+        cached["cache_id"].as_str().unwrap(),
+        cached["path"].as_str().unwrap(),
     );
-    let stage = long_stage(vec![
-        Turn::Call(vec![("long", json!({}))]),
-        Turn::Call(vec![read]),
+    assert_eq!(path, format!("vfs:///sys/tool_cache/default/{cache_id}"));
+    let stub = &stage.stored()[2];
+    let head = format!("[Output cached: {path}]\nTool: long | Size: 500 bytes, 1 lines\n");
+    assert!(stub.starts_with(&head), "{stub}");
+    assert!(stub.ends_with("---\nword \n[…]\nword "), "{stub}");
+    let file = stage.settings.vfs.join("sys/tool_cache/default").join(cache_id);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "word ".repeat(100));
+    let after = &stage.events_named("post_tool")[0];
+    assert_eq!(after["cached"], true);
+    assert_eq!(after["result"].as_str().unwrap().len(), 500);
+}
+
+#[tokio::test]
+async fn a_piece_of_a_cached_output_is_not_cached_again() {
+    let from = |path: &str| Turn::Call(vec![("read", json!({"path": path}))]);
+    let mut stage = Stage::new(vec![
+        from("vfs:///sys/tool_cache/default/x"),
+        from("vfs:///shared/x"),
         Turn::Say("ok"),
     ]);
+    stage.settings.output_limit = 5;
     stage.answer("go").await;
-    let stub = &stage.stored()[2];
+    let cached: Vec<Value> = stage.events_named("post_tool");
+    assert_eq!(
+        (&cached[0]["cached"], &cached[1]["cached"]),
+        (&json!(false), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn outputs_that_older_versions_put_aside_are_said_to_be_gone() {
+    let read = ("read", json!({"path": "blob:41070a3e"}));
+    let stage = Stage::new(vec![Turn::Call(vec![read]), Turn::Say("ok")]);
+    stage.answer("go").await;
     assert!(
-        stub.starts_with("[500 bytes in 1 lines were put aside as blob:hash-of-500"),
-        "{stub}"
+        stage.stored()[2].contains("is no longer kept"),
+        "{}",
+        stage.stored()[2]
     );
-    assert_eq!(
-        stage.events_named("post_cache")[0]["cache_id"],
-        "blob:hash-of-500"
-    );
-    assert_eq!(stage.events_named("post_tool")[0]["cached"], true);
-    assert_eq!(
-        stage.events_named("post_tool")[0]["result"]
-            .as_str()
-            .unwrap()
-            .len(),
-        500
-    );
-    assert_eq!(stage.stored()[4], "two\n[lines 2 to 2 of 3; go on with offset 3]");
-    assert_eq!(
-        stage.runs(),
-        ["long {}"],
-        "the read tool itself has nothing to do with it"
-    );
+    assert!(stage.runs().is_empty());
 }
 
 #[tokio::test]

@@ -34,6 +34,7 @@ pub fn profile() -> Profile {
     faces.extend(changing());
     faces.push(running());
     faces.push(fetching());
+    faces.extend(virtual_files());
     Profile {
         name: "chibi",
         faces,
@@ -328,6 +329,13 @@ fn fetching() -> Face {
         to_foreign: |arguments| words::to_foreign(arguments, FETCH),
         output: Some(results::fetch),
     }
+}
+
+/// What only chibi has bears chibi's names in becket, too.
+fn virtual_files() -> Vec<Face> {
+    let own = Profile::own().faces.into_iter();
+    own.filter(|face| OperationKind::VFS.contains(&face.operation))
+        .collect()
 }
 
 fn lines_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {

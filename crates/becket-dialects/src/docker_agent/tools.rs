@@ -1,4 +1,5 @@
-//! docker-agent's names for becket's operations. It has no tool that finds files by name.
+//! docker-agent's names for becket's operations. It has no tool that finds files by name, and no virtual
+//! file system.
 
 use becket_events::{Face, OperationKind, Profile};
 use serde_json::{Map, Value, json};
@@ -15,7 +16,7 @@ pub fn profile() -> Profile {
     Profile {
         name: "docker-agent",
         faces,
-        absent: vec![OperationKind::Find],
+        absent: [&[OperationKind::Find], OperationKind::VFS].concat(),
         extras: &[],
     }
 }

@@ -1,4 +1,5 @@
-//! pi's names for becket's operations. It has no tool that fetches.
+//! pi's names for becket's operations. It has no tool that fetches, and no virtual file
+//! system.
 //!
 //! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
 //! age finds its fields: a single replacement is shown in both forms, and both are read.
@@ -18,7 +19,7 @@ pub fn profile() -> Profile {
     Profile {
         name: "pi",
         faces,
-        absent: vec![OperationKind::Fetch],
+        absent: [&[OperationKind::Fetch], OperationKind::VFS].concat(),
         extras: &[],
     }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod ask;
+mod cache;
 mod chat;
 mod compact;
 mod config;
@@ -13,6 +14,7 @@ mod piped;
 mod plugin;
 mod sessions;
 mod tool;
+mod vfs;
 
 use crate::args::{Args, Command, HooksCommand};
 use crate::failure::{CliError, Exit};
@@ -42,6 +44,8 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         }) => events::run(&options, name.as_deref()),
         Some(Command::Plugin { name, arguments }) => plugin::run(&options, name, arguments, surroundings),
         Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
+        Some(Command::Vfs { command }) => vfs::run(&options, command, surroundings),
+        Some(Command::Cache { command }) => cache::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
@@ -51,9 +55,14 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
 
 /// Writes to standard output; a reader that has gone away is no error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same with bytes of any kind.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::failed(format!(
             "cannot write to standard output: {error}"
         ))),

@@ -156,6 +156,7 @@ fn every_hook_file_in_the_guides_is_one() {
         "docs/guide/contexts.md",
         "docs/guide/hooks.md",
         "docs/guide/loop.md",
+        "docs/guide/vfs.md",
         "docs/guide/workers.md",
     ] {
         let text = document(guide);

@@ -14,6 +14,7 @@ mod plugins;
 mod project;
 mod sessions;
 mod terminal;
+mod vfs;
 mod vocabulary;
 mod wire;
 

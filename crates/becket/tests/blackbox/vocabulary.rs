@@ -23,6 +23,7 @@ tool_calls = [
     { id = "call-3", name = "read", arguments = { path = "note.txt" } },
     { id = "call-4", name = "fetch", arguments = { url = "http://127.0.0.1:9/" } },
     { id = "call-5", name = "shell", arguments = { command = "seq 1 400" } },
+    { id = "call-6", name = "write", arguments = { path = "vfs:///shared/note.txt", content = "hello" } },
 ]
 
 [[turns]]
@@ -156,9 +157,24 @@ fn make_stable(value: &mut Value, name: &str, places: &[String]) {
             if text.len() == 36 && text.chars().filter(|character| *character == '-').count() == 4 {
                 *text = "01890000-0000-7000-8000-000000000000".into();
             }
+            *text = with_stable_cache_ids(text);
         }
         _ => {}
     }
+}
+
+/// Replaces the time in names of cached outputs, such as `shell_19a8b7c6d5e_0123abcd`.
+fn with_stable_cache_ids(text: &str) -> String {
+    let mut pieces = text.split("shell_");
+    let mut stable = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let digits = piece.find(|character: char| !character.is_ascii_hexdigit());
+        let digits = digits.filter(|digits| *digits == 11).unwrap_or(0);
+        stable.push_str("shell_");
+        stable.push_str(if digits == 11 { "19000000000" } else { "" });
+        stable.push_str(&piece[digits..]);
+    }
+    stable
 }
 
 fn first_of_each() -> BTreeMap<String, Value> {

@@ -1,18 +1,19 @@
 //! Opening what was judged. The gate resolves a path and judges the result; between that and the opening, somebody
 //! may put a link in its place. So no link is followed here, in no part of the path.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// Whether a written file is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub enum Written {
     /// There was no such file.
     Created,
     /// There was one, and its content is gone.
@@ -20,18 +21,18 @@ pub(crate) enum Written {
 }
 
 /// Opens a file for reading. A pipe or a device does not hold us: the opening never waits.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+pub fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     open_without_links(path, flags).map(File::from)
 }
 
 /// Opens a directory for listing.
-pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     open_without_links(path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// Reads a regular file whole, if it has at most that many bytes.
-pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -55,7 +56,7 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Gives a file new content; missing folders are made. Readers see the old content or the new one, never a part:
 /// the content is written beside the file and then takes its place. Where that would change more than the content
 /// (another owner, further hard links) or is not possible, the file is written in place.
-pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<Written> {
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<Written> {
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let folder = folder_for_writing(path.parent().unwrap_or(Path::new("/")))?;
     let existing = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -94,8 +95,87 @@ pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<Written> {
     Ok(Written::Replaced)
 }
 
+/// Makes a folder with all that are missing above it. Returns whether it is new.
+pub fn make_folder(path: &Path) -> io::Result<bool> {
+    match open_without_links(path, HOLD | OFlags::DIRECTORY) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            walk_to(path, MissingFolders::Make).map(|_| true)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives a file or folder another place. A file that is there already is replaced, a folder is not.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let (old_folder, old_name) = folder_and_name(from)?;
+    let name = to.file_name().ok_or(Errno::ISDIR)?;
+    let folder = folder_for_writing(to.parent().unwrap_or(Path::new("/")))?;
+    match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+            return Err(Errno::EXIST.into());
+        }
+        _ => {}
+    }
+    Ok(rustix::fs::renameat(old_folder, old_name, folder, name)?)
+}
+
+/// Removes a file or an empty folder.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let (folder, name) = folder_and_name(path)?;
+    remove_entry(folder.as_fd(), name, Contents::Stay)
+}
+
+/// Removes a file, or a folder with everything in it. Links are removed, not followed.
+pub fn remove_all(path: &Path) -> io::Result<()> {
+    let (folder, name) = folder_and_name(path)?;
+    remove_entry(folder.as_fd(), name, Contents::GoToo)
+}
+
+/// The names in a folder, sorted.
+pub fn names_in(folder: impl AsFd) -> io::Result<Vec<OsString>> {
+    let mut names: Vec<OsString> = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// What becomes of what a removed folder holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Stay,
+    GoToo,
+}
+
+fn remove_entry(folder: BorrowedFd<'_>, name: &OsStr, contents: Contents) -> io::Result<()> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?);
+    }
+    if contents == Contents::GoToo {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+        for name in names_in(&inner)? {
+            remove_entry(inner.as_fd(), &name, contents)?;
+        }
+    }
+    Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+}
+
+/// The opened folder of a path, and the name in it.
+fn folder_and_name(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+    let name = path.file_name().ok_or(Errno::ISDIR)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    Ok((open_without_links(folder, HOLD | OFlags::DIRECTORY)?, name))
+}
+
 /// A failure in words, without the name of the file.
-pub(crate) fn reason(error: &io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::LOOP) => "a link took its place after the call was judged; nothing was opened".to_owned(),
         Some(Errno::NOENT) => "it does not exist".to_owned(),
@@ -103,13 +183,16 @@ pub(crate) fn reason(error: &io::Error) -> String {
         Some(Errno::ISDIR) => "it is a directory".to_owned(),
         Some(Errno::NOTDIR) => "it is not a directory, or a part of its path is not".to_owned(),
         Some(Errno::ROFS) => "the file system is read-only".to_owned(),
+        Some(Errno::NOTEMPTY) => "the folder is not empty".to_owned(),
+        Some(Errno::EXIST) => "something is there already".to_owned(),
+        Some(Errno::NAMETOOLONG) => "its name is too long".to_owned(),
         Some(Errno::NOSPC) => "there is no space left on the device".to_owned(),
         _ => error.to_string(),
     }
 }
 
 /// A number of bytes for people.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
         return format!("{bytes} bytes");
@@ -246,7 +329,7 @@ fn walk_to(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {
     Ok(folder)
 }
 
-fn step(folder: std::os::fd::BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn step(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         // A link in place of a folder is told as "not a directory" by some systems.
         Err(Errno::NOTDIR) if is_link(folder, name) => Err(Errno::LOOP),
@@ -254,7 +337,7 @@ fn step(folder: std::os::fd::BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Res
     }
 }
 
-fn is_link(folder: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> bool {
+fn is_link(folder: BorrowedFd<'_>, name: &OsStr) -> bool {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }

@@ -1,0 +1,83 @@
+//! `becket cache`: tool outputs that were put aside.
+
+use std::time::Duration;
+
+use becket_agent::cache::OutputCache;
+use becket_agent::vfs::Vfs;
+use serde_json::json;
+
+use super::{ago, print};
+use crate::args::{CacheCommand, Options};
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+
+/// Lists or removes outputs.
+pub fn run(options: &Options, command: CacheCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let settings = Setup::read(options, surroundings)?.agent_settings(options, surroundings)?;
+    let cache = OutputCache::new(Vfs::new(&settings.vfs));
+    let chosen = |name: &'_ Option<String>| name.as_deref().or(options.context.as_deref()).map(str::to_owned);
+    match command {
+        CacheCommand::List { name } => list(options, &cache, chosen(&name).as_deref(), surroundings)?,
+        CacheCommand::Clean { name } => {
+            remove(
+                &cache,
+                chosen(&name).as_deref(),
+                settings.cache_max_age,
+                surroundings,
+            )?;
+        }
+        CacheCommand::Clear { name } => {
+            remove(&cache, chosen(&name).as_deref(), Duration::ZERO, surroundings)?
+        }
+    }
+    Ok(Exit::Answered)
+}
+
+fn list(
+    options: &Options,
+    cache: &OutputCache,
+    context_name: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let outputs = cache.outputs(context_name).map_err(failed)?;
+    if outputs.is_empty() && !options.json {
+        surroundings.remark("no output is cached");
+    }
+    for output in outputs {
+        let line = if options.json {
+            let line = json!({
+                "path": output.address.to_string(),
+                "context_name": output.context_name,
+                "cache_id": output.cache_id,
+                "tool_name": output.tool_name,
+                "size": output.size,
+                "stored_ms": output.stored_ms,
+            });
+            line.to_string()
+        } else {
+            let (address, tool, stored) = (output.address, output.tool_name, ago(output.stored_ms));
+            format!("{address}  {tool}  {} bytes  {stored}", output.size)
+        };
+        print(&format!("{line}\n"))?;
+    }
+    Ok(())
+}
+
+fn remove(
+    cache: &OutputCache,
+    context_name: Option<&str>,
+    age: Duration,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let removed = cache.remove(context_name, age).map_err(failed)?;
+    surroundings.remark(&match removed {
+        1 => "1 cached output was removed".to_owned(),
+        count => format!("{count} cached outputs were removed"),
+    });
+    Ok(())
+}
+
+fn failed(error: std::io::Error) -> CliError {
+    CliError::failed(format!("the cache of tool outputs: {error}"))
+}
