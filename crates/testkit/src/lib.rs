@@ -8,5 +8,5 @@ mod model_server;
 mod room;
 
 pub use model_server::{AnthropicStream, Ending, ModelServer, OpenAiStream, Piece, Recorded, Response};
-pub use room::{Finished, Room, Running, finish, needs, quoted};
+pub use room::{Finished, Room, Running, finish, needs, quoted, skipped};
 pub use rustix::process::Signal;

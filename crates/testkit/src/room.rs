@@ -327,12 +327,15 @@ pub fn needs(program: &str) -> bool {
             std::env::var_os("BECKET_TEST_ALL").is_none(),
             "needs {program}, and BECKET_TEST_ALL is set"
         );
-        #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: needs {program}");
-        }
+        skipped(program);
     }
     there
+}
+
+/// Says that a test skips, and what it needs.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+pub fn skipped(needed: &str) {
+    eprintln!("skipped: needs {needed}");
 }
 
 impl Finished {

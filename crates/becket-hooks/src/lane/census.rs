@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
 /// One process, as the system lists it.
 #[derive(Debug, Clone, Copy)]
@@ -133,8 +133,12 @@ pub(super) fn start_of(pid: Pid) -> u64 {
 /// The session of this process: 0 when it belongs to a process outside of this one's namespace, as in a container
 /// whose first program made no session of its own.
 pub(super) fn own_session() -> i32 {
-    let myself = rustix::process::getpid();
-    entry_of(myself).map_or(0, |entry| entry.session)
+    entry_of(getpid()).map_or(0, |entry| entry.session)
+}
+
+/// The process group of this process; 0 as above.
+pub(super) fn own_group() -> i32 {
+    entry_of(getpid()).map_or(0, |entry| entry.group)
 }
 
 #[cfg(target_os = "linux")]

@@ -9,11 +9,11 @@ use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use rustix::process::getpgrp;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
 
+use super::census::own_group;
 use crate::{Cause, Failure};
 
 /// The person's terminal. Cloning gives another handle; all of them share the turns.
@@ -75,7 +75,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         // Only who is in the foreground may do it; anybody else would be stopped.
-        let in_front = tcgetpgrp(&*self.device).is_ok_and(|group| group == getpgrp());
+        let in_front = tcgetpgrp(&*self.device).is_ok_and(|group| group.as_raw_pid() == own_group());
         if let Some(modes) = self.modes.as_ref().filter(|_| in_front) {
             // A program that was killed may have left the echo off.
             let _ = tcsetattr(&*self.device, OptionalActions::Now, modes);
