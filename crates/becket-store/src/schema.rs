@@ -124,6 +124,11 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(),
 
 /// The version of the file, once it is sure that the file is becket's and not newer than the steps. Changes nothing.
 pub(crate) fn checked_version(connection: &Connection, steps: &[&str]) -> Result<usize, Problem> {
+    // All reads see the same moment: between two of them another process could make the tables.
+    let _moment = match connection.is_autocommit() {
+        true => Some(connection.unchecked_transaction()?),
+        false => None,
+    };
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let found = usize::try_from(found).map_err(|_| not_ours())?;
     let owner: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -227,5 +232,21 @@ mod tests {
         assert!(message(migrate(&mut foreign, NEW)).contains("another program"));
         foreign.pragma_update(None, "user_version", 2).unwrap();
         assert!(message(migrate(&mut foreign, NEW)).contains("another program"));
+    }
+
+    #[test]
+    fn nobody_takes_a_store_that_is_just_being_made_for_another_programs() {
+        for _ in 0..100 {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("becket.db");
+            std::thread::scope(|scope| {
+                let openings: Vec<_> = (0..4)
+                    .map(|_| scope.spawn(|| crate::SqliteStore::open(&file).map(drop)))
+                    .collect();
+                for opening in openings {
+                    opening.join().unwrap().unwrap();
+                }
+            });
+        }
     }
 }
