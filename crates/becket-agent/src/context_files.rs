@@ -28,6 +28,15 @@ pub enum ContextFile {
 }
 
 impl ContextFile {
+    /// All of them.
+    const ALL: [Self; 5] = [
+        Self::SystemPrompt,
+        Self::Todos,
+        Self::Goals,
+        Self::Summary,
+        Self::Settings,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Self::SystemPrompt => "system_prompt.md",
@@ -76,9 +85,17 @@ impl ContextFiles {
         absent_or(std::fs::remove_file(self.path(file)))
     }
 
-    /// Removes the whole folder. Says whether it was there.
+    /// Removes all of them, and the folder if nothing else is in it: what other programs keep there is theirs. Says
+    /// whether anything was there.
     pub fn remove_all(&self) -> io::Result<bool> {
-        absent_or(std::fs::remove_dir_all(&self.folder))
+        let mut removed = false;
+        for file in ContextFile::ALL {
+            removed |= self.remove(file)?;
+        }
+        match absent_or(std::fs::remove_dir(&self.folder)) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(removed),
+            folder => Ok(folder? || removed),
+        }
     }
 
     /// Writes a file as a whole: nobody ever sees half of it.
@@ -109,5 +126,24 @@ fn absent_or(removed: io::Result<()>) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_programs_keep_beside_a_contexts_files_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ContextFiles::new(folder.path(), "work");
+        assert!(!files.remove_all().unwrap());
+        files.write(ContextFile::Todos, "buy milk").unwrap();
+        assert!(files.remove_all().unwrap());
+        assert!(!files.folder().exists());
+        files.write(ContextFile::Goals, "be good").unwrap();
+        std::fs::write(files.folder().join("transcript.jsonl"), "{}").unwrap();
+        assert!(files.remove_all().unwrap());
+        assert!(files.folder().join("transcript.jsonl").exists() && files.read(ContextFile::Goals).is_none());
     }
 }

@@ -222,10 +222,6 @@ pub struct Applicant<'a> {
 
 /// What the gate says.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is made for each call, and taken apart at once"
-)]
 pub enum Judgement {
     /// The call may run.
     Permitted(Permit),
