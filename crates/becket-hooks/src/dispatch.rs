@@ -130,7 +130,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
         let version = self.version;
         for (handler, standing) in handlers.iter().zip(standings) {
             let stale = standing.judged.is_none_or(|judged| judged < version);
-            let concerned = stale && !standing.failed && handler.info.class > Class::Observe;
+            let concerned = stale && !standing.failed && handler.info.judges();
             if version == 0 || !concerned || self.outcome.reply.ends_chain() {
                 continue;
             }

@@ -31,6 +31,14 @@ pub struct HandlerInfo {
     pub timeout: Duration,
 }
 
+impl HandlerInfo {
+    /// Whether it can refuse: a guard, also one of becket's own that may fail open. In other formats a hook that is no
+    /// guard changes something or looks on, and cannot say no.
+    pub(crate) fn judges(&self) -> bool {
+        self.class == Class::Guard || (self.class == Class::Transform && self.dialect == Dialect::Becket)
+    }
+}
+
 /// The formats that handlers are written for, in the order in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]

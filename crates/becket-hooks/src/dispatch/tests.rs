@@ -245,6 +245,42 @@ async fn a_second_rewrite_is_ignored_from_a_rewriter_and_a_deny_from_a_mere_judg
 }
 
 #[tokio::test]
+async fn a_foreign_hook_that_only_changes_is_asked_once_and_refuses_nothing() {
+    let (engine, _) = engine();
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    // It would change what the next one makes of the call.
+    let changer = move |occasion: &Occasion<'_, PreTool>| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let wants = command_of(occasion) == "ls -h";
+        Ok(if wants {
+            rewrite("ls -x")
+        } else {
+            PreToolReply::default()
+        })
+    };
+    let register = |dialect, info, action| {
+        engine.register(Registration::<PreTool> {
+            info: HandlerInfo { dialect, ..info },
+            order: Vec::new(),
+            matcher: Matcher::default(),
+            condition: None,
+            action,
+        })
+    };
+    let (transform, guard) = (Class::Transform, Class::Guard);
+    let changer = Action::Native(Arc::new(changer));
+    let rewriter = Action::Native(Arc::new(|_: &Occasion<'_, PreTool>| Ok(rewrite("ls -h"))));
+    register(Dialect::Chibi, HandlerInfo::native("changer", transform), changer);
+    register(Dialect::Pi, HandlerInfo::native("rewriter", guard), rewriter);
+    let outcome = ask(&engine, "ls").await;
+    assert_eq!(outcome.denied(), None);
+    let arguments = outcome.reply.arguments.0.unwrap();
+    assert_eq!(arguments["command"], "ls -h");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn what_a_broken_handler_means_is_its_class() {
     let failure = || Failure::new(Cause::TimedOut, "too slow");
     for (class, refused) in [
