@@ -95,6 +95,9 @@ impl Session {
         if let Some(goes_on) = self.sent_on(run).await? {
             return Ok((goes_on, None));
         }
+        if let Some(note) = run.note.take() {
+            return self.reengage(run, "a note to yourself", &note).await;
+        }
         match run.fallback {
             Fallback::CallUser => Ok((TurnEnd::Normal, Some(Ending::Answered))),
             Fallback::CallAgent => self.reengage(run, "call_agent", "").await,
@@ -235,6 +238,9 @@ impl Session {
         }
         if let Some(Word::Model(prompt)) = &word {
             return self.reengage(run, "a tool", prompt).await;
+        }
+        if let Some(Word::ModelLater(note)) = word {
+            run.note = Some(note);
         }
         let reason = if self.queues.has_steering() {
             TurnEnd::Steered

@@ -12,6 +12,8 @@ pub(crate) enum Word {
     Person(Option<String>),
     /// The model, which goes on with this prompt.
     Model(String),
+    /// The model, which goes on with this note when it has answered.
+    ModelLater(String),
 }
 
 impl Word {
@@ -24,6 +26,7 @@ impl Word {
         match handoff {
             Handoff::Person => Self::Person(text("message")),
             Handoff::Model => Self::Model(text("prompt").unwrap_or_default()),
+            Handoff::ModelLater => Self::ModelLater(text("note").unwrap_or_default()),
         }
     }
 }
@@ -61,12 +64,16 @@ mod tests {
                 "{arguments}"
             );
         }
-        let arguments = json!({"message": "done", "prompt": "on"});
+        let arguments = json!({"message": "done", "prompt": "on", "note": "later"});
         assert_eq!(
             given(Handoff::Person, &arguments),
             Word::Person(Some("done".into()))
         );
         assert_eq!(given(Handoff::Model, &arguments), Word::Model("on".into()));
+        assert_eq!(
+            given(Handoff::ModelLater, &arguments),
+            Word::ModelLater("later".into())
+        );
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub(crate) struct Run {
     pub(crate) continuation: u32,
     pub(crate) stop_continuations: u32,
     pub(crate) last_stop_reason: Option<String>,
+    /// What the model wants to go on with when it has answered.
+    pub(crate) note: Option<String>,
     pub(crate) repetition: Repetition,
     pub(crate) empty_answers: u32,
     /// Where the run's own messages begin.
@@ -121,6 +123,7 @@ impl Run {
             continuation: 0,
             stop_continuations: 0,
             last_stop_reason: None,
+            note: None,
             repetition: Repetition::default(),
             empty_answers: 0,
             first_message: 0,

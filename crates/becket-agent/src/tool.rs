@@ -48,7 +48,7 @@ pub struct ToolSpec {
     pub read_only: bool,
     /// Whether it may run beside other calls of the same answer.
     pub parallel: bool,
-    /// Who has the word after it, for a tool that does nothing but say so.
+    /// Who has the word after it, for a tool that says so.
     pub handoff: Option<Handoff>,
 }
 
@@ -59,6 +59,8 @@ pub enum Handoff {
     Person,
     /// The model: it goes on with the argument `prompt`.
     Model,
+    /// The model, but only when it has answered: then it goes on with the argument `note`.
+    ModelLater,
 }
 
 /// What a running tool can use besides its permit.

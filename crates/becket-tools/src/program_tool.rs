@@ -96,8 +96,12 @@ impl ProgramTool {
 
     async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
         let arguments = self.judged_arguments(&permit);
-        if let Some(handoff) = self.spec.handoff {
-            return ToolOutput::text(last_words(handoff, &arguments));
+        if let Some(words) = self
+            .spec
+            .handoff
+            .and_then(|handoff| last_words(handoff, &arguments))
+        {
+            return ToolOutput::text(words);
         }
         let (input, environment) =
             (self.telling)(Value::Object(arguments).to_string(), &permit.scope().context_name);
@@ -172,14 +176,15 @@ impl Tool for ProgramTool {
     }
 }
 
-/// What a tool that only gives the word away has to say.
-fn last_words(handoff: Handoff, arguments: &Map<String, Value>) -> String {
+/// What a tool has to say that gives the word away at once, and for that does not run.
+fn last_words(handoff: Handoff, arguments: &Map<String, Value>) -> Option<String> {
     let name = match handoff {
         Handoff::Person => "message",
         Handoff::Model => "prompt",
+        Handoff::ModelLater => return None,
     };
     let words = arguments.get(name).and_then(Value::as_str);
-    words.unwrap_or_default().to_owned()
+    Some(words.unwrap_or_default().to_owned())
 }
 
 fn cancelled() -> ToolOutput {

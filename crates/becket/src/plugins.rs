@@ -212,7 +212,9 @@ impl Found {
         let handoff = match (tool.flow_control, tool.ends_turn) {
             (true, true) => Some(Handoff::Person),
             (true, false) => Some(Handoff::Model),
-            (false, _) => None,
+            (false, _) => tool
+                .leaves_a_note(plugin.generation)
+                .then_some(Handoff::ModelLater),
         };
         let face = ProgramFace {
             name: tool.name.clone(),

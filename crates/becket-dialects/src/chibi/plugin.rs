@@ -102,6 +102,14 @@ impl Plugin {
     }
 }
 
+impl PluginTool {
+    /// Whether the model goes on with its argument `note` after the answer. The older generation knew the one tool that
+    /// does so by its name.
+    pub fn leaves_a_note(&self, generation: Generation) -> bool {
+        generation == Generation::Older && self.name == "recurse"
+    }
+}
+
 fn yes() -> bool {
     true
 }
