@@ -241,3 +241,21 @@ fn one_refusal_is_enough_and_the_rest_is_not_asked() {
     refused_with(&told, "not today");
     assert!(!chibi.room.has("ran"));
 }
+
+#[test]
+fn a_call_from_the_shell_is_judged_like_the_models() {
+    let calls: [(&str, &str, &str); 2] = [
+        ("pre_shell_exec", "shell", r#"{"command":"touch ran"}"#),
+        ("pre_file_write", "write", r#"{"path":"ran","content":"x"}"#),
+    ];
+    for (hook, tool, arguments) in calls {
+        let chibi = with_answer(Newer, hook, r#"{"denied":true,"reason":"not today"}"#);
+        chibi
+            .room
+            .run(["--yes", "tool", tool, arguments])
+            .ended_with(1)
+            .complained("not today");
+        assert!(!chibi.room.has("ran"), "{hook}");
+        assert_eq!(chibi.order(), [hook]);
+    }
+}
