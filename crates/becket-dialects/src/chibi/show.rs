@@ -1,7 +1,7 @@
 //! What plugins are shown, hook by hook: the union of what documents and programs of both generations promise.
 
 use becket_events::{
-    Fallback, FileIndexed, FlockGoals, Json, LoopStart, PostCache, PostClear, PostCompact,
+    Event, Fallback, FileIndexed, FlockGoals, Json, LoopStart, PostCache, PostClear, PostCompact,
     PostMessageDelivery, PostSessionSwitch, PostSubagent, PostSystemPrompt, PostTool, PostToolOutput,
     PostVfsWrite, PreCache, PreClear, PreCompact, PreFetch, PreFileRead, PreFileWrite, PreMessageDelivery,
     PreRequest, PreShell, PreSubagent, PreSystemPrompt, PreTool, PreToolOutput, PreVfsWrite, SessionEnd,
@@ -15,30 +15,20 @@ use super::hooks::Situation;
 // ---------------------------------------------------------------- sessions
 
 pub(super) fn on_start(at: &Situation<'_, SessionStart>) -> String {
-    session(
-        at.host.chibi_home.display().to_string(),
-        &at.payload.project_root,
-        at.payload.tool_count,
-        at.context_name,
-    )
+    session(at, &at.payload.project_root, at.payload.tool_count)
 }
 
 pub(super) fn on_end(at: &Situation<'_, SessionEnd>) -> String {
-    session(
-        at.host.chibi_home.display().to_string(),
-        &at.payload.project_root,
-        at.payload.tool_count,
-        at.context_name,
-    )
+    session(at, &at.payload.project_root, at.payload.tool_count)
 }
 
-fn session(chibi_home: String, project_root: &str, tool_count: u32, context_name: &str) -> String {
+fn session<E: Event>(at: &Situation<'_, E>, project_root: &str, tool_count: u32) -> String {
     text(json!({
-        "chibi_home": chibi_home,
+        "chibi_home": at.host.chibi_home.display().to_string(),
         "project_root": project_root,
         "tool_count": tool_count,
-        "current_context": context_name,
-        "verbose": false,
+        "current_context": at.context_name,
+        "verbose": at.host.verbose,
     }))
 }
 

@@ -50,6 +50,18 @@ fn on_start_and_on_end_frame_a_run_in_both_generations() {
 }
 
 #[test]
+fn plugins_are_told_to_be_verbose_when_the_settings_say_so() {
+    let chibi = Chibi::new();
+    chibi.room.config("[chibi]\nverbose = true\n");
+    chibi.plugin(Older, "older", &["on_start"], "");
+    chibi
+        .ask(&["hello"], &[calls("older", json!({})), says("hi")])
+        .went_well();
+    assert_eq!(chibi.only("on_start")["verbose"], true);
+    assert_eq!(chibi.seen_of("tool")[0].variables["CHIBI_VERBOSE"], "1");
+}
+
+#[test]
 fn on_end_comes_also_after_a_failed_request() {
     let chibi = Chibi::new();
     chibi.plugin(Newer, "watch", &["on_start", "post_message", "on_end"], "");
