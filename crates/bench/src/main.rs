@@ -8,6 +8,7 @@ mod command;
 mod deadline;
 mod dispatch;
 mod memory;
+mod plugins;
 mod programs;
 mod report;
 mod samples;
@@ -45,8 +46,8 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 7] = [
-    "start", "turns", "dispatch", "command", "worker", "deadline", "memory",
+const NAMES: [&str; 8] = [
+    "start", "turns", "dispatch", "command", "worker", "plugins", "deadline", "memory",
 ];
 
 /// In the order of `NAMES`.
@@ -56,6 +57,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     dispatch::run,
     command::run,
     worker::run,
+    plugins::run,
     deadline::run,
     memory::run,
 ];

@@ -82,6 +82,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket",
             "becket-events",
             "becket-hooks",
+            "becket-dialects",
             "becket-agent",
             "becket-providers",
             "becket-tools",
