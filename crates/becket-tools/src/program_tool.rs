@@ -95,7 +95,10 @@ impl ProgramTool {
     }
 
     async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
-        let arguments = self.judged_arguments(&permit);
+        let arguments = match self.judged_arguments(&permit) {
+            Ok(arguments) => arguments,
+            Err(reason) => return ToolOutput::error(reason),
+        };
         if let Some(words) = self
             .spec
             .handoff
@@ -128,20 +131,32 @@ impl ProgramTool {
         }
     }
 
-    /// What the program is told: the arguments that were judged, with the file that was judged, in its own words.
-    fn judged_arguments(&self, permit: &Permit) -> Map<String, Value> {
+    /// What the program is told: the arguments that were judged, in its own words. In the place of a path stands the
+    /// file or folder that was judged, whatever the path looked like: the program might read more into it.
+    fn judged_arguments(&self, permit: &Permit) -> Result<Map<String, Value>, String> {
         let mut arguments = permit.arguments().clone();
         let Some(face) = &self.stands_in_for else {
-            return arguments;
+            return Ok(arguments);
         };
-        let is_file = |path: &Value| path.as_str().is_some_and(|path| !path.contains("://"));
-        if let (Target::Path(judged), Some(path)) = (permit.target(), arguments.get_mut("path"))
-            && is_file(path)
-            && let Some(judged) = judged.to_str()
-        {
-            *path = judged.into();
+        let name = match face.operation {
+            OperationKind::Shell => "cwd",
+            _ => "path",
+        };
+        match (permit.target(), arguments.get_mut(name)) {
+            (Target::Vfs(_) | Target::VfsPair(..), _) => {
+                return Err(format!(
+                    "Nothing was done: {} is a program of its own, and addresses of the virtual file system are for \
+                     becket's own tools.",
+                    self.spec.face.name
+                ));
+            }
+            (Target::Path(judged), Some(path)) => {
+                let judged = judged.to_str();
+                *path = judged.ok_or("Nothing was done: the path is not UTF-8.")?.into();
+            }
+            _ => {}
         }
-        (face.to_foreign)(&arguments)
+        Ok((face.to_foreign)(&arguments))
     }
 }
 

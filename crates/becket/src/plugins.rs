@@ -92,7 +92,11 @@ impl Plugins {
             cache: Some(setup.folders.plugin_cache_file()),
             asking,
             schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
-            directory: surroundings.cwd.clone(),
+            // What a plugin is does not depend on where becket was started.
+            directory: setup
+                .chibi_home
+                .clone()
+                .unwrap_or_else(|| surroundings.cwd.clone()),
             older: config.older.clone(),
             newer: config.newer.clone(),
         };

@@ -119,11 +119,12 @@ pub fn tool_variables(
         (TOOL_NAME.to_owned(), tool.to_owned()),
         (CONTEXT.to_owned(), context.to_owned()),
     ];
-    if plugin.generation == Generation::Older {
-        if fits_variable(TOOL_ARGUMENTS, arguments) {
-            variables.push((TOOL_ARGUMENTS.to_owned(), arguments.to_owned()));
-        }
-        variables.extend(host.verbose.then(|| (VERBOSE.to_owned(), "1".to_owned())));
+    // Newer plugins do not mind, and one that hides its age finds what it looks for.
+    if fits_variable(TOOL_ARGUMENTS, arguments) {
+        variables.push((TOOL_ARGUMENTS.to_owned(), arguments.to_owned()));
+    }
+    if plugin.generation == Generation::Older && host.verbose {
+        variables.push((VERBOSE.to_owned(), "1".to_owned()));
     }
     variables
 }

@@ -403,19 +403,15 @@ fn variables(
         (HOOK.to_owned(), hook.to_owned()),
         (CONTEXT.to_owned(), context_name.to_owned()),
     ];
-    match generation {
-        Generation::Newer => {}
-        Generation::Older if fits_variable(HOOK_DATA, data) => {
-            variables.push((HOOK_DATA.to_owned(), data.to_owned()));
-        }
-        Generation::Older if class == Class::Guard => {
-            let detail = format!(
-                "the call is too long for the variable {HOOK_DATA}; if the plugin reads standard input, list it under \
-                 `newer` in `[chibi]`"
-            );
-            return Err(Failure::new(Cause::SpawnFailed, detail));
-        }
-        Generation::Older => {}
+    // Newer plugins do not mind, and one that hides its age finds what it looks for.
+    if fits_variable(HOOK_DATA, data) {
+        variables.push((HOOK_DATA.to_owned(), data.to_owned()));
+    } else if generation == Generation::Older && class == Class::Guard {
+        let detail = format!(
+            "the call is too long for the variable {HOOK_DATA}; if the plugin reads standard input, list it under \
+             `newer` in `[chibi]`"
+        );
+        return Err(Failure::new(Cause::SpawnFailed, detail));
     }
     Ok(variables)
 }
@@ -461,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn data_goes_into_a_variable_for_the_older_generation_and_only_while_it_fits() {
+    fn data_goes_into_a_variable_while_it_fits_and_an_older_guard_is_not_asked_without() {
         let names = |class, generation, data: &str| -> Result<Vec<String>, Cause> {
             let variables = variables("a_hook", class, generation, "default", data);
             let names =
@@ -476,6 +472,7 @@ mod tests {
         let longer = format!("{longest}x");
         for class in [Class::Guard, Class::Transform] {
             assert_eq!(names(class, Generation::Newer, &longer), Ok(plain.clone()));
+            assert_eq!(names(class, Generation::Newer, "{}"), Ok(with_data.clone()));
             assert_eq!(names(class, Generation::Older, "{}"), Ok(with_data.clone()));
             assert_eq!(names(class, Generation::Older, &longest), Ok(with_data.clone()));
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::discovery::{Candidate, Remark, discover};
 use super::plugin::{Generation, Host, Plugin};
 use super::schema;
-use super::schema_cache::{Cache, Fingerprint};
+use super::schema_cache::{Cache, Fingerprint, scripts_beside};
 use super::traits::Traits;
 
 /// How many plugins are asked for their schemas at the same time.
@@ -116,7 +116,7 @@ fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Result<Looked
     };
     let (traits, known) = match known {
         Some((traits, schema)) => (traits, Some(schema)),
-        None => (Traits::of(&program), None),
+        None => (Traits::of(&program).with(&scripts_beside(&candidate)), None),
     };
     Ok(Looked {
         candidate,

@@ -1,7 +1,7 @@
 //! Remembers what plugins said of themselves, so that a warm start runs none of them.
 //!
 //! An answer counts as long as the program is the same: path, size, time of change and contents. What a plugin reads
-//! besides its program is out of sight, but for the folders that lie beside it. The file holds nothing that cannot be
+//! besides its program is out of sight, but for what lies beside it in a folder of its own. The file holds nothing that cannot be
 //! made again: one that cannot be read is ignored, and of two writers the last one wins.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,11 @@ use super::discovery::Candidate;
 use super::traits::Traits;
 
 /// The form of the file. Another number is another form, and is ignored.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// Files beside a program that are looked into are at most so large, and so many.
+const SCRIPT_BYTES: u64 = 256 * 1024;
+const MOST_SCRIPTS: usize = 64;
 
 /// What was known at the end of earlier runs.
 #[derive(Debug, Default)]
@@ -47,8 +51,8 @@ pub(super) struct Fingerprint {
     size: u64,
     modified_ns: u64,
     hash: String,
-    /// The folders beside the program with the times of their changes.
-    beside: Vec<(String, u64)>,
+    /// What lies beside the program, with sizes and the times of changes.
+    beside: Vec<(String, u64, u64)>,
 }
 
 impl Fingerprint {
@@ -62,24 +66,46 @@ impl Fingerprint {
             size: metadata.len(),
             modified_ns: modified_ns(&metadata),
             hash: blake3::hash(&program).to_hex().to_string(),
-            beside: candidate.folder.as_deref().map(folders_in).unwrap_or_default(),
+            beside: candidate.folder.as_deref().map(neighbours).unwrap_or_default(),
         };
         Ok((print, program))
     }
 }
 
-/// Plugins that bring a list of tools often make it from the folders beside them.
-fn folders_in(folder: &Path) -> Vec<(String, u64)> {
+/// A program in a folder of its own may be only the door to the scripts beside it, or make its list of tools from the
+/// folders there.
+fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders: Vec<(String, u64)> = entries
+    let mut neighbours: Vec<(String, u64, u64)> = entries
         .filter_map(|entry| {
             let name = entry.file_name().to_str()?.to_owned();
             let metadata = std::fs::metadata(entry.path()).ok()?;
-            (metadata.is_dir() && !name.starts_with('.')).then(|| (name, modified_ns(&metadata)))
+            let size = if metadata.is_file() { metadata.len() } else { 0 };
+            // Python writes there whenever it runs.
+            let counts = !name.starts_with('.') && name != "__pycache__";
+            counts.then(|| (name, size, modified_ns(&metadata)))
         })
         .collect();
-    folders.sort();
-    folders
+    neighbours.sort();
+    neighbours
+}
+
+/// The scripts beside a program, as far as they are small.
+pub(super) fn scripts_beside(candidate: &Candidate) -> Vec<u8> {
+    let folder = candidate.folder.as_deref();
+    let files = folder
+        .and_then(|folder| std::fs::read_dir(folder).ok())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let small = files.filter(|file| {
+        file.metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() < SCRIPT_BYTES)
+    });
+    let texts = small
+        .take(MOST_SCRIPTS)
+        .filter_map(|file| std::fs::read(file.path()).ok());
+    texts.collect::<Vec<_>>().join(&b'\n')
 }
 
 fn modified_ns(metadata: &Metadata) -> u64 {

@@ -50,6 +50,23 @@ impl Traits {
     }
 }
 
+impl Traits {
+    /// The same with what lies beside the program: it may be only the door to a script that does the work.
+    pub(super) fn with(self, beside: &[u8]) -> Self {
+        let beside = Self::of(beside);
+        Self {
+            generation: match (self.generation, beside.generation) {
+                (Generation::Newer, Generation::Newer) => Generation::Newer,
+                _ => Generation::Older,
+            },
+            terminal: match (self.terminal, beside.terminal) {
+                (TerminalNeed::None, TerminalNeed::Opens) => TerminalNeed::Opens,
+                (own, _) => own,
+            },
+        }
+    }
+}
+
 /// Whether a script asks the person something on standard input, and does not take its data from there.
 fn asks_on_standard_input(program: &[u8]) -> bool {
     let first = program.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -69,7 +86,9 @@ fn line_reads(line: &str) -> bool {
     for word in line.split(is_break).filter(|word| !word.is_empty()) {
         match word {
             _ if word.starts_with('#') => return false,
-            "read" if before != "while" => return !line.contains('<') && !line.contains('|'),
+            "read" if before != "while" => {
+                return !line.contains('<') && !line.replace("||", "").contains('|');
+            }
             _ => before = word,
         }
     }

@@ -66,7 +66,7 @@ fn plugins_of_the_usual_home_work_on_the_first_prompt() {
     assert_eq!(
         result(&run),
         format!(
-            "{{\"name\":\"x\"}} newer here {home} {}\n[none]\n4\n",
+            "{{\"name\":\"x\"}} newer here {home} {}\n[none]\n5\n",
             work.display()
         )
     );
@@ -270,7 +270,7 @@ fn the_older_generation_finds_its_variables_while_they_fit() {
     );
     room.config("[chibi]\nnewer = [\"old\", \"odl\"]\n");
     let run = call(&room, "old", json!({"a": "b"}), &[]);
-    assert_eq!(result(&run), "0 9 [none] []\n0\n");
+    assert_eq!(result(&run), "9 9 [none] []\n0\n", "arguments in a variable disturb nobody");
     run.complained("plugin odl: the settings name its generation, but it is not there; did you mean `old`?");
     let listed = room.run(["--json", "plugin"]).ended_with(0);
     assert_eq!(listed.events()[0]["generation"], "newer");

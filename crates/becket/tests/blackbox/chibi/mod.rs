@@ -6,6 +6,7 @@
 //! Not here: `pre_spawn_agent`, `post_spawn_agent`, `pre_send_message`, `post_send_message` and `post_index_file`.
 //! Nothing can cause them before there are sub-agents, messages and the index.
 
+mod disguises;
 mod examples;
 mod guards;
 mod lifecycle;
