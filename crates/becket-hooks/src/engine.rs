@@ -251,6 +251,7 @@ impl HandlerInfo {
             name: name.into(),
             source: "becket".into(),
             dialect: crate::Dialect::Becket,
+            known_as: None,
             lane: crate::LaneKind::Native,
             class,
             priority: 0,

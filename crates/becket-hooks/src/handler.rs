@@ -20,6 +20,9 @@ pub struct HandlerInfo {
     pub source: String,
     /// The format it is written for.
     pub dialect: Dialect,
+    /// The name by which its format knows the event, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<&'static str>,
     /// How it is run.
     pub lane: LaneKind,
     /// What it means when it breaks; at most as strong as the event's.

@@ -169,6 +169,7 @@ impl OwnHook {
             name: entry.name.unwrap_or_else(|| source.clone()),
             source,
             dialect: Dialect::Becket,
+            known_as: None,
             lane,
             class,
             priority: entry.priority,

@@ -109,7 +109,8 @@ impl std::fmt::Display for ReportedFailure {
         if name != source {
             write!(formatter, " ({source})")?;
         }
-        write!(formatter, " on {}: {}", self.event.info().name, self.failure)
+        let event = self.handler.known_as.unwrap_or(self.event.info().name);
+        write!(formatter, " on {event}: {}", self.failure)
     }
 }
 

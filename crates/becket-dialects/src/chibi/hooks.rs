@@ -301,6 +301,7 @@ impl<E: Event> Hook for HookRow<E> {
             name: plugin.name.clone(),
             source: plugin.path.display().to_string(),
             dialect: Dialect::Chibi,
+            known_as: Some(self.name),
             lane: LaneKind::Command,
             class: self.class,
             priority: 0,

@@ -270,7 +270,11 @@ fn the_older_generation_finds_its_variables_while_they_fit() {
     );
     room.config("[chibi]\nnewer = [\"old\", \"odl\"]\n");
     let run = call(&room, "old", json!({"a": "b"}), &[]);
-    assert_eq!(result(&run), "9 9 [none] []\n0\n", "arguments in a variable disturb nobody");
+    assert_eq!(
+        result(&run),
+        "9 9 [none] []\n0\n",
+        "arguments in a variable disturb nobody"
+    );
     run.complained("plugin odl: the settings name its generation, but it is not there; did you mean `old`?");
     let listed = room.run(["--json", "plugin"]).ended_with(0);
     assert_eq!(listed.events()[0]["generation"], "newer");
