@@ -1,6 +1,6 @@
 //! Finds the plugins of a home: executable files, and folders that hold a program of their own name.
 //!
-//! What lies there and is no plugin is remarked on, because a guard that is not found looks like one that agrees.
+//! What lies there and cannot be run is found as well, because a guard that is not found looks like one that agrees.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -12,15 +12,19 @@ use super::home::plugins_folder;
 /// Entries with this end are switched off.
 const DISABLED: &str = ".disabled";
 
-/// A program that lies where plugins lie.
+/// Something that lies where plugins lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// The name of its file or folder.
     pub name: String,
-    /// The program, with links followed.
+    /// Where it lies. What it says of itself is remembered under this place.
+    pub place: PathBuf,
+    /// The program, with links followed as far as they lead somewhere.
     pub path: PathBuf,
     /// Its folder, where it has one of its own.
     pub folder: Option<PathBuf>,
+    /// Why it cannot be run as it lies there.
+    pub trouble: Option<String>,
 }
 
 /// Something about a plugin that the person should know.
@@ -48,48 +52,55 @@ impl fmt::Display for Remark {
     }
 }
 
-/// The plugins of a home, sorted by name, and what is wrong with the rest.
-pub fn discover(home: &Path) -> (Vec<Candidate>, Vec<Remark>) {
+/// What lies where the plugins of a home lie, sorted by name. The error says why that cannot be known.
+pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
     let folder = plugins_folder(home);
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Default::default(),
-        Err(error) => {
-            let message = format!("the folder {} cannot be read: {error}", folder.display());
-            return (Vec::new(), vec![Remark::new("*", message)]);
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound && !folder.is_symlink() => return Ok(Vec::new()),
+        Err(error) => return Err(format!("the folder {} cannot be read: {error}", folder.display())),
     };
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort();
-    let (mut found, mut remarks) = (Vec::new(), Vec::new());
-    for name in names {
-        let shown = name.to_string_lossy().into_owned();
-        // Hidden files belong to editors and to git.
-        if shown.starts_with('.') || shown.ends_with(DISABLED) {
-            continue;
-        }
-        match examine(&folder.join(&name), &shown) {
-            Ok(candidate) => found.push(candidate),
-            Err(message) => remarks.push(Remark::new(shown, message)),
-        }
-    }
-    (found, remarks)
+    let shown = names.iter().map(|name| (name, name.to_string_lossy().into_owned()));
+    // Hidden files belong to editors and to git.
+    let wanted = shown.filter(|(_, shown)| !shown.starts_with('.') && !shown.ends_with(DISABLED));
+    let candidates = wanted.map(|(name, shown)| examine(place_of(home, name), shown));
+    Ok(candidates.collect())
 }
 
-/// The program behind an entry, or why there is none.
-fn examine(entry: &Path, name: &str) -> Result<Candidate, String> {
-    let metadata = std::fs::metadata(entry).map_err(|error| match std::fs::read_link(entry) {
+/// Where a plugin of a home lies, by whatever name the home was called.
+pub fn place_of(home: &Path, name: impl AsRef<Path>) -> PathBuf {
+    let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+    plugins_folder(&home).join(name)
+}
+
+/// What lies at a place, with the reason if it cannot be run.
+pub fn examine(place: PathBuf, name: String) -> Candidate {
+    let folder = place.is_dir().then(|| place.clone());
+    let program = folder.as_ref().map_or_else(|| place.clone(), |folder| folder.join(&name));
+    let (path, trouble) = match find_program(&place, &program, &name) {
+        Ok(path) => (path, None),
+        Err(trouble) => (program, Some(trouble)),
+    };
+    Candidate {
+        name,
+        place,
+        path,
+        folder,
+        trouble,
+    }
+}
+
+/// The program behind a place, or why there is none.
+fn find_program(place: &Path, program: &Path, name: &str) -> Result<PathBuf, String> {
+    let metadata = std::fs::metadata(place).map_err(|error| match std::fs::read_link(place) {
         Ok(target) => format!("the link leads to {}: {error}", target.display()),
         Err(_) => format!("it cannot be looked at: {error}"),
     })?;
-    let (program, folder) = if metadata.is_dir() {
-        (entry.join(name), Some(entry.to_path_buf()))
-    } else {
-        (entry.to_path_buf(), None)
-    };
-    let is_missing = |error: std::io::Error| match &folder {
-        Some(_) => format!("the folder holds no program `{name}`, which it must be named after ({error})"),
-        None => error.to_string(),
+    let is_missing = |error: std::io::Error| match metadata.is_dir() {
+        true => format!("the folder holds no program `{name}`, which it must be named after ({error})"),
+        false => error.to_string(),
     };
     let path = program.canonicalize().map_err(is_missing)?;
     let metadata = std::fs::metadata(&path).map_err(is_missing)?;
@@ -102,11 +113,7 @@ fn examine(entry: &Path, name: &str) -> Result<Candidate, String> {
             "it may not be executed; try `chmod +x {shown}`, or add {DISABLED} to its name to leave it out"
         ));
     }
-    Ok(Candidate {
-        name: name.to_owned(),
-        path,
-        folder,
-    })
+    Ok(path)
 }
 
 #[cfg(test)]
@@ -139,7 +146,8 @@ mod tests {
         std::fs::write(plugins.join("plain"), "").unwrap();
         std::fs::create_dir(plugins.join("empty")).unwrap();
         std::fs::create_dir_all(plugins.join("nested/nested")).unwrap();
-        let (found, remarks) = discover(&home);
+        let all = discover(&home).unwrap();
+        let (found, broken): (Vec<_>, Vec<_>) = all.iter().partition(|found| found.trouble.is_none());
         let found: Vec<_> = found
             .iter()
             .map(|found| (found.name.as_str(), &found.path))
@@ -160,22 +168,23 @@ mod tests {
             ("nested", "is no regular file"),
             ("plain", "may not be executed; try `chmod +x"),
         ];
-        assert_eq!(remarks.len(), table.len(), "{remarks:?}");
-        for ((plugin, words), remark) in table.iter().zip(&remarks) {
-            assert_eq!(remark.plugin, *plugin);
-            assert!(remark.message.contains(words), "{remark}");
+        assert_eq!(broken.len(), table.len(), "{broken:?}");
+        for ((plugin, words), candidate) in table.iter().zip(&broken) {
+            assert_eq!(candidate.name, *plugin);
+            let trouble = candidate.trouble.as_deref().unwrap();
+            assert!(trouble.contains(words), "{trouble}");
         }
     }
 
     #[test]
     fn a_home_without_plugins_is_no_trouble_and_one_that_cannot_be_read_is() {
         let room = tempfile::tempdir().unwrap();
-        assert_eq!(discover(room.path()), Default::default());
-        std::fs::write(room.path().join("plugins"), "").unwrap();
-        let (found, remarks) = discover(room.path());
-        assert!(
-            found.is_empty() && remarks[0].message.contains("cannot be read"),
-            "{remarks:?}"
-        );
+        assert_eq!(discover(room.path()), Ok(Vec::new()));
+        let plugins = room.path().join("plugins");
+        symlink("nowhere", &plugins).unwrap();
+        assert!(discover(room.path()).unwrap_err().contains("cannot be read"));
+        std::fs::remove_file(&plugins).unwrap();
+        std::fs::write(&plugins, "").unwrap();
+        assert!(discover(room.path()).unwrap_err().contains("cannot be read"));
     }
 }

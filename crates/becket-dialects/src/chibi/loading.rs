@@ -7,14 +7,17 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
-use super::discovery::{Candidate, Remark, discover};
+use super::discovery::{Candidate, Remark, discover, examine, place_of};
 use super::plugin::{Generation, Host, Plugin};
 use super::schema;
-use super::schema_cache::{Cache, Fingerprint, scripts_beside};
+use super::schema_cache::{Answer, Cache, Fingerprint, scripts_beside};
 use super::traits::Traits;
 
 /// How many plugins are asked for their schemas at the same time.
 const AT_ONCE: usize = 8;
+
+/// Said of a plugin that is broken and was not before.
+const KEPT: &str = "; what it said before is kept, so that its guards still stand";
 
 /// How plugins are loaded.
 #[derive(Debug, Clone)]
@@ -51,52 +54,50 @@ pub struct Loaded {
     pub remarks: Vec<Remark>,
 }
 
-/// A program whose schema is to be found out.
+/// A plugin whose schema is to be found out.
 struct Looked {
     candidate: Candidate,
-    print: Fingerprint,
-    traits: Traits,
-    /// What it has said in this very state.
-    known: Option<Value>,
+    state: State,
+}
+
+/// What is known of a plugin before it is asked.
+enum State {
+    /// It cannot be run, for this reason.
+    Broken(String),
+    /// It has answered in this very state.
+    Known(Traits, Answer),
+    /// It is new, or has changed, or is to be asked in any case.
+    Unknown(Fingerprint, Traits),
 }
 
 /// Loads the plugins of a home.
 pub async fn load(host: &Host, settings: &LoadSettings) -> Loaded {
-    let (candidates, mut remarks) = discover(&host.chibi_home);
-    remarks.extend(unknown_overrides(&candidates, settings));
     let mut cache = Cache::read(settings.cache.as_deref());
-    let mut looked = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        match look_at(candidate, &cache, settings.asking) {
-            Ok(seen) => looked.push(seen),
-            Err(remark) => remarks.push(remark),
-        }
-    }
+    cache.forget_gone();
+    let (candidates, mut remarks) = candidates(host, &cache);
+    remarks.extend(unknown_overrides(&candidates, settings));
+    let looked = candidates
+        .into_iter()
+        .map(|candidate| look_at(candidate, &cache, settings.asking));
+    let looked: Vec<Looked> = looked.collect();
     let answers = stream::iter(looked).map(|looked| async {
-        let answer = match &looked.known {
-            Some(schema) => Ok(schema.clone()),
-            None => ask(&looked.candidate, host, settings).await,
+        let answer = match &looked.state {
+            State::Unknown(..) => Some(ask(&looked.candidate, host, settings).await),
+            State::Known(..) | State::Broken(_) => None,
         };
         (looked, answer)
     });
     let answers: Vec<_> = answers.buffered(AT_ONCE).collect().await;
     let mut plugins = Vec::with_capacity(answers.len());
-    for (looked, answer) in answers {
-        let (path, name) = (looked.candidate.path.clone(), looked.candidate.name.clone());
-        let schema = match answer {
-            Ok(schema) => {
-                if looked.known.is_none() {
-                    cache.remember(&path, looked.print.clone(), looked.traits, schema.clone());
-                }
-                Some(schema)
-            }
-            Err(error) => {
-                let last = cache.last_known(&path);
-                remarks.push(Remark::new(name, unanswered(&error, last.is_some())));
-                last
-            }
-        };
-        plugins.extend(schema.and_then(|schema| plugin(looked, &schema, settings, &mut remarks)));
+    for (Looked { candidate, state }, answer) in answers {
+        if let (State::Unknown(print, traits), Some(answer)) = (&state, &answer) {
+            cache.remember(&candidate.place, print.clone(), *traits, answer);
+        }
+        let (found, remark) = conclude(state, answer, cache.last_known(&candidate.place), settings.asking);
+        remarks.extend(remark.map(|remark| Remark::new(&candidate.name, remark)));
+        plugins.extend(
+            found.and_then(|(traits, schema)| plugin(candidate, traits, &schema, settings, &mut remarks)),
+        );
     }
     if let Err(error) = cache.write() {
         remarks.push(Remark::new(
@@ -107,23 +108,75 @@ pub async fn load(host: &Host, settings: &LoadSettings) -> Loaded {
     Loaded { plugins, remarks }
 }
 
-fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Result<Looked, Remark> {
-    let (print, program) =
-        Fingerprint::take(&candidate).map_err(|error| Remark::new(&candidate.name, error))?;
-    let known = match asking {
-        Asking::WhenChanged => cache.known(&candidate.path, &print),
-        Asking::Always => None,
+/// What lies where plugins lie. If nobody can look there, all that are known are still there, as far as anybody knows.
+fn candidates(host: &Host, cache: &Cache) -> (Vec<Candidate>, Vec<Remark>) {
+    let home = &host.chibi_home;
+    match discover(home) {
+        Ok(candidates) => (candidates, Vec::new()),
+        Err(error) => {
+            let names = cache.names_in(&place_of(home, ""));
+            let candidates = names
+                .into_iter()
+                .map(|name| examine(place_of(home, &name), name));
+            (candidates.collect(), vec![Remark::new("*", error)])
+        }
+    }
+}
+
+fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Looked {
+    let taken = match &candidate.trouble {
+        Some(trouble) => Err(trouble.clone()),
+        None => Fingerprint::take(&candidate),
     };
-    let (traits, known) = match known {
-        Some((traits, schema)) => (traits, Some(schema)),
-        None => (Traits::of(&program).with(&scripts_beside(&candidate)), None),
+    let state = match taken {
+        Err(trouble) => State::Broken(trouble),
+        Ok((print, program)) => {
+            let known = match asking {
+                Asking::WhenChanged => cache.known(&candidate.place, &print),
+                Asking::Always => None,
+            };
+            match known {
+                Some((traits, answer)) => State::Known(traits, answer),
+                None => {
+                    let traits = Traits::of(&program).with(&scripts_beside(&candidate));
+                    State::Unknown(print, traits)
+                }
+            }
+        }
     };
-    Ok(Looked {
-        candidate,
-        print,
-        traits,
-        known,
-    })
+    Looked { candidate, state }
+}
+
+/// What counts for a plugin, and what the person should know about that. One that cannot say what it is, is what it
+/// was: its hooks then fail, and a guard that fails refuses. It must not vanish because it is broken.
+fn conclude(
+    state: State,
+    answer: Option<Answer>,
+    last: Option<(Traits, Value)>,
+    asking: Asking,
+) -> (Option<(Traits, Value)>, Option<String>) {
+    let (traits, answer) = match (state, answer) {
+        (State::Known(traits, answer), _) | (State::Unknown(_, traits), Some(answer)) => (traits, answer),
+        (State::Unknown(..), None) => return (None, None),
+        (State::Broken(trouble), _) => {
+            let kept = if last.is_some() { KEPT } else { "" };
+            return (last, Some(format!("{trouble}{kept}")));
+        }
+    };
+    match (answer, last) {
+        (Ok(schema), _) => (Some((traits, schema)), None),
+        (Err(error), last) => {
+            let again = match asking {
+                Asking::WhenChanged => "; it is asked again when it has changed, and `becket doctor` asks it again",
+                Asking::Always => "",
+            };
+            let told = match last {
+                Some(_) => format!("`--schema` failed: {error}{KEPT}{again}"),
+                None => format!("it is left out, because `--schema` failed: {error}{again}"),
+            };
+            (last.map(|(_, schema)| (traits, schema)), Some(told))
+        }
+    }
 }
 
 /// Asks a plugin what it is. An answer that names no tool is none.
@@ -133,24 +186,13 @@ async fn ask(candidate: &Candidate, host: &Host, settings: &LoadSettings) -> Res
     Ok(schema)
 }
 
-fn unanswered(error: &str, known_before: bool) -> String {
-    if known_before {
-        // Its hooks then fail, and a guard that fails refuses: it must not vanish because it is broken.
-        format!("`--schema` failed: {error}; what it said before is kept, so that its guards still stand")
-    } else {
-        format!("it is left out, because `--schema` failed: {error}")
-    }
-}
-
 fn plugin(
-    looked: Looked,
+    candidate: Candidate,
+    traits: Traits,
     schema: &Value,
     settings: &LoadSettings,
     remarks: &mut Vec<Remark>,
 ) -> Option<Plugin> {
-    let Looked {
-        candidate, traits, ..
-    } = looked;
     let (tools, faults) = schema::read(schema).ok()?;
     remarks.extend(
         faults

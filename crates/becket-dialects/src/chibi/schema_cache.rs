@@ -1,12 +1,16 @@
 //! Remembers what plugins said of themselves, so that a warm start runs none of them.
 //!
-//! An answer counts as long as the program is the same: path, size, time of change and contents. What a plugin reads
-//! besides its program is out of sight, but for what lies beside it in a folder of its own. The file holds nothing that cannot be
-//! made again: one that cannot be read is ignored, and of two writers the last one wins.
+//! An answer counts as long as the program is the same: path, size, time of change and contents. That it gave none
+//! counts as well, or a plugin that hangs would cost every start its deadline. What a plugin reads besides its program
+//! is out of sight, but for what lies beside it in a folder of its own. The file holds nothing that cannot be made
+//! again: one that cannot be read is ignored, and of two writers the last one wins.
+//!
+//! The last answer stays with the place where the plugin lies until nothing lies there any more: a guard that cannot be
+//! run has not been taken away.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -17,7 +21,7 @@ use super::discovery::Candidate;
 use super::traits::Traits;
 
 /// The form of the file. Another number is another form, and is ignored.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Files beside a program that are looked into are at most so large, and so many.
 const SCRIPT_BYTES: u64 = 256 * 1024;
@@ -37,17 +41,25 @@ struct CacheFile {
     plugins: BTreeMap<String, Entry>,
 }
 
-/// What is known of one program.
+/// What is known of the plugin at one place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry {
+    /// The state in which it was asked last.
     print: Fingerprint,
     traits: Traits,
-    schema: Value,
+    /// The last schema that it gave, in whatever state.
+    schema: Option<Value>,
+    /// Why it gave none when it was asked last.
+    failure: Option<String>,
 }
+
+/// What a program answered: its schema, or why there is none.
+pub(super) type Answer = Result<Value, String>;
 
 /// What tells one state of a program from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
+    program: String,
     size: u64,
     modified_ns: u64,
     hash: String,
@@ -63,6 +75,7 @@ impl Fingerprint {
         let metadata = std::fs::metadata(&candidate.path).map_err(unreadable)?;
         let program = std::fs::read(&candidate.path).map_err(unreadable)?;
         let print = Self {
+            program: candidate.path.to_string_lossy().into_owned(),
             size: metadata.len(),
             modified_ns: modified_ns(&metadata),
             hash: blake3::hash(&program).to_hex().to_string(),
@@ -131,28 +144,56 @@ impl Cache {
         }
     }
 
-    /// What a program in this very state has said.
-    pub(super) fn known(&self, path: &Path, print: &Fingerprint) -> Option<(Traits, Value)> {
-        let entry = self.plugins.get(path.to_str()?)?;
-        (entry.print == *print).then(|| (entry.traits, entry.schema.clone()))
+    /// What the program at a place has answered in this very state.
+    pub(super) fn known(&self, place: &Path, print: &Fingerprint) -> Option<(Traits, Answer)> {
+        let entry = self.plugins.get(place.to_str()?)?;
+        let answer = match (&entry.failure, &entry.schema) {
+            (Some(failure), _) => Err(failure.clone()),
+            (None, schema) => Ok(schema.clone()?),
+        };
+        (entry.print == *print).then_some((entry.traits, answer))
     }
 
-    /// What a program at this place has said, whatever state it was in.
-    pub(super) fn last_known(&self, path: &Path) -> Option<Value> {
-        Some(self.plugins.get(path.to_str()?)?.schema.clone())
+    /// The last schema that a program at this place gave, whatever state it was in.
+    pub(super) fn last_known(&self, place: &Path) -> Option<(Traits, Value)> {
+        let entry = self.plugins.get(place.to_str()?)?;
+        Some((entry.traits, entry.schema.clone()?))
     }
 
-    /// Remembers what a program has said.
-    pub(super) fn remember(&mut self, path: &Path, print: Fingerprint, traits: Traits, schema: Value) {
-        if let Some(path) = path.to_str() {
-            let entry = Entry {
-                print,
-                traits,
-                schema,
-            };
-            self.plugins.insert(path.to_owned(), entry);
-            self.changed = true;
-        }
+    /// The names of the plugins that are known in a folder.
+    pub(super) fn names_in(&self, folder: &Path) -> Vec<String> {
+        let places = self.plugins.keys().map(Path::new);
+        let names = places.filter_map(|place| (place.parent()? == folder).then(|| place.file_name())?);
+        names.map(|name| name.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Remembers what the program at a place has answered. A failure leaves what it said before.
+    pub(super) fn remember(&mut self, place: &Path, print: Fingerprint, traits: Traits, answer: &Answer) {
+        let Some(key) = place.to_str() else {
+            return;
+        };
+        let (schema, failure) = match answer {
+            Ok(schema) => (Some(schema.clone()), None),
+            Err(failure) => {
+                let before = self.plugins.remove(key).and_then(|entry| entry.schema);
+                (before, Some(failure.clone()))
+            }
+        };
+        let entry = Entry {
+            print,
+            traits,
+            schema,
+            failure,
+        };
+        self.plugins.insert(key.to_owned(), entry);
+        self.changed = true;
+    }
+
+    /// Forgets the plugins that were taken away.
+    pub(super) fn forget_gone(&mut self) {
+        let before = self.plugins.len();
+        self.plugins.retain(|place, _| !is_gone(Path::new(place)));
+        self.changed |= self.plugins.len() != before;
     }
 
     /// Writes what was learnt. Nothing depends on it, so a folder that cannot be written to costs time and no more.
@@ -160,8 +201,7 @@ impl Cache {
         let Some(file) = self.file.filter(|_| self.changed) else {
             return Ok(());
         };
-        let mut plugins = self.plugins;
-        plugins.retain(|path, _| Path::new(path).exists());
+        let plugins = self.plugins;
         let folder = file.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let text = serde_json::to_vec(&CacheFile {
@@ -173,4 +213,13 @@ impl Cache {
         fresh.persist(&file).map_err(|error| error.error)?;
         Ok(())
     }
+}
+
+/// Whether nothing lies at a place any more. A link that leads nowhere lies there, and behind a folder that cannot be
+/// looked into nobody knows.
+fn is_gone(place: &Path) -> bool {
+    let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
+    let is_missing =
+        std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    is_missing && !place.parent().is_some_and(folder_is_lost)
 }
