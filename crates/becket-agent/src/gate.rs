@@ -450,10 +450,12 @@ impl Gate {
         let Some(kind) = spec.operation else {
             return Ok(FinalCall::unresolved(arguments));
         };
+        let (arguments, extra) = spec.apart(arguments);
         let operation = kind
             .read(arguments)
             .map_err(|error| format!("the arguments of {} are wrong: {error}", spec.own_name))?;
         let mut call = FinalCall::unresolved(operation.arguments());
+        call.arguments.extend(extra);
         if let Some((target, changes)) = self.resolve_vfs(hooks, &operation)? {
             (call.target, call.changes) = (target, changes);
         } else if let Some(path) = operation.path() {
@@ -911,8 +913,11 @@ fn changes_of(
 
 /// Arguments under their normalised names, as far as they can be read.
 fn normalised(spec: &ToolSpec, arguments: Map<String, Value>) -> Map<String, Value> {
-    let operation = spec.operation.and_then(|kind| kind.read(arguments.clone()).ok());
-    operation.map_or(arguments, |operation| operation.arguments())
+    let (known, extra) = spec.apart(arguments.clone());
+    let operation = spec.operation.and_then(|kind| kind.read(known).ok());
+    operation.map_or(arguments, |operation| {
+        operation.arguments().into_iter().chain(extra).collect()
+    })
 }
 
 fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {

@@ -60,8 +60,23 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a session in a context, which is made if it is new.
+    /// Begins a session in a context, which is made if it is new. No other process works on the context meanwhile.
     pub async fn open(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
+        let mut session = Self::unannounced(agent, context_name).await?;
+        session.answer_interrupted_calls().await?;
+        session.announce().await;
+        Ok(session)
+    }
+
+    /// Begins a session for calls of tools, beside one that another process may have in the same context: nothing of it
+    /// becomes part of the conversation.
+    pub async fn open_beside(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
+        let mut session = Self::unannounced(agent, context_name).await?;
+        session.announce().await;
+        Ok(session)
+    }
+
+    async fn unannounced(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
         let settings = &agent.settings;
         let scope = Scope {
             session_id: new_id(),
@@ -95,7 +110,7 @@ impl Session {
         );
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
-        let mut session = Self {
+        Ok(Self {
             agent: Arc::clone(&agent),
             hooks,
             gate: Arc::new(gate),
@@ -107,16 +122,7 @@ impl Session {
             usage: Usage::default(),
             turn: 0,
             resumed: opened.resumed,
-        };
-        session.answer_interrupted_calls().await?;
-        session
-            .announce(if opened.resumed {
-                StartReason::Resume
-            } else {
-                StartReason::Startup
-            })
-            .await;
-        Ok(session)
+        })
     }
 
     /// Identifies the session.
@@ -165,7 +171,12 @@ impl Session {
         self.agent.store.end_session(self.id(), word).await
     }
 
-    async fn announce(&mut self, reason: StartReason) {
+    async fn announce(&mut self) {
+        let reason = if self.resumed {
+            StartReason::Resume
+        } else {
+            StartReason::Startup
+        };
         let settings = &self.agent.settings;
         let payload = || SessionStartPayload {
             reason,

@@ -50,6 +50,17 @@ pub struct ToolSpec {
     pub parallel: bool,
     /// Who has the word after it, for a tool that says so.
     pub handoff: Option<Handoff>,
+    /// Arguments that it has besides those of its operation. Hooks and rules see them; what is judged is the operation.
+    pub extra_arguments: Vec<String>,
+}
+
+impl ToolSpec {
+    /// Arguments of the operation, and those besides.
+    pub fn apart(&self, arguments: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
+        arguments
+            .into_iter()
+            .partition(|(name, _)| !self.extra_arguments.contains(name))
+    }
 }
 
 /// Who has the word after a tool.

@@ -59,6 +59,11 @@ macro_rules! operations {
                 match self { $(Self::$Kind => argument_schema::<$Arguments>()),* }
             }
 
+            /// The names of its arguments, with their aliases.
+            pub fn argument_names(self) -> &'static [&'static str] {
+                match self { $(Self::$Kind => field_names::<$Arguments>()),* }
+            }
+
             /// Reads arguments, whatever aliases they use.
             pub fn read(self, arguments: Map<String, Value>) -> Result<Operation, serde_json::Error> {
                 let arguments = Value::Object(arguments);
@@ -84,6 +89,40 @@ macro_rules! operations {
             }
         }
     };
+}
+
+/// The names by which the fields of a type can be read.
+fn field_names<'de, Fields: Deserialize<'de>>() -> &'static [&'static str] {
+    let mut names: &'static [&'static str] = &[];
+    // A type that is read tells its names first. There is nothing to read, so that is all that happens.
+    let _ = Fields::deserialize(NamesOnly(&mut names));
+    names
+}
+
+/// Hears the names of a type's fields, and has no values for them.
+struct NamesOnly<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> serde::Deserializer<'de> for NamesOnly<'_> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: serde::de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("there is nothing to read"))
+    }
+
+    fn deserialize_struct<V: serde::de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// What an operation does to the world. It decides which permission event fires, and what needs a yes.

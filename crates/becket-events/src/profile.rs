@@ -89,6 +89,11 @@ impl Face {
         (self.to_own)((self.to_foreign)(own)).is_ok_and(|back| back == *own)
     }
 
+    /// Whether a name is one of its arguments, in its own words or in becket's. Others mean nothing here.
+    pub fn knows(&self, name: &str) -> bool {
+        self.parameters["properties"].get(name).is_some() || self.operation.argument_names().contains(&name)
+    }
+
     /// Reads a call by somebody who knows this face only: what is left out gets the default of its schema.
     pub fn read_call(&self, arguments: Map<String, Value>) -> Result<Operation, String> {
         self.read_as(arguments, |own| self.with_defaults(own))

@@ -55,6 +55,9 @@ pub struct Failure {
     pub detail: String,
     /// The end of what the handler wrote to standard error.
     pub stderr: String,
+    /// What it had written to standard output until then, for those who show it; no part of the record.
+    #[serde(skip)]
+    pub stdout: String,
 }
 
 impl Failure {
@@ -64,12 +67,19 @@ impl Failure {
             cause,
             detail: detail.into(),
             stderr: String::new(),
+            stdout: String::new(),
         }
     }
 
     /// The same failure, with what was on standard error.
     pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
         self.stderr = stderr.into();
+        self
+    }
+
+    /// The same failure, with what was on standard output.
+    pub fn with_stdout(mut self, stdout: impl Into<String>) -> Self {
+        self.stdout = stdout.into();
         self
     }
 }

@@ -48,6 +48,7 @@ impl OperationTool {
             read_only: effect == Effect::Read,
             parallel: matches!(effect, Effect::Read | Effect::Network),
             handoff: None,
+            extra_arguments: Vec::new(),
         };
         Self { spec, face, settings }
     }

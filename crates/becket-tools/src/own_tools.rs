@@ -121,6 +121,7 @@ impl OwnTool {
             read_only: true,
             parallel: false,
             handoff: own.notes.is_none().then_some(Handoff::Person),
+            extra_arguments: Vec::new(),
         };
         Self { spec, own, settings }
     }

@@ -1,7 +1,8 @@
 //! A tool that somebody else has written: a program that reads its arguments and writes its result.
 //!
 //! A program may stand in for one of becket's own operations. Then the face of that operation reads the arguments, the
-//! gate judges them as that operation, and the program gets what was judged and nothing else.
+//! gate judges them as that operation, and the program gets what was judged. Arguments that the operation does not know
+//! and the program says it has, it gets as they are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +72,7 @@ impl ProgramTool {
             read_only: false,
             parallel: face.parallel,
             handoff: face.handoff,
+            extra_arguments: Vec::new(),
         };
         Self {
             spec,
@@ -85,6 +87,9 @@ impl ProgramTool {
     /// The same tool in the place of one of becket's own: it is judged as that one is.
     pub fn standing_in_for(mut self, face: Face) -> Self {
         let operation = face.operation;
+        let declared = self.spec.face.parameters["properties"].as_object();
+        let names = declared.into_iter().flat_map(Map::keys);
+        self.spec.extra_arguments = names.filter(|name| !face.knows(name)).cloned().collect();
         self.spec.own_name = operation.name().to_owned();
         self.spec.operation = Some(operation);
         self.spec.face.operation = Some(operation);
@@ -134,10 +139,10 @@ impl ProgramTool {
     /// What the program is told: the arguments that were judged, in its own words. In the place of a path stands the
     /// file or folder that was judged, whatever the path looked like: the program might read more into it.
     fn judged_arguments(&self, permit: &Permit) -> Result<Map<String, Value>, String> {
-        let mut arguments = permit.arguments().clone();
         let Some(face) = &self.stands_in_for else {
-            return Ok(arguments);
+            return Ok(permit.arguments().clone());
         };
+        let (mut arguments, mut told) = self.spec.apart(permit.arguments().clone());
         let name = match face.operation {
             OperationKind::Shell => "cwd",
             _ => "path",
@@ -156,7 +161,9 @@ impl ProgramTool {
             }
             _ => {}
         }
-        Ok((face.to_foreign)(&arguments))
+        // What was judged comes last, so that nothing stands in its place.
+        told.extend((face.to_foreign)(&arguments));
+        Ok(told)
     }
 }
 
@@ -168,7 +175,11 @@ impl Tool for ProgramTool {
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         match &self.stands_in_for {
             None => Ok(arguments),
-            Some(face) => face.read(arguments).map(|operation| operation.arguments()),
+            Some(face) => {
+                let (known, extra) = self.spec.apart(arguments);
+                let operation = face.read(known)?;
+                Ok(operation.arguments().into_iter().chain(extra).collect())
+            }
         }
     }
 
@@ -243,7 +254,12 @@ fn broken(failure: &Failure) -> ToolOutput {
         Cause::TimedOut => format!("[{failure}]"),
         _ => format!("[the program failed: {failure}]"),
     };
-    ToolOutput::error(format!("{}{what}", with_line_end(failure.stderr.clone())))
+    let (stdout, stderr) = (failure.stdout.clone(), failure.stderr.clone());
+    ToolOutput::error(format!(
+        "{}{}{what}",
+        with_line_end(stdout),
+        with_line_end(stderr)
+    ))
 }
 
 fn with_line_end(mut text: String) -> String {

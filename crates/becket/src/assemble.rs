@@ -25,7 +25,7 @@ use crate::config::{Config, PermissionsConfig};
 use crate::context_settings::ContextSettings;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::plugins::{self, Plugins};
+use crate::plugins::{self, NotOffered, Plugins};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::surroundings::Surroundings;
 
@@ -222,8 +222,9 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(&engine, &environment);
         }
-        let remarks = plugins.register(&engine);
-        for remark in remarks.into_iter().chain(plugins.add_tools(&profile, &mut tools)) {
+        let not_offered = plugins.add_tools(&profile, &mut tools);
+        let remarks = plugins.register(&engine).into_iter();
+        for remark in remarks.chain(not_offered.iter().map(NotOffered::remark)) {
             surroundings.remark(&remark.to_string());
         }
         let agent = Agent {

@@ -177,9 +177,11 @@ pub struct ChibiConfig {
     /// Whether older plugins are told to be talkative.
     pub verbose: bool,
     /// Plugins, by file name, that are of the older generation, whatever they look like.
-    pub older: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub older: Vec<Spanned<String>>,
     /// Plugins, by file name, that are of the newer generation, whatever they look like.
-    pub newer: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub newer: Vec<Spanned<String>>,
 }
 
 /// A project's own settings: `becket.toml`. They count only with `--trust`, for this run.
@@ -223,7 +225,7 @@ impl Config {
 }
 
 impl ChibiConfig {
-    /// Whether the times are such that a plugin can answer at all.
+    /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         for (key, seconds) in [
             ("hook_timeout", &self.hook_timeout),
@@ -234,6 +236,14 @@ impl ChibiConfig {
                 let message = format!("`chibi.{key}` is at least 1 second");
                 return Err(error_at(seconds.span().start, text, file, message));
             }
+        }
+        let is_older =
+            |name: &&Spanned<String>| self.older.iter().any(|older| older.get_ref() == name.get_ref());
+        if let Some(both) = self.newer.iter().find(is_older) {
+            let name = both.get_ref();
+            let message =
+                format!("`chibi.older` and `chibi.newer` both name `{name}`; it is of one generation");
+            return Err(error_at(both.span().start, text, file, message));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The plugins of a chibi home: their hooks in the engine, their tools beside becket's own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use becket_dialects::chibi::{
 };
 use becket_events::{Face, Profile};
 use becket_hooks::{Engine, Terminal};
-use becket_tools::{ProgramFace, ProgramTool};
+use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use toml::Spanned;
 
 use crate::args::Options;
@@ -36,6 +36,21 @@ struct Found {
     host: Arc<Host>,
     loaded: Loaded,
     tool_timeout: Duration,
+}
+
+/// A tool of a plugin that the model does not see.
+pub struct NotOffered {
+    pub plugin: String,
+    pub tool: String,
+    why: String,
+}
+
+impl NotOffered {
+    /// The same in words.
+    pub fn remark(&self) -> Remark {
+        let message = format!("its tool {:?} is not offered: {}", self.tool, self.why);
+        Remark::new(&self.plugin, message)
+    }
 }
 
 /// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. One
@@ -97,10 +112,11 @@ impl Plugins {
                 .chibi_home
                 .clone()
                 .unwrap_or_else(|| surroundings.cwd.clone()),
-            older: config.older.clone(),
-            newer: config.newer.clone(),
+            older: names(&config.older),
+            newer: names(&config.newer),
         };
-        let loaded = chibi::load(&host, &settings).await;
+        let mut loaded = chibi::load(&host, &settings).await;
+        loaded.remarks.extend(emptiness(&host.chibi_home, surroundings));
         Self {
             found: Some(Found {
                 host: Arc::new(host),
@@ -151,12 +167,13 @@ impl Plugins {
     }
 
     /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
-    /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate.
-    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<Remark> {
+    /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate, if
+    /// that one has a gate.
+    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<NotOffered> {
         let Some(found) = &self.found else {
             return Vec::new();
         };
-        let mut remarks = Vec::new();
+        let mut refused = Vec::new();
         let mut taken: Vec<(&str, &str)> = Vec::new();
         for plugin in &found.loaded.plugins {
             for tool in &plugin.tools {
@@ -167,14 +184,15 @@ impl Plugins {
                         tools.retain(|own| own.spec().face.name != tool.name);
                         tools.push(Arc::new(made));
                     }
-                    Err(why) => {
-                        let message = format!("its tool {:?} is not offered: {why}", tool.name);
-                        remarks.push(Remark::new(&plugin.name, message));
-                    }
+                    Err(why) => refused.push(NotOffered {
+                        plugin: plugin.name.clone(),
+                        tool: tool.name.clone(),
+                        why,
+                    }),
                 }
             }
         }
-        remarks
+        refused
     }
 }
 
@@ -193,6 +211,10 @@ impl Found {
         }
         if let Some(owner) = owner {
             return Err(format!("the plugin {owner} has one of that name"));
+        }
+        // These have no gate that another could stand behind: they belong to the agent itself.
+        if own_tool_names().any(|own| own == tool.name) {
+            return Err("becket has a tool of that name, which nothing can stand in for".into());
         }
         let made = self.program_tool(plugin, tool);
         let face = stood_in_for(&tool.name, profile);
@@ -239,6 +261,25 @@ impl Found {
         };
         ProgramTool::new(face, Arc::new(lane), Arc::new(telling), timeout)
     }
+}
+
+/// Who names a home wants what is in it. The usual one may be there for other reasons.
+fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
+    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+    let is_usual = chibi::home(None, persons_home.as_deref()).as_deref() == Some(home);
+    let folder = chibi::plugins_folder(home);
+    let is_missing = !is_usual && !folder.exists() && !folder.is_symlink();
+    is_missing.then(|| {
+        let message = format!(
+            "there is no folder {}, so there are none; is it the right home?",
+            folder.display()
+        );
+        Remark::new("*", message)
+    })
+}
+
+fn names(set: &[Spanned<String>]) -> Vec<String> {
+    set.iter().map(|name| name.get_ref().clone()).collect()
 }
 
 /// The tool of becket's own that a plugin's tool stands in for by its name: the one that the model would see, or one by

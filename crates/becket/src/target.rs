@@ -29,7 +29,7 @@ enum Which {
     Named(ContextName),
 }
 
-/// The context of a run, which no other process uses meanwhile.
+/// The context of a run.
 #[derive(Debug)]
 pub struct Target {
     /// Its name.
@@ -38,8 +38,8 @@ pub struct Target {
     pub switch: Option<Switch>,
     /// Whether its name was made up for this run.
     pub is_fresh: bool,
-    /// Held until the run is over.
-    pub claim: Claim,
+    /// Keeps all other processes out, until the run is over; `None` for a run that adds nothing to the context.
+    pub claim: Option<Claim>,
 }
 
 impl Wish {
@@ -85,13 +85,29 @@ impl Wish {
 
     /// Finds the context and keeps all other processes out of it.
     pub fn claim(self, store: &SqliteStore) -> Result<Target, CliError> {
+        self.target(store, |name| claim(name, store).map(Some))
+    }
+
+    /// Finds the context for a run that adds nothing to it, and so disturbs nobody who works there.
+    pub fn visit(self, store: &SqliteStore) -> Result<Target, CliError> {
+        self.target(store, |_| Ok(None))
+    }
+
+    fn target(
+        self,
+        store: &SqliteStore,
+        claim: impl Fn(&ContextName) -> Result<Option<Claim>, CliError>,
+    ) -> Result<Target, CliError> {
         let from_context = store.chosen()?.current;
         let is_fresh = matches!(self.which, Which::Fresh { .. });
         let (name, claim) = match &self.which {
-            Which::Fresh { prefix } => claim_fresh(prefix.as_deref(), store)?,
+            Which::Fresh { prefix } => {
+                let (name, claim) = claim_fresh(prefix.as_deref(), store)?;
+                (name, Some(claim))
+            }
             _ => {
                 let name = self.find(store)?;
-                let claim = claim(&name, store)?;
+                let claim = claim(&name)?;
                 (name, claim)
             }
         };

@@ -268,6 +268,7 @@ impl Viewer {
             read_only: true,
             parallel: true,
             handoff: None,
+            extra_arguments: Vec::new(),
         })
     }
 }

@@ -159,6 +159,7 @@ impl Prop {
             read_only,
             parallel: true,
             handoff: None,
+            extra_arguments: Vec::new(),
         };
         Self {
             spec,

@@ -67,7 +67,11 @@ pub fn lane(program: &Path, host: &Host, call: Call) -> CommandLane {
     for name in [HOOK, HOOK_DATA, TOOL_NAME, TOOL_ARGUMENTS, CONTEXT] {
         program = program.without_variable(name);
     }
-    let lane = CommandLane::new(program);
+    let lane = CommandLane::new(program).timeout_setting(match call {
+        Call::Schema => "chibi.schema_timeout",
+        Call::Tool(_) => "chibi.tool_timeout",
+        Call::Hook | Call::Guard(_) => "chibi.hook_timeout",
+    });
     let lane = match call {
         Call::Tool(_) => lane.limits(Limits {
             output: TOOL_OUTPUT,

@@ -62,7 +62,9 @@ pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
     };
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort();
-    let shown = names.iter().map(|name| (name, name.to_string_lossy().into_owned()));
+    let shown = names
+        .iter()
+        .map(|name| (name, name.to_string_lossy().into_owned()));
     // Hidden files belong to editors and to git.
     let wanted = shown.filter(|(_, shown)| !shown.starts_with('.') && !shown.ends_with(DISABLED));
     let candidates = wanted.map(|(name, shown)| examine(place_of(home, name), shown));
@@ -78,7 +80,9 @@ pub fn place_of(home: &Path, name: impl AsRef<Path>) -> PathBuf {
 /// What lies at a place, with the reason if it cannot be run.
 pub fn examine(place: PathBuf, name: String) -> Candidate {
     let folder = place.is_dir().then(|| place.clone());
-    let program = folder.as_ref().map_or_else(|| place.clone(), |folder| folder.join(&name));
+    let program = folder
+        .as_ref()
+        .map_or_else(|| place.clone(), |folder| folder.join(&name));
     let (path, trouble) = match find_program(&place, &program, &name) {
         Ok(path) => (path, None),
         Err(trouble) => (program, Some(trouble)),

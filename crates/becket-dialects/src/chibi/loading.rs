@@ -115,9 +115,7 @@ fn candidates(host: &Host, cache: &Cache) -> (Vec<Candidate>, Vec<Remark>) {
         Ok(candidates) => (candidates, Vec::new()),
         Err(error) => {
             let names = cache.names_in(&place_of(home, ""));
-            let candidates = names
-                .into_iter()
-                .map(|name| examine(place_of(home, &name), name));
+            let candidates = names.into_iter().map(|name| examine(place_of(home, &name), name));
             (candidates.collect(), vec![Remark::new("*", error)])
         }
     }
@@ -167,7 +165,9 @@ fn conclude(
         (Ok(schema), _) => (Some((traits, schema)), None),
         (Err(error), last) => {
             let again = match asking {
-                Asking::WhenChanged => "; it is asked again when it has changed, and `becket doctor` asks it again",
+                Asking::WhenChanged => {
+                    "; it is asked again when it has changed, and `becket doctor` asks it again"
+                }
                 Asking::Always => "",
             };
             let told = match last {

@@ -219,7 +219,6 @@ impl Cache {
 /// looked into nobody knows.
 fn is_gone(place: &Path) -> bool {
     let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
-    let is_missing =
-        std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let is_missing = std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     is_missing && !place.parent().is_some_and(folder_is_lost)
 }

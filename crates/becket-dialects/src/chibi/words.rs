@@ -68,10 +68,15 @@ impl Words {
         written: Map<String, Value>,
     ) -> Result<Map<String, Value>, Failure> {
         match self.face(operation, current) {
-            Some(face) => face
-                .read(written)
-                .map(|operation| operation.arguments())
-                .map_err(|error| wrong_shape(format!("`arguments`: {error}"))),
+            Some(face) => {
+                // A plugin in a builtin's place may have arguments of its own, which mean the same to everybody.
+                let (extra, known): (Map<_, _>, Map<_, _>) = written
+                    .into_iter()
+                    .partition(|(name, _)| current.contains_key(name) && !face.knows(name));
+                let read = face.read(known);
+                read.map(|operation| operation.arguments().into_iter().chain(extra).collect())
+                    .map_err(|error| wrong_shape(format!("`arguments`: {error}")))
+            }
             None => Ok(written),
         }
     }

@@ -30,6 +30,7 @@ pub struct CommandLane {
     program: Program,
     limits: Limits,
     terminal: Option<(Terminal, TerminalInput)>,
+    timeout_setting: Option<&'static str>,
 }
 
 impl CommandLane {
@@ -39,6 +40,7 @@ impl CommandLane {
             program,
             limits: Limits::default(),
             terminal: None,
+            timeout_setting: None,
         }
     }
 
@@ -52,6 +54,12 @@ impl CommandLane {
     /// writes to standard error goes there.
     pub fn terminal(mut self, terminal: Terminal, input: TerminalInput) -> Self {
         self.terminal = Some((terminal, input));
+        self
+    }
+
+    /// The same lane for a program whose time is limited by a setting; who waits in vain hears its name.
+    pub fn timeout_setting(mut self, name: &'static str) -> Self {
+        self.timeout_setting = Some(name);
         self
     }
 
@@ -108,17 +116,19 @@ impl CommandLane {
             });
         }
         // Without a reader, a program that is still writing notices that it is time to end.
-        drop(output);
+        let written = output.into_bytes();
         end_tree(&mut tree, &mut tail).await;
         let failure = match ending {
             Ending::Exited { status, .. } => killed(status),
-            Ending::TimedOut => timed_out(invocation.timeout),
+            Ending::TimedOut => timed_out(invocation.timeout, self.timeout_setting),
             Ending::TooLarge => too_large(self.limits.output),
             Ending::Lost(error) => {
                 Failure::new(Cause::SpawnFailed, format!("lost sight of the process: {error}"))
             }
         };
-        Err(failure.with_stderr(tail.take_text()))
+        Err(failure
+            .with_stdout(String::from_utf8_lossy(&written))
+            .with_stderr(tail.take_text()))
     }
 }
 
@@ -222,8 +232,9 @@ pub(super) async fn end_tree(tree: &mut Tree, tail: &mut Tail) {
     }
 }
 
-pub(super) fn timed_out(limit: Duration) -> Failure {
-    let detail = format!("no answer within {limit:?}, so it was ended; make it faster, or raise its timeout");
+pub(super) fn timed_out(limit: Duration, setting: Option<&str>) -> Failure {
+    let timeout = setting.map_or_else(|| "its timeout".to_owned(), |name| format!("`{name}`"));
+    let detail = format!("no answer within {limit:?}, so it was ended; make it faster, or raise {timeout}");
     Failure::new(Cause::TimedOut, detail)
 }
 

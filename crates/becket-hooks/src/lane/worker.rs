@@ -419,7 +419,7 @@ impl Trouble {
         match self {
             Self::Raised(message) => Failure::new(Cause::Raised, message),
             Self::TimedOut => {
-                let Failure { cause, detail, .. } = timed_out(limit);
+                let Failure { cause, detail, .. } = timed_out(limit, None);
                 let advice =
                     "a worker must flush after every line, and must not wait for the end of standard input";
                 Failure::new(cause, format!("{detail}; {advice}"))

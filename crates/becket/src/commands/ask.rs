@@ -94,8 +94,9 @@ pub struct Conversation {
     assembled: Assembled,
     output: Arc<Output>,
     pictures: Vec<Part>,
-    /// Keeps other processes out of the context until the session is closed.
-    _claim: Claim,
+    /// Keeps other processes out of the context until the session is closed. A call of a tool needs none: it adds
+    /// nothing to the conversation, and a plugin may make one in the middle of a prompt.
+    _claim: Option<Claim>,
 }
 
 /// What a session is opened for.
@@ -133,7 +134,10 @@ impl Conversation {
             return Err(refusal.clone());
         }
         let store = Arc::new(setup.folders.open_store()?);
-        let target = wish.claim(&store)?;
+        let target = match purpose {
+            Purpose::Call => wish.visit(&store)?,
+            Purpose::Prompts | Purpose::Care => wish.claim(&store)?,
+        };
         setup.enter(&target.name)?;
         destroy_due(&store, &setup.contexts(), &target.name, surroundings).await?;
         let output = Arc::new(Output::default());
@@ -148,7 +152,11 @@ impl Conversation {
         if target.is_fresh {
             surroundings.remark(&format!("the context is {}", target.name));
         }
-        let mut session = Session::open(Arc::clone(&assembled.agent), target.name.as_str()).await?;
+        let agent = Arc::clone(&assembled.agent);
+        let mut session = match purpose {
+            Purpose::Call => Session::open_beside(agent, target.name.as_str()).await?,
+            Purpose::Prompts | Purpose::Care => Session::open(agent, target.name.as_str()).await?,
+        };
         if let Some(switch) = target.switch {
             session = enter(session, switch, &target.name, &assembled).await?;
         }

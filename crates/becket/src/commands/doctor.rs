@@ -1,7 +1,7 @@
 //! `becket doctor`: looks for what may be wrong.
 
 use becket_agent::waits_for;
-use becket_dialects::chibi::{Asking, Remark, hook_named};
+use becket_dialects::chibi::{Asking, hook_named};
 use becket_hooks::Engine;
 
 use super::{print, runtime};
@@ -10,15 +10,22 @@ use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
-use crate::plugins::{Plugins, generation_word};
+use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// One thing that was looked at.
 struct Finding {
     what: String,
-    /// What is wrong; `None` when all is well.
-    trouble: Option<String>,
+    state: State,
+}
+
+/// What became of looking at it.
+enum State {
+    Well,
+    /// Nothing is wrong, but the person should know.
+    Note(String),
+    Wrong(String),
 }
 
 /// Looks at configuration, model, store, hooks and plugins. Ends with 1 if something is wrong.
@@ -34,19 +41,26 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             ));
         }
     }
-    let ill = findings.iter().any(|finding| finding.trouble.is_some());
-    for Finding { what, trouble } in findings {
-        if options.json {
-            print(&format!(
-                "{}\n",
-                serde_json::json!({"what": what, "ok": trouble.is_none(), "trouble": trouble})
-            ))?;
+    let ill = findings
+        .iter()
+        .any(|finding| matches!(finding.state, State::Wrong(_)));
+    for Finding { what, state } in findings {
+        let line = if options.json {
+            let (note, trouble) = match state {
+                State::Well => (None, None),
+                State::Note(note) => (Some(note), None),
+                State::Wrong(trouble) => (None, Some(trouble)),
+            };
+            serde_json::json!({"what": what, "ok": trouble.is_none(), "note": note, "trouble": trouble})
+                .to_string()
         } else {
-            match trouble {
-                None => print(&format!("ok    {}\n", harmless(&what)))?,
-                Some(trouble) => print(&format!("wrong {}: {}\n", harmless(&what), harmless(&trouble)))?,
-            }
-        }
+            harmless(&match state {
+                State::Well => format!("ok    {what}"),
+                State::Note(note) => format!("note  {what}: {note}"),
+                State::Wrong(trouble) => format!("wrong {what}: {trouble}"),
+            })
+        };
+        print(&format!("{line}\n"))?;
     }
     Ok(if ill { Exit::Failed } else { Exit::Answered })
 }
@@ -101,8 +115,8 @@ fn examine(setup: &mut Setup, options: &Options, surroundings: &Surroundings, fi
             Some(trouble),
         ));
     }
-    for trouble in setup.idle_hooks() {
-        findings.push(finding("events".into(), Some(trouble)));
+    for idle in setup.idle_hooks() {
+        findings.push(note("events".into(), idle));
     }
     examine_plugins(setup, options, surroundings, findings);
 }
@@ -128,16 +142,21 @@ fn examine_plugins(
     let mut faults = plugins.faults().to_vec();
     faults.extend(plugins.register(&engine));
     if let Ok(profile) = setup.profile(options) {
-        faults.extend(plugins.add_tools(&profile, &mut Vec::new()));
+        let not_offered = plugins.add_tools(&profile, &mut Vec::new());
+        faults.extend(not_offered.iter().map(NotOffered::remark));
     }
+    let mut notes = Vec::new();
     for plugin in plugins.all() {
         let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
         let hooks: Vec<_> = plugin.hooks().into_iter().filter_map(hook_named).collect();
-        faults.extend(hooks.iter().filter_map(|hook| {
+        let idle = hooks.iter().filter_map(|hook| {
             let what = waits_for(hook.event().info().name)?;
-            let message = format!("its hook {} never runs yet: it waits for {what}", hook.name());
-            Some(Remark::new(&plugin.name, message))
-        }));
+            Some(format!(
+                "its hook {} never runs yet: it waits for {what}",
+                hook.name()
+            ))
+        });
+        notes.extend(idle.map(|idle| note(format!("plugin {}", plugin.name), idle)));
         let hooks: Vec<&str> = hooks.iter().map(|hook| hook.name()).collect();
         let hooks = match hooks.as_slice() {
             [] => "no hooks".to_owned(),
@@ -152,6 +171,7 @@ fn examine_plugins(
         );
         findings.push(finding(what, None));
     }
+    findings.append(&mut notes);
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
@@ -173,5 +193,11 @@ fn examine_context(setup: &mut Setup, options: &Options) -> Option<Finding> {
 }
 
 fn finding(what: String, trouble: Option<String>) -> Finding {
-    Finding { what, trouble }
+    let state = trouble.map_or(State::Well, State::Wrong);
+    Finding { what, state }
+}
+
+fn note(what: String, note: String) -> Finding {
+    let state = State::Note(note);
+    Finding { what, state }
 }

@@ -1,6 +1,6 @@
 //! `becket plugin`: the plugins of the chibi home, and calls of them.
 
-use becket_dialects::chibi::{Asking, Plugin, plugins_folder};
+use becket_dialects::chibi::{Asking, Plugin, hook_named, plugins_folder};
 use becket_hooks::nearest;
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::plugins::{Plugins, generation_word};
+use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::surroundings::Surroundings;
 
 /// Lists the plugins, or calls one.
@@ -21,8 +21,7 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let setup = Setup::read(options, surroundings)?;
     let Some(home) = &setup.chibi_home else {
-        return Err(CliError::usage("there is no chibi home, so there are no plugins")
-            .hint("name one with --chibi-home, or with `home` in [chibi] of the settings"));
+        return Err(no_home(&setup));
     };
     let plugins = runtime()?.block_on(Plugins::load(&setup, surroundings, Asking::WhenChanged));
     let Some(name) = name else {
@@ -33,17 +32,37 @@ pub fn run(
         for remark in plugins.remarks() {
             surroundings.remark(&remark);
         }
-        return list(options, &plugins);
+        let not_offered = plugins.add_tools(&setup.profile(options)?, &mut Vec::new());
+        return list(options, &plugins, &not_offered);
     };
     let tool = tool_meant(&name, &plugins)?;
     let arguments = Map::from_iter([("args".to_owned(), Value::from(arguments))]);
     tool::call(options, &tool, &arguments, surroundings)
 }
 
-fn list(options: &Options, plugins: &Plugins) -> Result<Exit, CliError> {
+fn no_home(setup: &Setup) -> CliError {
+    if setup.config.chibi.enabled == Some(false) {
+        let file = setup.folders.config_file();
+        let message = format!(
+            "plugins are switched off: {} says `enabled = false` in [chibi]",
+            file.display()
+        );
+        return CliError::usage(message).hint("--chibi-home FOLDER uses a home all the same");
+    }
+    CliError::usage("there is no chibi home, so there are no plugins")
+        .hint("name one with --chibi-home, or with `home` in [chibi] of the settings")
+}
+
+fn list(options: &Options, plugins: &Plugins, not_offered: &[NotOffered]) -> Result<Exit, CliError> {
     for plugin in plugins.all() {
-        let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let refused = not_offered.iter().filter(|refused| refused.plugin == plugin.name);
+        let refused: Vec<&str> = refused.map(|refused| refused.tool.as_str()).collect();
         let (generation, hooks) = (generation_word(plugin.generation), plugin.hooks());
+        let unknown: Vec<&str> = hooks
+            .iter()
+            .copied()
+            .filter(|hook| hook_named(hook).is_none())
+            .collect();
         if options.json {
             let line = json!({
                 "name": plugin.name,
@@ -52,23 +71,32 @@ fn list(options: &Options, plugins: &Plugins) -> Result<Exit, CliError> {
                 "terminal": plugin.terminal,
                 "tools": plugin.tools,
                 "hooks": hooks,
+                "not_offered": refused,
+                "unknown_hooks": unknown,
             });
             print(&format!("{line}\n"))?;
         } else {
             let hooks = if hooks.is_empty() {
                 String::new()
             } else {
-                format!("  hooks {}", hooks.join(", "))
+                format!("  hooks {}", marked(hooks, &unknown, "(unknown)"))
             };
-            let line = format!(
-                "{:<20} {generation}  tools {}{hooks}",
-                plugin.name,
-                tools.join(", ")
-            );
+            let tools = plugin.tools.iter().map(|tool| tool.name.as_str());
+            let tools = marked(tools, &refused, "(not offered)");
+            let line = format!("{:<20} {generation}  tools {tools}{hooks}", plugin.name);
             print(&format!("{}\n", harmless(&line)))?;
         }
     }
     Ok(Exit::Answered)
+}
+
+/// Names in a row, some with a mark behind them.
+fn marked<'a>(names: impl IntoIterator<Item = &'a str>, wrong: &[&str], mark: &str) -> String {
+    let names = names.into_iter().map(|name| match wrong.contains(&name) {
+        true => format!("{name} {mark}"),
+        false => name.to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The tool of that name, or the one tool of the plugin of that name.

@@ -11,6 +11,7 @@ mod examples;
 mod guard;
 mod input;
 mod interrupt;
+mod plugin_faults;
 mod plugins;
 mod project;
 mod sessions;

@@ -11,12 +11,12 @@ use crate::room;
 use crate::terminal::Terminal;
 
 /// Puts a plugin into the usual home.
-fn plugin(room: &Room, name: &str, program: &str) {
+pub fn plugin(room: &Room, name: &str, program: &str) {
     room.script(&format!("../home/.chibi/plugins/{name}"), program);
 }
 
 /// A shell script of a plugin with one tool of its own name; `schema` adds fields.
-fn bash(name: &str, schema: &str, body: &str) -> String {
+pub fn bash(name: &str, schema: &str, body: &str) -> String {
     format!(
         "#!/bin/bash\nif [[ \"$1\" == --schema ]]; then echo asked >> \"$HOME/asked\"\n\
          echo '{{\"name\":\"{name}\",\"description\":\"Does {name}\"{schema}}}'; exit; fi\n{body}\n"
@@ -24,7 +24,7 @@ fn bash(name: &str, schema: &str, body: &str) -> String {
 }
 
 /// Lets a scripted model make one call, and returns the run.
-fn call(room: &Room, name: &str, arguments: Value, options: &[&str]) -> Finished {
+pub fn call(room: &Room, name: &str, arguments: Value, options: &[&str]) -> Finished {
     let model = room.model(&json!([
         {"tool_calls": [{"name": name, "arguments": arguments}]},
         {"text": "went on"}
@@ -36,13 +36,13 @@ fn call(room: &Room, name: &str, arguments: Value, options: &[&str]) -> Finished
 }
 
 /// What the model got as the result of the only call.
-fn result(run: &Finished) -> String {
+pub fn result(run: &Finished) -> String {
     let ended = run.events_named("post_tool");
     assert_eq!(ended.len(), 1, "{run:#?}");
     ended[0]["result"].as_str().unwrap_or_default().to_owned()
 }
 
-fn asked(room: &Room) -> usize {
+pub fn asked(room: &Room) -> usize {
     room.read("../home/asked").lines().count()
 }
 

@@ -1,0 +1,357 @@
+//! Plugins that break, hang, stand in for builtins or bear their names: nothing of it opens a gate or costs a start.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room};
+
+use crate::plugins::{asked, bash, call, plugin, result};
+use crate::room;
+
+fn guard() -> String {
+    bash("guard", ",\"hooks\":[\"pre_tool\"]", "echo '{}'")
+}
+
+fn place(room: &Room, name: &str) -> PathBuf {
+    room.home().join(".chibi/plugins").join(name)
+}
+
+/// Calls the tool of another plugin while the guard is broken.
+fn refused(room: &Room, words: &str) {
+    let run = call(room, "tool", json!({}), &[])
+        .complained(&format!("plugin guard: {words}"))
+        .complained("what it said before is kept, so that its guards still stand");
+    assert!(result(&run).starts_with("refused: "), "{run:#?}");
+    assert!(result(&run).contains("guard"), "{run:#?}");
+}
+
+fn ran(room: &Room) -> Finished {
+    let run = call(room, "tool", json!({}), &[]);
+    assert_eq!(result(&run), "ran\n", "{run:#?}");
+    run
+}
+
+fn a_room_with_a_tool() -> Room {
+    let room = room();
+    plugin(&room, "tool", &bash("tool", "", "echo ran"));
+    room
+}
+
+#[test]
+fn a_guard_that_may_not_be_executed_any_more_refuses() {
+    let room = a_room_with_a_tool();
+    plugin(&room, "guard", &guard());
+    ran(&room);
+    let mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place(&room, "guard"), permissions).expect("it is there");
+    };
+    mode(0o644);
+    refused(&room, "it may not be executed; try `chmod +x");
+    refused(&room, "it may not be executed; try `chmod +x");
+    room.run(["doctor"])
+        .ended_with(1)
+        .said("what it said before is kept");
+    refused(&room, "it may not be executed; try `chmod +x");
+    mode(0o755);
+    ran(&room);
+}
+
+#[test]
+fn a_guard_whose_link_leads_nowhere_any_more_refuses() {
+    let room = a_room_with_a_tool();
+    let target = room.script("../elsewhere/program", &guard());
+    symlink(&target, place(&room, "guard")).expect("a link can be made");
+    ran(&room);
+    std::fs::remove_file(&target).expect("it is there");
+    refused(&room, "the link leads to");
+    plugin(&room, "other", &bash("other", "", ""));
+    refused(&room, "the link leads to");
+}
+
+#[test]
+fn a_guard_whose_folder_lost_its_program_refuses() {
+    let room = a_room_with_a_tool();
+    plugin(&room, "guard/guard", &guard());
+    ran(&room);
+    std::fs::remove_file(place(&room, "guard/guard")).expect("it is there");
+    refused(&room, "the folder holds no program `guard`");
+}
+
+#[test]
+fn guards_in_a_folder_that_nobody_can_look_into_refuse() {
+    let room = room();
+    room.script("../elsewhere/plugins/guard", &guard());
+    room.script("../elsewhere/plugins/tool", &bash("tool", "", "echo ran"));
+    let elsewhere = room.home().with_file_name("elsewhere");
+    std::fs::create_dir_all(room.home().join(".chibi")).expect("the room is writable");
+    symlink(elsewhere.join("plugins"), room.home().join(".chibi/plugins")).expect("a link can be made");
+    ran(&room);
+    std::fs::rename(elsewhere.join("plugins"), elsewhere.join("gone")).expect("it is there");
+    refused(&room, "it cannot be looked at");
+}
+
+#[test]
+fn a_guard_that_was_taken_away_is_gone_and_forgotten() {
+    let without: [fn(&Room); 2] = [
+        |room| std::fs::remove_file(place(room, "guard")).expect("it is there"),
+        |room| std::fs::rename(place(room, "guard"), place(room, "guard.disabled")).expect("it is there"),
+    ];
+    for take_away in without {
+        let room = a_room_with_a_tool();
+        plugin(&room, "guard", &guard());
+        ran(&room);
+        take_away(&room);
+        let run = ran(&room);
+        assert!(!run.stderr.contains("plugin guard"), "{run:#?}");
+        assert!(
+            !room
+                .read("../home/.cache/becket/plugins.json")
+                .contains("guard\"")
+        );
+        plugin(&room, "guard", "#!/bin/sh\nexit 1\n");
+        ran(&room).complained("plugin guard: it is left out, because `--schema` failed: exit code 1");
+    }
+}
+
+#[test]
+fn a_plugin_that_does_not_answer_is_asked_once_until_it_changes_or_the_doctor_comes() {
+    let room = room();
+    room.config("[chibi]\nschema_timeout = 2\n");
+    let hangs = "#!/bin/bash\necho asked >> \"$HOME/asked\"\nsleep 600\n";
+    plugin(&room, "hangs", hangs);
+    plugin(
+        &room,
+        "fails",
+        "#!/bin/bash\necho asked >> \"$HOME/asked\"\nexit 3\n",
+    );
+    let remarked = |run: Finished| {
+        run.complained("plugin hangs: it is left out, because `--schema` failed: timed out")
+            .complained("raise `chibi.schema_timeout`; it is asked again when it has changed, and `becket doctor` asks it")
+            .complained("plugin fails: it is left out, because `--schema` failed: exit code 3")
+    };
+    remarked(room.run(["plugin"]).ended_with(0));
+    assert_eq!(asked(&room), 2);
+    let started = Instant::now();
+    remarked(room.run(["plugin"]).ended_with(0));
+    assert!(started.elapsed() < Duration::from_secs(2), "nobody waits again");
+    assert_eq!(asked(&room), 2, "a warm start runs no plugin");
+    plugin(&room, "fails", &bash("fails", "", "echo well"));
+    room.run(["plugin"]).ended_with(0).said("fails ");
+    assert_eq!(asked(&room), 3);
+    room.run(["doctor"]).ended_with(1).said("plugin hangs");
+    assert_eq!(asked(&room), 5, "the doctor asks everybody");
+}
+
+/// A plugin in the place of `fetch_url` that has one more argument than that.
+fn fetcher(extra: &str) -> String {
+    let parameters = format!(
+        ",\"parameters\":{{\"type\":\"object\",\"properties\":{{\"url\":{{\"type\":\"string\"}},\"{extra}\":{{}}}}}}"
+    );
+    bash("fetch_url", &parameters, "cat")
+}
+
+#[test]
+fn a_plugin_in_a_builtins_place_may_have_an_argument_of_its_own() {
+    let room = room();
+    plugin(&room, "fetcher", &fetcher("selector"));
+    let arguments = json!({"url": "http://127.0.0.1:9/x", "selector": {"css": ["a", 1]}});
+    let run = call(&room, "fetch_url", arguments.clone(), &["--yes"]);
+    let told: Value = serde_json::from_str(&result(&run)).expect("JSON");
+    assert_eq!(told, arguments);
+    assert_eq!(run.events_named("pre_tool")[0]["arguments"], arguments);
+    assert_eq!(run.events_named("pre_fetch")[0]["url"], "http://127.0.0.1:9/x");
+    let refused = |arguments: Value, words: &str| {
+        let run = call(&room, "fetch_url", arguments, &["--yes"]);
+        assert!(result(&run).contains(words), "{words}: {run:#?}");
+        assert_eq!(run.events_named("post_tool")[0]["is_error"], true);
+    };
+    refused(json!({"selector": "a"}), "`url` is missing");
+    refused(json!({"url": 7, "selector": "a"}), "`url` must be of type string");
+    refused(
+        json!({"url": "http://127.0.0.1:9/", "proxy": "b"}),
+        "unknown field `proxy`",
+    );
+    refused(
+        json!({"url": "http://127.0.0.1:9/", "uri": "http://127.0.0.1:10/"}),
+        "duplicate field",
+    );
+    room.config("[permissions]\ndeny = [\"fetc?:selector=*secret*\", \"fetch:url=*:11/*\"]\n");
+    let secret = json!({"url": "http://127.0.0.1:9/", "selector": "#secret"});
+    refused(secret, "the rule `fetc?:selector=*secret*` denies it");
+    refused(
+        json!({"url": "http://127.0.0.1:11/", "selector": "a"}),
+        "denies it",
+    );
+}
+
+#[test]
+fn another_name_of_a_judged_argument_is_none_of_a_plugins_own() {
+    let room = room();
+    plugin(&room, "fetcher", &fetcher("uri"));
+    let run = call(
+        &room,
+        "fetch_url",
+        json!({"uri": "http://127.0.0.1:9/"}),
+        &["--yes"],
+    );
+    assert_eq!(run.events_named("pre_fetch")[0]["url"], "http://127.0.0.1:9/");
+    assert_eq!(result(&run), "{\"url\":\"http://127.0.0.1:9/\"}");
+    let both = json!({"url": "http://127.0.0.1:9/", "uri": "http://127.0.0.1:10/"});
+    let run = call(&room, "fetch_url", both, &["--yes"]);
+    assert!(result(&run).contains("duplicate field"), "{run:#?}");
+}
+
+#[test]
+fn a_guard_sees_and_changes_the_argument_that_only_the_plugin_knows() {
+    let room = room();
+    plugin(&room, "fetcher", &fetcher("selector"));
+    let body = "cat >> \"$HOME/seen\"\n\
+                echo '{\"arguments\":{\"url\":\"http://127.0.0.1:9/other\",\"selector\":\"b\"}}'";
+    plugin(&room, "guard", &bash("guard", ",\"hooks\":[\"pre_tool\"]", body));
+    let arguments = json!({"url": "http://127.0.0.1:9/", "selector": "a"});
+    let run = call(&room, "fetch_url", arguments, &["--yes"]);
+    let told: Value = serde_json::from_str(&result(&run)).expect("JSON");
+    assert_eq!(told, json!({"url": "http://127.0.0.1:9/other", "selector": "b"}));
+    assert_eq!(
+        run.events_named("pre_fetch")[0]["url"],
+        "http://127.0.0.1:9/other"
+    );
+    assert!(room.read("../home/seen").contains("\"selector\":\"a\""));
+}
+
+#[test]
+fn what_a_plugin_wrote_before_its_time_was_up_is_kept_and_the_setting_is_named() {
+    let room = room();
+    room.config("[chibi]\ntool_timeout = 1\nhook_timeout = 1\n");
+    plugin(
+        &room,
+        "slow",
+        &bash("slow", "", "echo half of it; echo oh >&2; sleep 600"),
+    );
+    let told = result(&call(&room, "slow", json!({}), &[]));
+    assert!(told.starts_with("half of it\noh\n[timed out: "), "{told}");
+    assert!(told.contains("raise `chibi.tool_timeout`"), "{told}");
+    plugin(
+        &room,
+        "guard",
+        &bash("guard", ",\"hooks\":[\"pre_tool\"]", "sleep 600"),
+    );
+    let told = result(&call(&room, "slow", json!({}), &[]));
+    assert!(
+        told.starts_with("refused: ") && told.contains("raise `chibi.hook_timeout`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_plugin_may_call_a_tool_while_its_context_is_in_use() {
+    let room = room();
+    room.write("file.txt", "words in a file");
+    let becket = env!("CARGO_BIN_EXE_becket");
+    let body = format!(
+        "\"{becket}\" tool read '{{\"path\":\"file.txt\"}}' && \"{becket}\" plugin inner x && \"{becket}\" ask no 2>&1"
+    );
+    plugin(&room, "outer", &bash("outer", "", &body));
+    plugin(&room, "inner", &bash("inner", "", "echo inside"));
+    let run = call(&room, "outer", json!({}), &["-c", "here"]);
+    let told = result(&run);
+    assert!(
+        told.contains("words in a file") && told.contains("inside\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("in use"),
+        "a prompt still needs the context for itself: {told}"
+    );
+    let contexts = room.run(["--json", "contexts"]).ended_with(0).events();
+    let here = contexts
+        .iter()
+        .find(|context| context["name"] == "here")
+        .expect("it is there");
+    assert_eq!(
+        here["message_count"], 4,
+        "prompt, call, result, answer: {contexts:?}"
+    );
+}
+
+#[test]
+fn a_named_home_without_plugins_is_remarked_on_and_the_usual_one_is_not() {
+    let room = room();
+    room.write("../named/config.toml", "");
+    room.write("../home/.chibi/config.toml", "");
+    let run = room.run(["--chibi-home", "../named", "go"]).ended_with(0);
+    assert_eq!(run.stderr.matches("there is no folder").count(), 1, "{run:#?}");
+    run.complained("named/plugins, so there are none");
+    let run = room.run(["go"]).ended_with(0);
+    assert!(!run.stderr.contains("there is no folder"), "{run:#?}");
+}
+
+#[test]
+fn why_there_are_no_plugins_is_told_as_it_is() {
+    let room = room();
+    plugin(&room, "one", &bash("one", "", ""));
+    let home = room.home().join(".chibi").display().to_string();
+    room.config("[chibi]\nenabled = false\n");
+    let room = room.with("CHIBI_HOME", &home);
+    room.run(["plugin"])
+        .ended_with(2)
+        .complained("plugins are switched off")
+        .complained("`enabled = false` in [chibi]");
+    room.config("[chibi]\nolder = [\"one\"]\nnewer = [\n  \"two\",\n  \"one\",\n]\n");
+    room.run(["plugin"])
+        .ended_with(2)
+        .complained("config.toml:5")
+        .complained("`chibi.older` and `chibi.newer` both name `one`");
+}
+
+#[test]
+fn hooks_that_wait_for_their_time_are_a_note_and_misspelt_ones_are_wrong() {
+    let room = room();
+    let hooks = |hooks: &str| bash("index", &format!(",\"hooks\":[{hooks}]"), "echo '{}'");
+    plugin(&room, "index", &hooks("\"on_start\",\"post_index_file\""));
+    room.run(["doctor"])
+        .ended_with(0)
+        .said("note  plugin index: its hook post_index_file never runs yet");
+    let lines = room.run(["--json", "doctor"]).ended_with(0).events();
+    let noted =
+        |line: &Value| line["ok"] == true && line["note"].as_str().is_some_and(|note| note.contains("index"));
+    assert!(lines.iter().any(noted), "{lines:?}");
+    plugin(&room, "index", &hooks("\"on_start\",\"no_such\""));
+    room.run(["doctor"])
+        .ended_with(1)
+        .said("wrong plugin index: it wants the hook `no_such`");
+    plugin(&room, "same", &bash("index", "", ""));
+    room.run(["plugin"])
+        .ended_with(0)
+        .said("tools index  hooks on_start, no_such (unknown)\n")
+        .said("tools index (not offered)\n");
+    let lines = room.run(["--json", "plugin"]).ended_with(0).events();
+    assert_eq!(lines[0]["unknown_hooks"], json!(["no_such"]));
+    assert_eq!(lines[1]["not_offered"], json!(["index"]));
+}
+
+#[test]
+fn the_agents_own_tools_keep_their_names() {
+    let room = room();
+    let names = ["call_user", "update_todos", "update_goals"];
+    for name in names {
+        plugin(&room, name, &bash(name, "", "touch \"$HOME/ran\""));
+    }
+    let mut run = call(&room, "update_todos", json!({"content": "one"}), &[]);
+    for name in names {
+        run = run.complained(&format!(
+            "plugin {name}: its tool \"{name}\" is not offered: becket has a tool of that name"
+        ));
+    }
+    assert!(!room.has("../home/ran"), "{run:#?}");
+    let offered = run.events_named("tools_offered")[0]["tools"].clone();
+    let todos = offered
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|tool| tool["name"] == "update_todos");
+    assert_eq!(todos.expect("it is offered")["source"], "builtin");
+}
