@@ -85,9 +85,21 @@ impl ContextFiles {
         absent_or(std::fs::remove_file(self.path(file)))
     }
 
+    /// Whether they can be removed: behind a link may be something that belongs to another context, or to none.
+    pub fn check_removable(&self) -> io::Result<()> {
+        match std::fs::symlink_metadata(&self.folder) {
+            Ok(folder) if folder.is_dir() => Ok(()),
+            Ok(folder) if folder.is_symlink() => Err(io::Error::other("it is a symbolic link")),
+            Ok(_) => Err(io::Error::other("it is not a folder")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes all of them, and the folder if nothing else is in it: what other programs keep there is theirs. Says
     /// whether anything was there.
     pub fn remove_all(&self) -> io::Result<bool> {
+        self.check_removable()?;
         let mut removed = false;
         for file in ContextFile::ALL {
             removed |= self.remove(file)?;

@@ -46,21 +46,24 @@ async fn destroy_one(name: &str, store: &SqliteStore, contexts: &Path) -> Result
     let Some(_claim) = store.claim(&name)? else {
         return Ok(false);
     };
-    if !store.delete_if_due(&name).await? {
+    // Its time may have been put off since it was looked up.
+    if !store.due()?.iter().any(|(due, _)| due == name.as_str()) {
         return Ok(false);
     }
     remove_files(contexts, &name)?;
-    Ok(true)
+    Ok(store.delete_if_due(&name).await?)
 }
 
-/// Removes the files of a context. Says whether there were any.
-pub fn remove_files(contexts: &Path, name: &ContextName) -> Result<bool, CliError> {
+/// Removes the files of a context. They go before its conversation: without them it can still be destroyed, but files
+/// that stay behind would count for a new context of that name.
+pub fn remove_files(contexts: &Path, name: &ContextName) -> Result<(), CliError> {
     let files = ContextFiles::new(contexts, name.as_str());
-    files.remove_all().map_err(|error| {
-        let folder = files.folder().display();
-        CliError::failed(format!(
-            "the conversation is gone, but the folder {folder} cannot be removed: {error}"
-        ))
-        .hint("remove it by hand, or its settings will count for a new context of that name")
-    })
+    match files.remove_all() {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let folder = files.folder().display();
+            let message = format!("the context {name} stays: its folder {folder} cannot be removed: {error}");
+            Err(CliError::failed(message).hint("remove it by hand, then destroy the context"))
+        }
+    }
 }

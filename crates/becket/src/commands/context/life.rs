@@ -127,8 +127,8 @@ pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliErr
     if !place.options.yes {
         ask_to_destroy(place, name)?;
     }
-    place.store.delete_context(name).await?;
     remove_files(&place.contexts, name)?;
+    place.store.delete_context(name).await?;
     let current = place.store.chosen()?.current;
     place.surroundings.remark(&format!(
         "destroyed the context {name}; the current one is {current}"
