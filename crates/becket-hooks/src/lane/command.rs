@@ -24,6 +24,9 @@ use crate::{Cause, Failure};
 /// pipe for ever.
 pub(super) const BACKGROUND_GRACE: Duration = Duration::from_millis(100);
 
+/// How far apart two processes may hear of the same signal.
+const SAME_MOMENT: Duration = Duration::from_millis(150);
+
 /// Runs a program for every event: the event on standard input, the answer on standard output.
 #[derive(Debug, Clone)]
 pub struct CommandLane {
@@ -88,8 +91,12 @@ impl CommandLane {
                     .program
                     .start_at_terminal(directory, variables, deadline, (&turn, *input));
                 let AttendedProcess { stdin, stdout, tree } = start.await?;
-                self.follow((stdin, stdout, Tail::unheard(), tree), &invocation, deadline)
-                    .await
+                let result = self
+                    .follow((stdin, stdout, Tail::unheard(), tree), &invocation, deadline)
+                    .await;
+                // Ctrl-C that has ended it is meant for its caller as well, who must hear of it before the answer.
+                tokio::time::sleep(SAME_MOMENT).await;
+                result
             }
         }
     }
