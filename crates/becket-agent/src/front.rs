@@ -79,6 +79,8 @@ pub struct Question {
     pub tool_name: String,
     /// What it does, where it is one of becket's operations.
     pub operation: Option<OperationKind>,
+    /// The plugin or server that it comes from, where it is none of becket's own tools.
+    pub source: Option<String>,
     /// Its final arguments.
     pub arguments: Map<String, Value>,
     /// Why the person is asked, where a hook wants it.

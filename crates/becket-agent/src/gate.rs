@@ -23,7 +23,7 @@ use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::resolve::{resolve_path, resolve_url};
 use crate::rules::{RuleVerdict, RuledCall, Rules};
-use crate::tool::ToolSpec;
+use crate::tool::{BUILTIN, ToolSpec};
 use crate::vfs::{Caller, Kind, Vfs, VfsPath, VfsPlace};
 
 /// Proof that a call passed the gate. It cannot be copied, and a tool that runs uses it up.
@@ -114,26 +114,32 @@ impl Permit {
     /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
     /// into, so deny rules and the guards of reading are asked about each file that it would show.
     pub async fn may_read(&self, file: &Path) -> bool {
-        let address = match &self.call.target {
-            Target::Vfs(place) => match place.address_of(file) {
-                Some(address) => Some(as_path(&address)),
-                None => return false,
-            },
-            _ => None,
-        };
-        let path = address.as_deref().unwrap_or(file);
-        let arguments = Map::new();
         let ReadingGuard {
             hooks,
             settings,
+            vfs,
             tool_name,
+            called_as,
         } = &*self.reading;
+        // A search that began above the folder of the virtual file system comes upon its files as well.
+        let address = match &self.call.target {
+            Target::Vfs(place) => place.address_of(file).map(Some).ok_or_else(String::new),
+            _ => vfs.address_of(file),
+        };
+        let Ok(address) = address.map(|address| address.as_ref().map(as_path)) else {
+            return false;
+        };
+        let path = address.as_deref().unwrap_or(file);
+        let arguments = Map::new();
+        let read = OperationKind::Read.name();
         // What a rule says about reading counts for every tool that shows contents.
-        for tool_name in [tool_name.as_str(), OperationKind::Read.name()] {
+        for (tool_name, called_as) in [(tool_name.as_str(), called_as.as_str()), (read, read)] {
             let call = RuledCall {
                 tool_name,
+                called_as,
                 arguments: &arguments,
                 path: Some(path),
+                pair: None,
                 directory: &self.directory,
             };
             match settings.rules.judge(call) {
@@ -164,7 +170,9 @@ impl Permit {
 struct ReadingGuard {
     hooks: Hooks,
     settings: Arc<ApprovalSettings>,
+    vfs: Vfs,
     tool_name: String,
+    called_as: String,
 }
 
 impl std::fmt::Debug for ReadingGuard {
@@ -204,7 +212,24 @@ pub struct Gate {
 #[derive(Debug, Default)]
 struct Grants {
     everything: bool,
-    tools: Vec<String>,
+    tools: Vec<Granted>,
+}
+
+/// A tool that the person has said yes to: by where it comes from and by its name there, since one that stands in for
+/// another is not that other one.
+#[derive(Debug, PartialEq, Eq)]
+struct Granted {
+    source: String,
+    called_as: String,
+}
+
+impl Granted {
+    fn tool(spec: &ToolSpec) -> Self {
+        Self {
+            source: spec.source.clone(),
+            called_as: spec.face.name.clone(),
+        }
+    }
 }
 
 /// A call that wants to pass.
@@ -240,19 +265,11 @@ pub enum Judgement {
 
 /// Whether a yes can last for the session.
 #[derive(Clone, Copy)]
-enum Lasting {
-    Possible,
+enum Lasting<'a> {
+    /// For this tool, or for all.
+    Possible(&'a ToolSpec),
     /// The question is not about a tool; a yes to it is no yes to anything else.
     No,
-}
-
-impl Lasting {
-    fn limit(self, answer: PersonsAnswer) -> PersonsAnswer {
-        match (self, answer) {
-            (Self::No, PersonsAnswer::YesToTool | PersonsAnswer::YesToAll) => PersonsAnswer::Yes,
-            (_, answer) => answer,
-        }
-    }
 }
 
 /// A question that somebody wants the person to answer.
@@ -310,6 +327,14 @@ impl Decision {
         Self {
             verdict,
             ..Self::deny(ApprovalSource::Cancellation, "cancelled")
+        }
+    }
+
+    /// Who wanted everything to stop while judges were at work did not want their yes.
+    fn unless_cancelled(self, hooks: &Hooks) -> Self {
+        match self.verdict {
+            ApprovalDecision::Allow if hooks.cancel().is_cancelled() => Self::cancelled(),
+            _ => self,
         }
     }
 
@@ -374,6 +399,7 @@ impl Gate {
         let arguments = normalised(applicant.spec, arguments);
         let opinion = Opinion::new(reply.verdict, handlers);
         let (decision, call) = match opinion.verdict {
+            _ if hooks.cancel().is_cancelled() => (Decision::cancelled(), FinalCall::unresolved(arguments)),
             Some(Verdict::Deny(reason)) => {
                 let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
                 (decision, FinalCall::unresolved(arguments))
@@ -386,9 +412,11 @@ impl Gate {
                 }
             },
         };
+        let decision = decision.unless_cancelled(hooks);
         hooks
             .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))
             .await;
+        let decision = decision.unless_cancelled(hooks);
         match decision.verdict {
             ApprovalDecision::Allow => Judgement::Permitted(Permit {
                 tool_call_id: applicant.tool_call_id.into(),
@@ -397,7 +425,9 @@ impl Gate {
                 reading: Box::new(ReadingGuard {
                     hooks: hooks.clone(),
                     settings: Arc::clone(&self.settings),
+                    vfs: self.vfs.clone(),
                     tool_name: applicant.spec.own_name.clone(),
+                    called_as: applicant.spec.face.name.clone(),
                 }),
             }),
             verdict => Judgement::Refused {
@@ -428,6 +458,7 @@ impl Gate {
         let question = Question {
             tool_name: subject.into(),
             operation: None,
+            source: None,
             arguments: Map::new(),
             reason: Some(reason),
             handlers,
@@ -454,6 +485,7 @@ impl Gate {
         let operation = kind
             .read(arguments)
             .map_err(|error| format!("the arguments of {} are wrong: {error}", spec.own_name))?;
+        let operation = self.by_address(operation)?;
         let mut call = FinalCall::unresolved(operation.arguments());
         call.arguments.extend(extra);
         if let Some((target, changes)) = self.resolve_vfs(hooks, &operation)? {
@@ -476,6 +508,24 @@ impl Gate {
         }
         call.operation = Some(operation);
         Ok(call)
+    }
+
+    /// The same operation on the address of its file, where the path leads into the folder behind the virtual file
+    /// system: there is one way to judge what is in it. A command is not judged by where it runs.
+    fn by_address(&self, operation: Operation) -> Result<Operation, String> {
+        let kind = operation.kind();
+        let Some(path) = operation.path().filter(|path| {
+            let elsewhere = kind == OperationKind::Shell || OperationKind::VFS.contains(&kind);
+            !elsewhere && !VfsPath::is_meant_by(path) && !path.starts_with(BLOB)
+        }) else {
+            return Ok(operation);
+        };
+        let Some(address) = self.vfs.address_of(&resolve_path(&self.directory, path)?)? else {
+            return Ok(operation);
+        };
+        let mut arguments = operation.arguments();
+        arguments.insert("path".into(), address.to_string().into());
+        kind.read(arguments).map_err(|error| error.to_string())
     }
 
     /// The places of an operation that works on the virtual file system, and what it changes there; `None` for one
@@ -527,19 +577,10 @@ impl Gate {
         if let Some(reason) = changes.find_map(|change| change.address.check_write(caller).err()) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
-        let rule = self.rule_about(&applicant.spec.own_name, call);
-        // What an edit shows, and what a copy puts elsewhere, is read.
-        if let Some(Operation::Edit(_) | Operation::VfsCopy(_) | Operation::VfsMove(_)) = call.operation
-            && let RuleVerdict::Deny(rule) = self.rule_about(OperationKind::Read.name(), call)
-        {
-            return Decision::deny(
-                ApprovalSource::DenyRule,
-                format!("the rule `{rule}` denies reading it"),
-            );
-        }
-        if let RuleVerdict::Deny(rule) = rule {
-            return Decision::deny(ApprovalSource::DenyRule, format!("the rule `{rule}` denies it"));
-        }
+        let rule = match self.rule_of(applicant.spec, call) {
+            Ok(rule) => rule,
+            Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
+        };
         let Opinion { verdict, handlers } =
             opinion.and(self.ask_permission_guards(hooks, applicant, call).await);
         let ask = |reason, insists| Wanted {
@@ -567,18 +608,56 @@ impl Gate {
         }
     }
 
-    fn rule_about(&self, tool_name: &str, call: &FinalCall) -> RuleVerdict<'_> {
+    /// What the rules say about a call, and about what it is besides; the error says which rule denies it.
+    fn rule_of(&self, spec: &ToolSpec, call: &FinalCall) -> Result<RuleVerdict<'_>, String> {
+        let names = (spec.own_name.as_str(), spec.face.name.as_str());
+        let mut rule = self.rule_about(names, call, call.vfs_addresses());
+        for kind in implied(spec, call) {
+            let (addresses, doing) = match kind {
+                OperationKind::Write => (call.changed_addresses(), "writing"),
+                _ => (call.vfs_addresses(), "reading"),
+            };
+            match self.rule_about((kind.name(), kind.name()), call, addresses) {
+                RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies {doing} it")),
+                asks @ RuleVerdict::Ask(_) if !matches!(rule, RuleVerdict::Deny(_)) => rule = asks,
+                _ => {}
+            }
+        }
+        match rule {
+            RuleVerdict::Deny(rule) => Err(format!("the rule `{rule}` denies it")),
+            rule => Ok(rule),
+        }
+    }
+
+    /// What the rules say about a call of a tool by its own name and the one that the model knows. Of several addresses
+    /// the one about which they are strictest counts.
+    fn rule_about(
+        &self,
+        (tool_name, called_as): (&str, &str),
+        call: &FinalCall,
+        addresses: Vec<&VfsPath>,
+    ) -> RuleVerdict<'_> {
+        let pair = match &call.target {
+            Target::VfsPair(place, destination) => {
+                Some((as_path(place.address()), as_path(destination.address())))
+            }
+            _ => None,
+        };
         let judge = |path: Option<&Path>| {
             self.settings.rules.judge(RuledCall {
                 tool_name,
+                called_as,
                 arguments: &call.arguments,
                 path,
+                pair: pair
+                    .as_ref()
+                    .map(|(source, destination)| (source.as_path(), destination.as_path())),
                 directory: &self.directory,
             })
         };
-        let addresses = call.vfs_addresses().into_iter();
-        let verdicts = addresses.map(|address| judge(Some(&as_path(address))));
-        // Of several addresses the one about which the rules are strictest counts.
+        let verdicts = addresses
+            .into_iter()
+            .map(|address| judge(Some(&as_path(address))));
         verdicts
             .max_by_key(RuleVerdict::strictness)
             .unwrap_or_else(|| judge(call.path()))
@@ -706,7 +785,7 @@ impl Gate {
         if grants.everything {
             return Some(ApprovalSource::PersonForSession);
         }
-        if grants.tools.contains(&spec.own_name) {
+        if grants.tools.contains(&Granted::tool(spec)) {
             return Some(ApprovalSource::PersonForTool);
         }
         if spec.operation.is_none() && self.settings.installed.contains(&spec.source) {
@@ -730,6 +809,9 @@ impl Gate {
     ) -> Decision {
         let payload = || request_payload(applicant, call, wanted.reason.clone());
         let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
+        if hooks.cancel().is_cancelled() {
+            return Decision::cancelled();
+        }
         let wanted = match reply.verdict.0 {
             Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
             Some(Verdict::Allow) if !wanted.insists => {
@@ -748,12 +830,13 @@ impl Gate {
         let question = Question {
             tool_name: applicant.spec.own_name.clone(),
             operation: applicant.spec.operation,
+            source: Some(applicant.spec.source.clone()).filter(|source| source != BUILTIN),
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
             metadata: self.with_place(call, reply.metadata.0),
         };
-        self.ask_person(hooks, question, wanted.insists, Lasting::Possible)
+        self.ask_person(hooks, question, wanted.insists, Lasting::Possible(applicant.spec))
             .await
     }
 
@@ -773,7 +856,7 @@ impl Gate {
         hooks: &Hooks,
         question: Question,
         insists: bool,
-        lasting: Lasting,
+        lasting: Lasting<'_>,
     ) -> Decision {
         let message = format!("{} needs a yes", question.tool_name);
         hooks
@@ -785,33 +868,41 @@ impl Gate {
         tokio::select! {
             biased;
             () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(lasting.limit(answer), question, insists),
+            answer = self.front.ask(&question) => self.take_answer(answer, question, insists, lasting),
         }
     }
 
-    fn take_answer(&self, answer: PersonsAnswer, question: Question, insists: bool) -> Decision {
+    fn take_answer(
+        &self,
+        answer: PersonsAnswer,
+        question: Question,
+        insists: bool,
+        lasting: Lasting<'_>,
+    ) -> Decision {
         let mut grants = self
             .grants
             .lock()
             .expect("no panic happens while grants are held");
-        match answer {
-            PersonsAnswer::Yes => Decision::allow(ApprovalSource::Person),
-            PersonsAnswer::YesToTool => {
-                grants.tools.push(question.tool_name);
+        match (answer, lasting) {
+            (PersonsAnswer::YesToTool, Lasting::Possible(spec)) => {
+                grants.tools.push(Granted::tool(spec));
                 Decision::allow(ApprovalSource::PersonForTool)
             }
-            PersonsAnswer::YesToAll => {
+            (PersonsAnswer::YesToAll, Lasting::Possible(_)) => {
                 grants.everything = true;
                 Decision::allow(ApprovalSource::PersonForSession)
             }
-            PersonsAnswer::No(words) => {
+            (PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll, _) => {
+                Decision::allow(ApprovalSource::Person)
+            }
+            (PersonsAnswer::No(words), _) => {
                 let words = words.map_or("the person said no".into(), |words| {
                     format!("the person said no: {words}")
                 });
                 Decision::deny(ApprovalSource::Person, words)
             }
-            PersonsAnswer::Cancel => Decision::cancelled(),
-            PersonsAnswer::Nobody => {
+            (PersonsAnswer::Cancel, _) => Decision::cancelled(),
+            (PersonsAnswer::Nobody, _) => {
                 let why = question
                     .reason
                     .map(|reason| format!("{reason}; "))
@@ -855,8 +946,28 @@ impl FinalCall {
             Target::VfsPair(place, destination) => vec![place, destination],
             _ => Vec::new(),
         };
-        let changed = self.changes.iter().map(|change| &change.address);
-        named.into_iter().map(VfsPlace::address).chain(changed).collect()
+        let named = named.into_iter().map(VfsPlace::address);
+        named.chain(self.changed_addresses()).collect()
+    }
+
+    /// Every one at which it changes something.
+    fn changed_addresses(&self) -> Vec<&VfsPath> {
+        self.changes.iter().map(|change| &change.address).collect()
+    }
+}
+
+/// What a call is besides: rules about these operations count for it, too. What an edit shows and what a copy puts
+/// elsewhere is read, and what changes the virtual file system writes there. A search by somebody else's program shows
+/// what is in the file that it was told; becket's own leaves out what may not be read.
+fn implied(spec: &ToolSpec, call: &FinalCall) -> &'static [OperationKind] {
+    let is_foreign = spec.source != BUILTIN;
+    let is_file = || call.target.file().is_some_and(|file| !file.is_dir());
+    match call.operation {
+        Some(Operation::Edit(_)) => &[OperationKind::Read],
+        Some(Operation::Grep(_)) if is_foreign && is_file() => &[OperationKind::Read],
+        Some(Operation::VfsCopy(_) | Operation::VfsMove(_)) => &[OperationKind::Read, OperationKind::Write],
+        Some(Operation::VfsDelete(_) | Operation::VfsMkdir(_)) => &[OperationKind::Write],
+        _ => &[],
     }
 }
 

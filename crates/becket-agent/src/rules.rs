@@ -1,8 +1,9 @@
 //! Rules of the configuration: which calls are allowed, denied, or always asked about.
 //!
 //! A rule is `tool` or `tool:argument=glob`, with more `:argument=glob` as needed; all must match. The tool is named in
-//! becket's own words and may be a glob itself. Rules judge the final arguments, paths after links and `..` were
-//! followed. Among rules a deny beats an allow, and an allow beats an ask.
+//! becket's own words and may be a glob itself; a deny and an ask count as well by the name that the model knows it by.
+//! Rules judge the final arguments, paths after links and `..` were followed. Among rules a deny beats an allow, and an
+//! allow beats an ask.
 
 use std::path::Path;
 
@@ -58,10 +59,15 @@ struct PermissionRule {
 pub struct RuledCall<'a> {
     /// The tool, in becket's own words.
     pub tool_name: &'a str,
+    /// The name by which the model called it. What is forbidden by that name is forbidden; what is allowed by it need
+    /// not be, because a name is easily taken.
+    pub called_as: &'a str,
     /// Its final arguments.
     pub arguments: &'a Map<String, Value>,
     /// The resolved path, where the call touches one.
     pub path: Option<&'a Path>,
+    /// What is copied or moved, and where to, both resolved, where the call does that.
+    pub pair: Option<(&'a Path, &'a Path)>,
     /// The directory in which the agent works.
     pub directory: &'a Path,
 }
@@ -81,17 +87,18 @@ impl Rules {
 
     /// What the rules say about a call.
     pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
-        if let Some(rule) = self.deny.iter().find(|rule| rule.covers(call)) {
+        let forbids = |rule: &&PermissionRule| rule.names(call) && rule.covers(call);
+        if let Some(rule) = self.deny.iter().find(forbids) {
             return RuleVerdict::Deny(&rule.text);
         }
         if self
             .allow
             .iter()
-            .any(|rule| rule.covers(call) && !rule.is_outwitted_by(call))
+            .any(|rule| rule.names_operation(call) && rule.covers(call) && !rule.is_outwitted_by(call))
         {
             return RuleVerdict::Allow;
         }
-        match self.ask.iter().find(|rule| rule.covers(call)) {
+        match self.ask.iter().find(forbids) {
             Some(rule) => RuleVerdict::Ask(&rule.text),
             None => RuleVerdict::Silent,
         }
@@ -137,17 +144,30 @@ impl PermissionRule {
         })
     }
 
-    fn covers(&self, call: RuledCall<'_>) -> bool {
+    fn names_operation(&self, call: RuledCall<'_>) -> bool {
         self.tool.matches(call.tool_name)
-            && self
-                .arguments
-                .iter()
-                .all(|(name, pattern)| texts_of(name, call).iter().any(|text| pattern.matches(text)))
+    }
+
+    fn names(&self, call: RuledCall<'_>) -> bool {
+        self.names_operation(call) || self.tool.matches(call.called_as)
+    }
+
+    fn covers(&self, call: RuledCall<'_>) -> bool {
+        self.arguments
+            .iter()
+            .all(|(name, pattern)| texts_of(name, call).iter().any(|text| pattern.matches(text)))
     }
 
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
-    /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory.
+    /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory. Nor
+    /// does a rule allow what only looks like the place that it speaks of, and is a link to another one.
     fn is_outwitted_by(&self, call: RuledCall<'_>) -> bool {
+        let by_link = |(name, pattern): &(String, Pattern)| {
+            resolved(name, call).is_some_and(|path| !pattern.matches(&path.display().to_string()))
+        };
+        if self.arguments.iter().any(by_link) {
+            return true;
+        }
         let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
         let Some(Value::String(command)) = call.arguments.get("command") else {
             return false;
@@ -213,10 +233,21 @@ fn texts_of(name: &str, call: RuledCall<'_>) -> Vec<String> {
             .map(|path| path.display().to_string())
             .collect();
     }
-    match call.arguments.get(name) {
-        Some(Value::String(text)) => vec![text.clone()],
-        Some(Value::Null) | None => Vec::new(),
-        Some(other) => vec![other.to_string()],
+    let written = match call.arguments.get(name) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Null) | None => None,
+        Some(other) => Some(other.to_string()),
+    };
+    let resolved = resolved(name, call).map(|path| path.display().to_string());
+    written.into_iter().chain(resolved).collect()
+}
+
+/// Where an argument of a copy or a move leads.
+fn resolved<'a>(name: &str, call: RuledCall<'a>) -> Option<&'a Path> {
+    match (name, call.pair?) {
+        ("src", (source, _)) => Some(source),
+        ("dst", (_, destination)) => Some(destination),
+        _ => None,
     }
 }
 
@@ -233,6 +264,8 @@ mod tests {
     fn says<'a>(rules: &'a Rules, tool: &str, arguments: Value, path: Option<&str>) -> RuleVerdict<'a> {
         rules.judge(RuledCall {
             tool_name: tool,
+            called_as: tool,
+            pair: None,
             arguments: arguments.as_object().unwrap(),
             path: path.map(Path::new),
             directory: Path::new("/work"),

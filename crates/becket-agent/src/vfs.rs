@@ -186,6 +186,18 @@ impl Vfs {
         let address = VfsPath::from_path(&format!("/{inside}")).map_err(|_| outside())?;
         Ok(VfsPlace::new(address, file))
     }
+
+    /// The address of a file, by its absolute path with links followed: `None` for one that lies elsewhere. One that
+    /// lies here and has a name that no address can hold is an error.
+    pub fn address_of(&self, file: &Path) -> Result<Option<VfsPath>, String> {
+        let Ok(below) = file.strip_prefix(resolve_path(&self.folder, ".")?) else {
+            return Ok(None);
+        };
+        let below = below
+            .to_str()
+            .ok_or("it is in the virtual file system, under a name that is not text")?;
+        VfsPath::from_path(&format!("/{below}")).map(Some)
+    }
 }
 
 #[cfg(test)]
@@ -299,6 +311,18 @@ mod tests {
         let place = vfs.place(&path("vfs:///shared/real/you/x")).unwrap();
         assert_eq!(place.address(), &path("vfs:///home/you/x"));
         assert!(place.address().check_write(Caller::Context("me")).is_err());
+    }
+
+    #[test]
+    fn a_file_has_an_address_if_it_lies_inside() {
+        let (folder, vfs) = vfs();
+        let root = folder.path().canonicalize().unwrap();
+        let address = |file: &str| vfs.address_of(&root.join(file));
+        assert_eq!(address("vfs/shared/x"), Ok(Some(path("vfs:///shared/x"))));
+        assert_eq!(address("vfs"), Ok(Some(path("vfs:///"))));
+        assert_eq!(address("vfsx/y"), Ok(None));
+        assert_eq!(address(""), Ok(None));
+        assert!(address("vfs/shared/a\nb").is_err());
     }
 
     #[test]

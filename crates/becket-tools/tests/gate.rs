@@ -10,7 +10,10 @@ use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement, Permit};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::vfs::Vfs;
 use becket_agent::{Hooks, Rules};
-use becket_events::{Part, PreFileRead, PreFileReadReply, Profile, Scope, Strictest, Verdict};
+use becket_events::{
+    ApprovalDecided, Event, Part, PermissionRequest, PreFileRead, PreFileReadReply, PreShell, PreTool,
+    Profile, Scope, Strictest, Verdict,
+};
 use becket_hooks::Engine;
 use becket_tools::{ToolSettings, operation_tools};
 use futures_util::future::BoxFuture;
@@ -270,6 +273,34 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
         assert!(
             !text.contains("secrets.txt"),
             "nothing tells that it matches: {text}"
+        );
+    }
+}
+
+/// A judge who notices a cancel and says nothing about the call, as one does that was interrupted itself.
+#[tokio::test]
+async fn a_cancel_while_somebody_judges_refuses() {
+    fn guarded<E: Event>(session: &mut Session) {
+        let (engine, cancel) = (Engine::new(None), CancellationToken::new());
+        let token = cancel.clone();
+        engine.on::<E>("guard", move |_| {
+            token.cancel();
+            Ok(E::Reply::default())
+        });
+        session.hooks = Hooks::new(Arc::new(engine), Arc::new(Nobody), cancel, Scope::default());
+    }
+    let guards: [fn(&mut Session); 4] = [
+        guarded::<PreTool>,
+        guarded::<PreShell>,
+        guarded::<PermissionRequest>,
+        guarded::<ApprovalDecided>,
+    ];
+    for (number, guard) in guards.into_iter().enumerate() {
+        let mut session = session();
+        guard(&mut session);
+        assert!(
+            session.refuses("shell", json!({"command": "true"})).await,
+            "{number}"
         );
     }
 }

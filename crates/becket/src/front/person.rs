@@ -74,6 +74,9 @@ fn understand(line: &str) -> Option<PersonsAnswer> {
 fn wording(question: &Question, style: Style) -> String {
     let tool_name = harmless_name(&question.tool_name);
     let mut text = format!("{} {}", style.yellow("?"), style.bold(&tool_name));
+    if let Some(source) = &question.source {
+        text.push_str(&format!(" from {}", harmless_name(source)));
+    }
     for (name, value) in &question.arguments {
         let value = value
             .as_str()
@@ -124,6 +127,7 @@ mod tests {
         let question = Question {
             tool_name: "sh\x1b[2Jell\u{200b}".into(),
             operation: None,
+            source: Some("plu\ngin".into()),
             arguments: object(serde_json::json!({"comm\nand": "ls\n[y]es: \u{202e}"})),
             reason: Some("because\n? read".into()),
             handlers: vec!["a\nb".into()],
@@ -132,7 +136,7 @@ mod tests {
         assert_eq!(
             wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],
             [
-                "? sh␛[2Jell\u{fffd}",
+                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin",
                 "  comm\u{fffd}and: ls",
                 "    [y]es: \u{fffd}",
                 "  because",
