@@ -12,7 +12,7 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
-use becket_dialects::chibi::Asking;
+use becket_dialects::chibi::{self, Asking};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
@@ -25,7 +25,7 @@ use crate::config::{Config, PermissionsConfig};
 use crate::context_settings::ContextSettings;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::plugins::{self, NotOffered, Plugins};
+use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::surroundings::Surroundings;
 
@@ -109,7 +109,7 @@ impl Setup {
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
-    fn remarks(&self, plugins: &Plugins) -> Vec<String> {
+    fn remarks(&self, plugins: &Plugins, profile: &Profile) -> Vec<String> {
         let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
             let info = &hook.info;
             format!(
@@ -123,7 +123,7 @@ impl Setup {
             .cloned()
             .chain(loosened)
             .chain(idle)
-            .chain(self.unknown_tools(plugins))
+            .chain(self.unknown_tools(plugins, profile))
             .chain(plugins.remarks())
             .collect()
     }
@@ -141,20 +141,24 @@ impl Setup {
         idle.collect()
     }
 
-    /// Rules and hooks about tools that do not exist: they never match.
-    pub fn unknown_tools(&self, plugins: &Plugins) -> Vec<String> {
-        let unknown_tool = |name: &str| unknown_tool(name).filter(|_| !plugins.has_tool(name));
-        let lists = self.permissions().flat_map(PermissionsConfig::lists);
-        let rules = lists.flat_map(|(_, rules)| rules);
-        let in_rules = rules.filter_map(|rule| {
-            let rule = rule.get_ref();
-            let wrong = unknown_tool(exact_tool(rule)?)?;
+    /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
+    /// becket's own is known by that one's name, except to the rules that forbid something.
+    pub fn unknown_tools(&self, plugins: &Plugins, profile: &Profile) -> Vec<String> {
+        let missing = |name: &str| unknown_tool(name).filter(|_| !plugins.has_tool(name));
+        let renamed = |name: &str| unknown_tool(name).filter(|_| stands_in(name, profile));
+        let in_rules = self.permissions().flat_map(PermissionsConfig::lists);
+        let in_rules =
+            in_rules.flat_map(|(list, rules)| rules.iter().map(move |rule| (list, rule.get_ref())));
+        let in_rules = in_rules.filter_map(|(list, rule)| {
+            let tool = exact_tool(rule)?;
+            let allowing = (list == "allow").then(|| renamed(tool)).flatten();
+            let wrong = missing(tool).or(allowing)?;
             Some(format!("the rule `{rule}` names the tool {wrong}"))
         });
         let in_hooks = self.hooks.iter().flat_map(|hook| {
             let names = hook.tool_names().into_iter();
             names.filter_map(|name| {
-                let (info, wrong) = (&hook.info, unknown_tool(name)?);
+                let (info, wrong) = (&hook.info, missing(name).or_else(|| renamed(name))?);
                 Some(format!(
                     "the hook {} ({}) wants the tool {wrong}",
                     info.name, info.source
@@ -196,11 +200,11 @@ impl Setup {
         store: Arc<SqliteStore>,
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
-        for remark in self.remarks(&plugins) {
+        let profile = self.profile(options)?;
+        for remark in self.remarks(&plugins, &profile) {
             surroundings.remark(&remark);
         }
         let provider = self.provider(options, surroundings)?;
-        let profile = self.profile(options)?;
         let environment = self.environment(surroundings);
         let settings = self.agent_settings(options, surroundings)?;
         let mut settings = AgentSettings {
@@ -266,15 +270,18 @@ impl Setup {
         })
     }
 
-    /// What hooks inherit: the person's environment without provider keys, which are kept apart.
+    /// What hooks and tools inherit: the person's environment without provider keys, which are kept apart, and without
+    /// what a plugin was told that has started becket.
     pub fn environment(&self, surroundings: &Surroundings) -> HookEnvironment {
-        let names = key_variables(&self.provider_settings());
+        let mut names = key_variables(&self.provider_settings());
         let keys = surroundings
             .variables
             .iter()
             .filter(|(name, _)| names.iter().any(|key| OsStr::new(key) == *name));
+        let keys = keys.map(|(name, value)| (name.clone(), value.clone())).collect();
+        names.extend(chibi::CALL_VARIABLES.iter().map(ToString::to_string));
         HookEnvironment {
-            keys: Arc::new(keys.map(|(name, value)| (name.clone(), value.clone())).collect()),
+            keys: Arc::new(keys),
             variables: Arc::new(inherited_environment(surroundings.variables.clone(), &names)),
         }
     }

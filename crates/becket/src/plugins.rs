@@ -291,6 +291,11 @@ fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
         .or_else(|| Profile::own().face_named(name).cloned())
 }
 
+/// Whether a plugin's tool of that name stands in for one of becket's own.
+pub fn stands_in(name: &str, profile: &Profile) -> bool {
+    stood_in_for(name, profile).is_some()
+}
+
 /// Whether providers take a tool with that name.
 fn is_speakable(name: &str) -> bool {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');

@@ -35,6 +35,9 @@ const TOOL_ARGUMENTS: &str = "CHIBI_TOOL_ARGS";
 /// Whether an older plugin may be talkative.
 const VERBOSE: &str = "CHIBI_VERBOSE";
 
+/// Variables that tell a plugin about one call. Nobody else is to find them.
+pub const CALL_VARIABLES: &[&str] = &[HOOK, HOOK_DATA, TOOL_NAME, TOOL_ARGUMENTS, CONTEXT, VERBOSE];
+
 /// How much a tool may answer; what is too much for the model is put aside later.
 const TOOL_OUTPUT: usize = 16 * 1024 * 1024;
 
@@ -64,7 +67,7 @@ pub fn lane(program: &Path, host: &Host, call: Call) -> CommandLane {
         .environment(host.environment.clone())
         .variable(HOME_VARIABLE, &host.chibi_home)
         .variable(PROJECT_ROOT, &host.project_root);
-    for name in [HOOK, HOOK_DATA, TOOL_NAME, TOOL_ARGUMENTS, CONTEXT] {
+    for name in CALL_VARIABLES {
         program = program.without_variable(name);
     }
     let lane = CommandLane::new(program).timeout_setting(match call {

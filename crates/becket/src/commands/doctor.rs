@@ -2,6 +2,7 @@
 
 use becket_agent::waits_for;
 use becket_dialects::chibi::{Asking, hook_named};
+use becket_events::Profile;
 use becket_hooks::Engine;
 
 use super::{print, runtime};
@@ -141,10 +142,12 @@ fn examine_plugins(
     let engine = Engine::new(None);
     let mut faults = plugins.faults().to_vec();
     faults.extend(plugins.register(&engine));
-    if let Ok(profile) = setup.profile(options) {
-        let not_offered = plugins.add_tools(&profile, &mut Vec::new());
-        faults.extend(not_offered.iter().map(NotOffered::remark));
-    }
+    let profile = setup.profile(options).unwrap_or_else(|error| {
+        findings.push(finding("tool profile".into(), Some(error.to_string())));
+        Profile::own()
+    });
+    let not_offered = plugins.add_tools(&profile, &mut Vec::new());
+    faults.extend(not_offered.iter().map(NotOffered::remark));
     let mut notes = Vec::new();
     for plugin in plugins.all() {
         let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -175,7 +178,7 @@ fn examine_plugins(
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
-    for trouble in setup.unknown_tools(&plugins) {
+    for trouble in setup.unknown_tools(&plugins, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
 }
