@@ -2,6 +2,7 @@
 
 mod agentic_loop;
 mod approval;
+mod boundaries;
 mod chibi;
 mod chibi_tools;
 mod commands;
