@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use becket_events::{Class, PreTool, PreToolPayload, Reply, Scope, Verdict};
 use becket_hooks::{
     Action, Cause, CommandLane, Engine, Failure, Finished, HandlerInfo, Invocation, Lane, LaneKind, Limits,
-    Matcher, Program, Registration, RowHandler, WorkerLane, become_subreaper, own_row, reap_orphans,
+    Matcher, Program, Registration, RowHandler, Terminal, TerminalInput, WorkerLane, become_subreaper,
+    own_row, reap_orphans,
 };
 use misbehaviours::{Expected, Meaning, Misbehaviour, table, write_script};
 
@@ -857,4 +858,29 @@ fn windows_line_endings_are_named() {
         failure.detail.contains("the file has Windows line endings"),
         "{failure:?}"
     );
+}
+
+/// Ctrl-C goes to the program and to its caller; a program that is quick to end must not answer first.
+#[test]
+fn the_answer_of_a_program_at_the_terminal_comes_after_a_signal_of_the_same_moment() {
+    let _alone = alone();
+    let device = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null");
+    let terminal = Terminal::new(device.expect("it is there"));
+    let program = Program::exec(["true"]).environment(environment());
+    let lane = CommandLane::new(program).terminal(terminal, TerminalInput::Told);
+    let heard = block_on(async {
+        let signal = tokio::time::sleep(Duration::from_millis(100));
+        tokio::select! {
+            biased;
+            result = lane.run(invocation(Path::new("/"), "", Duration::from_secs(20))) => {
+                result.expect("it ends well");
+                false
+            }
+            () = signal => true,
+        }
+    });
+    assert!(heard);
 }
