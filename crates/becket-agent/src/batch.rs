@@ -142,6 +142,7 @@ impl Batch<'_> {
             let payload = || PostToolPayload {
                 tool_call_id: call.record.tool_call_id.clone(),
                 tool_name: call.record.tool_name.clone(),
+                called_as: call.record.called_as.clone(),
                 operation: call.record.operation,
                 arguments: call.record.arguments.clone(),
                 original_arguments: call.original.clone(),
@@ -165,6 +166,7 @@ impl Batch<'_> {
             let payload = || PostVfsWritePayload {
                 tool_call_id: call.record.tool_call_id.clone(),
                 tool_name: call.record.tool_name.clone(),
+                called_as: call.record.called_as.clone(),
                 path: change.address.to_string(),
                 caller: self.hooks.scope().context_name.clone(),
                 removed: change.removed,
@@ -320,6 +322,7 @@ impl Batch<'_> {
             settings: self.settings,
             tool_call_id: &call.id,
             tool_name: &own_name,
+            called_as: &call.name,
             operation,
             arguments: &arguments,
             ran,
@@ -342,6 +345,7 @@ impl Batch<'_> {
         let record = CallRecord {
             tool_call_id: call.id.clone(),
             tool_name: own_name,
+            called_as: call.name.clone(),
             operation,
             arguments,
             is_error,

@@ -148,13 +148,14 @@ impl Permit {
                 _ => {}
             }
         }
-        // Reading the virtual file system is free.
-        if address.is_some() {
+        // Reading the virtual file system is free, and about what the call itself names the guards were asked before.
+        if address.is_some() || self.call.path() == Some(file) {
             return true;
         }
         let payload = || PreFileReadPayload {
             tool_call_id: self.tool_call_id.clone(),
             tool_name: tool_name.clone(),
+            called_as: called_as.clone(),
             path: path.display().to_string(),
             inside: path.starts_with(&self.directory),
         };
@@ -674,10 +675,40 @@ impl Gate {
         let payload = || PreFileReadPayload {
             tool_call_id: applicant.tool_call_id.into(),
             tool_name: applicant.spec.own_name.clone(),
+            called_as: applicant.spec.face.name.clone(),
             path: path.display().to_string(),
             inside,
         };
         let (reply, handlers) = hooks.ask_whom::<PreFileRead>(payload).await;
+        Opinion::new(reply.verdict, handlers)
+    }
+
+    /// Asks the guards of writing about a file and what is written to it.
+    async fn ask_writing_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        path: &Path,
+        operation: &Operation,
+    ) -> Opinion {
+        let payload = || {
+            let (content, edits, lines) = match operation {
+                Operation::Write(write) => (Some(write.content.clone()), Vec::new(), Vec::new()),
+                Operation::Edit(edit) => (None, edit.edits.clone(), edit.lines.clone()),
+                _ => (None, Vec::new(), Vec::new()),
+            };
+            PreFileWritePayload {
+                tool_call_id: applicant.tool_call_id.into(),
+                tool_name: applicant.spec.own_name.clone(),
+                called_as: applicant.spec.face.name.clone(),
+                path: path.display().to_string(),
+                content,
+                edits,
+                lines,
+                inside: path.starts_with(&self.directory),
+            }
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreFileWrite>(payload).await;
         Opinion::new(reply.verdict, handlers)
     }
 
@@ -694,6 +725,7 @@ impl Gate {
             let payload = || PreVfsWritePayload {
                 tool_call_id: applicant.tool_call_id.into(),
                 tool_name: applicant.spec.own_name.clone(),
+                called_as: applicant.spec.face.name.clone(),
                 path: change.address.to_string(),
                 content: match operation {
                     Operation::Write(write) => Some(write.content.clone()),
@@ -720,6 +752,7 @@ impl Gate {
     ) -> Opinion {
         let tool_call_id = || applicant.tool_call_id.to_string();
         let tool_name = || applicant.spec.own_name.clone();
+        let called_as = || applicant.spec.face.name.clone();
         let (Some(operation), target) = (&call.operation, &call.target) else {
             return Opinion::default();
         };
@@ -731,18 +764,7 @@ impl Gate {
                 self.ask_reading_guards(hooks, applicant, path, call.inside).await
             }
             (Effect::Write, operation, Target::Path(path)) => {
-                let payload = || PreFileWritePayload {
-                    tool_call_id: tool_call_id(),
-                    tool_name: tool_name(),
-                    path: path.display().to_string(),
-                    content: match operation {
-                        Operation::Write(write) => Some(write.content.clone()),
-                        _ => None,
-                    },
-                    inside: path.starts_with(&self.directory),
-                };
-                let (reply, handlers) = hooks.ask_whom::<PreFileWrite>(payload).await;
-                let writing = Opinion::new(reply.verdict, handlers);
+                let writing = self.ask_writing_guards(hooks, applicant, path, operation).await;
                 // An edit shows what stands around it, so it reads as well.
                 match operation {
                     Operation::Edit(_) => {
@@ -755,6 +777,7 @@ impl Gate {
                 let payload = || PreShellPayload {
                     tool_call_id: tool_call_id(),
                     tool_name: tool_name(),
+                    called_as: called_as(),
                     command: shell.command.clone(),
                     directory: directory.display().to_string(),
                 };
@@ -765,6 +788,7 @@ impl Gate {
                 let payload = || PreFetchPayload {
                     tool_call_id: tool_call_id(),
                     tool_name: tool_name(),
+                    called_as: called_as(),
                     url: Some(fetch.url.clone()),
                     sensitive: call.sensitive.map(Into::into),
                     call_summary: None,
@@ -1035,6 +1059,7 @@ fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {
     PreToolPayload {
         tool_call_id: applicant.tool_call_id.into(),
         tool_name: applicant.spec.own_name.clone(),
+        called_as: applicant.spec.face.name.clone(),
         operation: applicant.spec.operation,
         arguments: applicant.arguments.clone(),
         parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),

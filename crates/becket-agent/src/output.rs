@@ -18,6 +18,7 @@ pub(crate) struct OutputOf<'a> {
     pub(crate) settings: &'a AgentSettings,
     pub(crate) tool_call_id: &'a str,
     pub(crate) tool_name: &'a str,
+    pub(crate) called_as: &'a str,
     pub(crate) operation: Option<OperationKind>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) ran: bool,
@@ -44,6 +45,7 @@ impl OutputOf<'_> {
         let payload = || PreToolOutputPayload {
             tool_call_id: self.tool_call_id.into(),
             tool_name: self.tool_name.into(),
+            called_as: self.called_as.into(),
             operation: self.operation,
             arguments: self.arguments.clone(),
             content: content.clone(),
@@ -69,6 +71,7 @@ impl OutputOf<'_> {
             .tell::<PostToolOutput>(|| PostToolOutputPayload {
                 tool_call_id: self.tool_call_id.into(),
                 tool_name: self.tool_name.into(),
+                called_as: self.called_as.into(),
                 arguments: self.arguments.clone(),
                 output: full_text.clone(),
                 final_output: text_of(&content),
@@ -105,6 +108,7 @@ impl OutputOf<'_> {
         let payload = || PreCachePayload {
             tool_call_id: self.tool_call_id.into(),
             tool_name: self.tool_name.into(),
+            called_as: self.called_as.into(),
             arguments: self.arguments.clone(),
             content: text.into(),
             output_size: text.len() as u64,
@@ -128,6 +132,7 @@ impl OutputOf<'_> {
             .tell::<PostCache>(|| PostCachePayload {
                 tool_call_id: self.tool_call_id.into(),
                 tool_name: self.tool_name.into(),
+                called_as: self.called_as.into(),
                 cache_id: cached.cache_id,
                 path: cached.address.to_string(),
                 output_size: text.len() as u64,

@@ -247,6 +247,8 @@ pub struct CallRecord {
     pub tool_call_id: String,
     /// The tool, in becket's own words.
     pub tool_name: String,
+    /// The tool's name as the model called it.
+    pub called_as: String,
     /// What it does, where it is one of becket's operations.
     pub operation: Option<OperationKind>,
     /// Its arguments as they ran.

@@ -14,7 +14,9 @@ use crate::parts::*;
 use crate::rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,
 };
-use crate::{Delta, Json, Message, NoteDraft, OperationKind, Part, StopReason, Usage, Verdict};
+use crate::{
+    Delta, Json, LineEdit, Message, NoteDraft, OperationKind, Part, Replacement, StopReason, Usage, Verdict,
+};
 
 /// The reply field that every event has.
 const NOTICE: FieldInfo = FieldInfo {
@@ -488,6 +490,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// What it does, where it is one of becket's operations.
         operation: Option<OperationKind>,
         /// The arguments it will get, under their normalised names.
@@ -509,6 +513,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The file, absolute and resolved.
         path: String,
         /// Whether it lies in the working directory or another folder that is free to read.
@@ -526,10 +532,16 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The file, absolute and resolved.
         path: String,
         /// Its new content; `None` for an edit.
         content: Option<String>,
+        /// The pieces of text that an edit replaces.
+        edits: Vec<Replacement>,
+        /// The lines that an edit replaces or adds to.
+        lines: Vec<LineEdit>,
         /// Whether it lies in the working directory.
         inside: bool,
     }
@@ -545,6 +557,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The command line.
         command: String,
         /// The directory to run in, absolute.
@@ -562,6 +576,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The address; `None` for a tool that talks to the network without naming one.
         url: Option<String>,
         /// Why the address is sensitive, such as `loopback` or `private_network`; `None` when it is not.
@@ -634,6 +650,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// What it does, where it is one of becket's operations.
         operation: Option<OperationKind>,
         /// The arguments that it got.
@@ -663,6 +681,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The arguments that it got.
         arguments: Map<String, Value>,
         /// The whole output.
@@ -688,6 +708,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// Its name in the context's folder of the cache.
         cache_id: String,
         /// Where the output can be read, as an address of the virtual file system.
@@ -712,6 +734,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The arguments that it got.
         arguments: Map<String, Value>,
         /// The output after `pre_tool_output`.
@@ -746,6 +770,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// What it does, where it is one of becket's operations.
         operation: Option<OperationKind>,
         /// The arguments that it got.
@@ -982,6 +1008,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The file's address.
         path: String,
         /// Its new content, where the call itself holds it; `None` for an edit and for all that is no writing.
@@ -1003,6 +1031,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// The file's address.
         path: String,
         /// The context that wrote.

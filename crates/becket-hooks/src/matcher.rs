@@ -108,6 +108,7 @@ mod tests {
         PreToolPayload {
             tool_call_id: "c1".into(),
             tool_name: tool.into(),
+            called_as: tool.into(),
             operation: None,
             arguments: arguments.as_object().unwrap().clone(),
             parent_tool_call_id: None,

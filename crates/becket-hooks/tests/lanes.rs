@@ -170,6 +170,7 @@ fn payload() -> PreToolPayload {
     PreToolPayload {
         tool_call_id: "call".into(),
         tool_name: "shell".into(),
+        called_as: "shell".into(),
         operation: None,
         arguments: serde_json::Map::new(),
         parent_tool_call_id: None,

@@ -60,6 +60,7 @@ fn payload(arguments: &Map<String, Value>) -> PreToolPayload {
     PreToolPayload {
         tool_call_id: "call-1".into(),
         tool_name: "shell".into(),
+        called_as: "shell".into(),
         operation: Some(OperationKind::Shell),
         arguments: arguments.clone(),
         parent_tool_call_id: None,

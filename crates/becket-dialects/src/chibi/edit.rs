@@ -124,6 +124,33 @@ pub fn to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     }
 }
 
+/// What an edit does, for those who judge its file. Of several changes they see all texts, one after another, beside
+/// the changes themselves: what is cut into pieces must not slip past somebody who reads the whole.
+pub fn told(edits: &[Replacement], lines: &[LineEdit]) -> Map<String, Value> {
+    let mut own = Map::new();
+    if !edits.is_empty() {
+        own.insert("edits".to_owned(), json!(edits));
+    }
+    if !lines.is_empty() {
+        own.insert("lines".to_owned(), json!(lines));
+    }
+    let mut told = to_foreign(&own);
+    let together = |texts: Vec<&str>| Value::String(texts.join("\n"));
+    if told.contains_key("edits") {
+        let found = edits.iter().map(|edit| edit.old_text.as_str()).collect();
+        let written = edits.iter().map(|edit| edit.new_text.as_str()).collect();
+        told.extend(object([
+            ("find", together(found)),
+            ("replace", together(written)),
+        ]));
+    }
+    if told.contains_key("lines") {
+        let written = lines.iter().map(|edit| edit.text.as_str()).collect();
+        told.extend(object([("content", together(written))]));
+    }
+    told
+}
+
 fn replacement_in_parts(edit: Replacement) -> Map<String, Value> {
     let mut parts = object([
         ("operation", "replace_string".into()),

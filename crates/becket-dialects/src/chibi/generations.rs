@@ -42,6 +42,12 @@ pub fn profile_of(generation: Generation) -> Profile {
     }
 }
 
+/// Whether one of becket's own tools appears under this name in the list of what is offered. The older generation had
+/// tools of its own for reading and searching files; who takes those away means reading and searching.
+pub fn is_offered_as(generation: Generation, name: &str) -> bool {
+    generation == Generation::Newer || !matches!(name, "read_file" | "grep_files")
+}
+
 fn whole_file() -> Face {
     Face {
         name: "read_file",

@@ -65,7 +65,12 @@ pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToo
     }
     let call = at.payload;
     let arguments = match answer.object("arguments")? {
-        Some(written) => Some(at.words.arguments(call.operation, &call.arguments, written)?),
+        Some(written) => {
+            Some(
+                at.words
+                    .arguments(&call.called_as, call.operation, &call.arguments, written)?,
+            )
+        }
         None => None,
     };
     Ok(PreToolReply {
@@ -79,9 +84,11 @@ pub(super) fn output(
     at: &Situation<'_, PreToolOutput>,
     answer: Answer,
 ) -> Result<PreToolOutputReply, Failure> {
-    if let Some(refusal) = blocked(&answer, "Output blocked by hook")?.0 {
+    let message = answer.text("message")?;
+    if answer.flag("block")? {
+        let message = message.unwrap_or_else(|| "Output blocked by hook".to_owned());
         return Ok(PreToolOutputReply {
-            withheld: Answered(refusal.reason().map(str::to_owned)),
+            withheld: Answered(Some(message)),
             ..Default::default()
         });
     }
@@ -263,15 +270,22 @@ pub(super) fn delivery(
 
 /// `block` refuses, and `message` says why.
 fn blocked(answer: &Answer, default: &str) -> Result<Strictest, Failure> {
-    let message = answer.text("message")?;
-    let refusal = || Verdict::Deny(message.unwrap_or_else(|| default.to_owned()));
-    Ok(Strictest(answer.flag("block")?.then(refusal)))
+    refused(answer, ["message", "reason"], default)
 }
 
 /// `denied` refuses, and `reason` says why. Plugins of the time between the generations say `approved` instead.
 fn denied(answer: &Answer) -> Result<Strictest, Failure> {
-    let reason = answer.text("reason")?;
-    let denied = answer.flag("denied")? || answer.choice("approved")? == Some(false);
-    let refusal = || Verdict::Deny(reason.unwrap_or_else(|| "denied by plugin".to_owned()));
-    Ok(Strictest(denied.then(refusal)))
+    refused(answer, ["reason", "message"], "denied by plugin")
+}
+
+/// A refusal in the words of another guard is a refusal: nobody writes one by mistake.
+fn refused(answer: &Answer, [usual, other]: [&str; 2], default: &str) -> Result<Strictest, Failure> {
+    let reason = answer.text(usual)?;
+    if !answer.flag("block")? && !answer.flag("denied")? && answer.choice("approved")? != Some(false) {
+        return Ok(Strictest::default());
+    }
+    let reason = reason.or(answer.text(other)?);
+    Ok(Strictest(Some(Verdict::Deny(
+        reason.unwrap_or_else(|| default.to_owned()),
+    ))))
 }

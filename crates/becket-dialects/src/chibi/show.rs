@@ -10,6 +10,7 @@ use becket_events::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::edit;
 use super::hooks::Situation;
 
 // ---------------------------------------------------------------- sessions
@@ -103,15 +104,20 @@ fn system_prompt(
 
 pub(super) fn pre_tool(at: &Situation<'_, PreTool>) -> String {
     let call = at.payload;
-    let shown = at.words.call(&call.tool_name, call.operation, &call.arguments);
+    let shown = at
+        .words
+        .call(&call.called_as, &call.tool_name, call.operation, &call.arguments);
     text(json!({ "tool_name": shown.name, "arguments": shown.arguments }))
 }
 
 pub(super) fn post_tool(at: &Situation<'_, PostTool>) -> String {
     let call = at.payload;
-    let shown = at
-        .words
-        .call(&call.tool_name, call.operation, &call.original_arguments);
+    let shown = at.words.call(
+        &call.called_as,
+        &call.tool_name,
+        call.operation,
+        &call.original_arguments,
+    );
     text(json!({
         "tool_name": shown.name,
         "arguments": shown.arguments,
@@ -122,7 +128,9 @@ pub(super) fn post_tool(at: &Situation<'_, PostTool>) -> String {
 
 pub(super) fn pre_tool_output(at: &Situation<'_, PreToolOutput>) -> String {
     let call = at.payload;
-    let shown = at.words.call(&call.tool_name, call.operation, &call.arguments);
+    let shown = at
+        .words
+        .call(&call.called_as, &call.tool_name, call.operation, &call.arguments);
     text(json!({
         "tool_name": shown.name,
         "arguments": shown.arguments,
@@ -132,7 +140,7 @@ pub(super) fn pre_tool_output(at: &Situation<'_, PreToolOutput>) -> String {
 
 pub(super) fn post_tool_output(at: &Situation<'_, PostToolOutput>) -> String {
     let call = at.payload;
-    let shown = at.words.named(&call.tool_name, &call.arguments);
+    let shown = at.words.named(&call.called_as, &call.tool_name, &call.arguments);
     text(json!({
         "tool_name": shown.name,
         "arguments": shown.arguments,
@@ -144,7 +152,9 @@ pub(super) fn post_tool_output(at: &Situation<'_, PostToolOutput>) -> String {
 
 pub(super) fn pre_cache_output(at: &Situation<'_, PreCache>) -> String {
     let output = at.payload;
-    let shown = at.words.named(&output.tool_name, &output.arguments);
+    let shown = at
+        .words
+        .named(&output.called_as, &output.tool_name, &output.arguments);
     text(json!({
         "tool_name": shown.name,
         "arguments": shown.arguments,
@@ -158,7 +168,7 @@ pub(super) fn pre_cache_output(at: &Situation<'_, PreCache>) -> String {
 pub(super) fn post_cache_output(at: &Situation<'_, PostCache>) -> String {
     let output = at.payload;
     text(json!({
-        "tool_name": at.words.tool_name(&output.tool_name),
+        "tool_name": at.words.tool_name(&output.called_as, &output.tool_name),
         "cache_id": output.cache_id,
         "output_size": output.output_size,
         "preview_size": output.preview_size,
@@ -221,7 +231,9 @@ pub(super) fn post_tool_batch(at: &Situation<'_, ToolBatch>) -> String {
         .tool_calls
         .iter()
         .map(|call| {
-            let shown = at.words.call(&call.tool_name, call.operation, &call.arguments);
+            let shown = at
+                .words
+                .call(&call.called_as, &call.tool_name, call.operation, &call.arguments);
             json!({ "name": shown.name, "arguments": shown.arguments })
         })
         .collect();
@@ -253,24 +265,32 @@ fn fallback(fallback: Fallback) -> &'static str {
 // ---------------------------------------------------------------- permissions
 
 pub(super) fn pre_file_read(at: &Situation<'_, PreFileRead>) -> String {
-    text(json!({ "tool_name": at.words.tool_name(&at.payload.tool_name), "path": at.payload.path }))
+    text(
+        json!({ "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name), "path": at.payload.path }),
+    )
 }
 
+/// An edit says what it does in the words of `file_edit`.
 pub(super) fn pre_file_write(at: &Situation<'_, PreFileWrite>) -> String {
-    text(json!({
-        "tool_name": at.words.tool_name(&at.payload.tool_name),
-        "path": at.payload.path,
-        "content": at.payload.content,
-    }))
+    let write = at.payload;
+    let mut shown = object(json!({
+        "tool_name": at.words.tool_name(&write.called_as, &write.tool_name),
+        "path": write.path,
+        "content": write.content,
+    }));
+    shown.extend(edit::told(&write.edits, &write.lines));
+    text(shown)
 }
 
 pub(super) fn pre_shell_exec(at: &Situation<'_, PreShell>) -> String {
-    text(json!({ "tool_name": at.words.tool_name(&at.payload.tool_name), "command": at.payload.command }))
+    text(
+        json!({ "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name), "command": at.payload.command }),
+    )
 }
 
 pub(super) fn pre_fetch_url(at: &Situation<'_, PreFetch>) -> String {
     let fetch = at.payload;
-    let tool_name = at.words.tool_name(&fetch.tool_name);
+    let tool_name = at.words.tool_name(&fetch.called_as, &fetch.tool_name);
     text(match &fetch.url {
         Some(url) => {
             json!({ "tool_name": tool_name, "url": url, "safety": "sensitive", "reason": or_empty(&fetch.sensitive) })
@@ -338,7 +358,7 @@ pub(super) fn post_index_file(at: &Situation<'_, FileIndexed>) -> String {
 
 pub(super) fn pre_vfs_write(at: &Situation<'_, PreVfsWrite>) -> String {
     text(json!({
-        "tool_name": at.words.tool_name(&at.payload.tool_name),
+        "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name),
         "path": at.payload.path,
         "content": at.payload.content,
         "caller": at.payload.caller,
@@ -347,7 +367,7 @@ pub(super) fn pre_vfs_write(at: &Situation<'_, PreVfsWrite>) -> String {
 
 pub(super) fn post_vfs_write(at: &Situation<'_, PostVfsWrite>) -> String {
     text(json!({
-        "tool_name": at.words.tool_name(&at.payload.tool_name),
+        "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name),
         "path": at.payload.path,
         "caller": at.payload.caller,
     }))

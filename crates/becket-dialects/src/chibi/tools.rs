@@ -427,14 +427,13 @@ fn file_grep_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>,
     Ok(own)
 }
 
+/// What `context` says about a side that has no number of its own, and nothing beside two such numbers.
 fn file_grep_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut told = arguments.clone();
-    if !told.contains_key("before")
-        && !told.contains_key("after")
-        && let Some(context) = told.remove("context")
-    {
-        told.insert("before".to_owned(), context.clone());
-        told.insert("after".to_owned(), context);
+    if let Some(context) = told.remove("context") {
+        for side in ["before", "after"] {
+            told.entry(side).or_insert_with(|| context.clone());
+        }
     }
     words::to_foreign(&told, FILE_GREP)
 }

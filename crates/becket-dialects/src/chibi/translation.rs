@@ -71,6 +71,7 @@ fn shell_call() -> PreToolPayload {
     PreToolPayload {
         tool_call_id: "1".into(),
         tool_name: "shell".into(),
+        called_as: "shell".into(),
         operation: Some(OperationKind::Shell),
         arguments: object(json!({"command": "ls", "timeout_seconds": 5})),
         parent_tool_call_id: None,
@@ -122,12 +123,26 @@ fn a_block_beats_arguments_and_has_words_even_without_a_message() {
         Some(Verdict::Deny("Tool call blocked by hook".into()))
     );
     assert_eq!(reply.arguments.get(), None);
+    for answer in [
+        json!({"denied": true, "reason": "no"}),
+        json!({"approved": false, "message": "no", "arguments": {"command": "x"}}),
+    ] {
+        let reply = answered::<PreTool>(read::call, &shell_call(), answer).unwrap();
+        assert_eq!(reply.verdict.0, Some(Verdict::Deny("no".into())));
+        assert_eq!(reply.arguments.get(), None);
+    }
+    let silent = json!({"denied": false, "approved": true, "reason": 5});
+    let reply = answered::<PreTool>(read::call, &shell_call(), silent).unwrap();
+    assert_eq!(reply.verdict.0, None);
+    let unclear = answered::<PreTool>(read::call, &shell_call(), json!({"denied": "true"}));
+    assert_eq!(unclear.unwrap_err().cause, Cause::WrongShape);
 }
 
 #[test]
 fn a_tool_of_a_plugin_keeps_its_name_and_arguments() {
     let payload = PreToolPayload {
         tool_name: "weather".into(),
+        called_as: "weather".into(),
         operation: None,
         arguments: object(json!({"town": "Ulm"})),
         ..shell_call()
@@ -153,6 +168,7 @@ fn new_words_of_an_output_leave_its_pictures_and_a_block_leaves_nothing() {
     let payload = PreToolOutputPayload {
         tool_call_id: "1".into(),
         tool_name: "read".into(),
+        called_as: "read".into(),
         operation: Some(OperationKind::Read),
         arguments: object(json!({"path": "a.png"})),
         content: vec![Part::text("old"), picture.clone()],
@@ -271,12 +287,15 @@ fn fuel_is_set_and_then_added_to() {
 }
 
 #[test]
-fn a_denial_has_three_spellings_and_nothing_else_denies() {
+fn a_denial_has_four_spellings_and_nothing_else_denies() {
     let payload = PreFileWritePayload {
         tool_call_id: "1".into(),
         tool_name: "edit".into(),
+        called_as: "edit".into(),
         path: "/work/a".into(),
         content: None,
+        edits: Vec::new(),
+        lines: Vec::new(),
         inside: true,
     };
     assert_eq!(
@@ -297,6 +316,13 @@ fn a_denial_has_three_spellings_and_nothing_else_denies() {
         "a plugin's yes is not the person's"
     );
     assert_eq!(verdict(json!({"denied": false})), None);
+    assert_eq!(verdict(json!({"block": true, "message": "no"})), deny("no"));
+    assert_eq!(
+        verdict(json!({"denied": false, "block": true, "message": "no", "reason": "never"})),
+        deny("never"),
+        "the safer meaning counts"
+    );
+    assert_eq!(verdict(json!({"block": false, "message": "no"})), None);
 }
 
 #[test]
@@ -304,6 +330,7 @@ fn an_address_and_the_lack_of_one_are_shown_differently() {
     let payload = |url: Option<&str>| PreFetchPayload {
         tool_call_id: "1".into(),
         tool_name: "fetch".into(),
+        called_as: "fetch".into(),
         url: url.map(Into::into),
         sensitive: url.map(|_| "loopback".into()),
         call_summary: Some("what it does".into()),
@@ -337,6 +364,13 @@ fn a_subagents_answer_beats_a_block_and_a_delivery_names_its_means() {
     let reply =
         answered::<PreSubagent>(read::subagent, &payload, json!({"block": true, "message": "m"})).unwrap();
     assert_eq!(reply.verdict.0, Some(Verdict::Deny("m".into())));
+    for answer in [
+        json!({"denied": true, "reason": "r"}),
+        json!({"approved": false, "reason": "r"}),
+    ] {
+        let reply = answered::<PreSubagent>(read::subagent, &payload, answer).unwrap();
+        assert_eq!(reply.verdict.0, Some(Verdict::Deny("r".into())));
+    }
 
     let payload = PreMessageDeliveryPayload {
         from: "a".into(),
@@ -360,6 +394,7 @@ fn the_cache_knows_what_the_document_and_what_the_program_promises() {
     let payload = PreCachePayload {
         tool_call_id: "1".into(),
         tool_name: "shell".into(),
+        called_as: "shell".into(),
         arguments: object(json!({"command": "ls"})),
         content: "a\nb".into(),
         output_size: 3,

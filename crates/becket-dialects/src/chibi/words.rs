@@ -7,7 +7,7 @@ use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
 use super::answer::wrong_shape;
-use super::generations::{profile_of, tool_type};
+use super::generations::{is_offered_as, profile_of, tool_type};
 use super::plugin::Generation;
 
 /// The names of tools and their arguments, as plugins of one generation know them.
@@ -44,17 +44,18 @@ impl Words {
     /// A call as plugins know it. A tool without an operation keeps its name and arguments.
     pub(super) fn call(
         &self,
-        name: &str,
+        called_as: &str,
+        own_name: &str,
         operation: Option<OperationKind>,
         arguments: &Map<String, Value>,
     ) -> ForeignCall {
-        match self.face(operation, arguments) {
+        match self.face(called_as, operation, arguments) {
             Some(face) => ForeignCall {
                 name: face.name.into(),
                 arguments: (face.to_foreign)(arguments),
             },
             None => ForeignCall {
-                name: name.into(),
+                name: own_name.into(),
                 arguments: arguments.clone(),
             },
         }
@@ -63,11 +64,12 @@ impl Words {
     /// Arguments that a plugin wrote, in becket's words. `current` are those that it was shown.
     pub(super) fn arguments(
         &self,
+        called_as: &str,
         operation: Option<OperationKind>,
         current: &Map<String, Value>,
         written: Map<String, Value>,
     ) -> Result<Map<String, Value>, Failure> {
-        match self.face(operation, current) {
+        match self.face(called_as, operation, current) {
             Some(face) => {
                 // A plugin in a builtin's place may have arguments of its own, which mean the same to everybody.
                 let (extra, known): (Map<_, _>, Map<_, _>) = written
@@ -82,14 +84,19 @@ impl Words {
     }
 
     /// A call of which the tool's own name tells the operation.
-    pub(super) fn named(&self, own_name: &str, arguments: &Map<String, Value>) -> ForeignCall {
+    pub(super) fn named(
+        &self,
+        called_as: &str,
+        own_name: &str,
+        arguments: &Map<String, Value>,
+    ) -> ForeignCall {
         let kind = OperationKind::ALL.iter().find(|kind| kind.name() == own_name);
-        self.call(own_name, kind.copied(), arguments)
+        self.call(called_as, own_name, kind.copied(), arguments)
     }
 
     /// The name of a tool whose arguments are not known.
-    pub(super) fn tool_name(&self, own_name: &str) -> String {
-        self.named(own_name, &Map::new()).name
+    pub(super) fn tool_name(&self, called_as: &str, own_name: &str) -> String {
+        self.named(called_as, own_name, &Map::new()).name
     }
 
     /// The names under which an offered tool appears: its own where that is a foreign one already, else all by which
@@ -107,7 +114,10 @@ impl Words {
         if faces().next().is_none() || faces().any(|face| face.name == offer.name) {
             return vec![&offer.name];
         }
-        faces().map(|face| face.name).collect()
+        let names = faces().map(|face| face.name);
+        names
+            .filter(|name| is_offered_as(self.generation, name))
+            .collect()
     }
 
     /// What kind of tool it is.
@@ -115,7 +125,18 @@ impl Words {
         tool_type(self.generation, name, source)
     }
 
-    fn face(&self, operation: Option<OperationKind>, arguments: &Map<String, Value>) -> Option<&Face> {
-        self.profile.face_for(operation?, arguments)
+    /// The tool as which a call is shown: the one that the model called, if plugins know it. A guard looks for that
+    /// name, whatever else would say the same. Otherwise the one that says the call best.
+    fn face(
+        &self,
+        called_as: &str,
+        operation: Option<OperationKind>,
+        arguments: &Map<String, Value>,
+    ) -> Option<&Face> {
+        let operation = operation?;
+        let called = self.profile.face_named(called_as);
+        called
+            .filter(|face| face.operation == operation)
+            .or_else(|| self.profile.face_for(operation, arguments))
     }
 }

@@ -45,6 +45,7 @@ fn shell(command: &str) -> PreToolPayload {
     PreToolPayload {
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
+        called_as: "shell".into(),
         operation: None,
         arguments: object(json!({"command": command})),
         parent_tool_call_id: None,
@@ -358,6 +359,7 @@ async fn handlers_beside_each_other_fold_in_configured_order() {
     let payload = || PreFileReadPayload {
         tool_call_id: "c1".into(),
         tool_name: "read".into(),
+        called_as: "read".into(),
         path: "/x".into(),
         inside: true,
     };

@@ -589,6 +589,7 @@ mod tests {
         let payload = |glob: &str| becket_events::PreToolPayload {
             tool_call_id: "c1".into(),
             tool_name: "grep".into(),
+            called_as: "grep".into(),
             operation: None,
             arguments: serde_json::Map::from_iter([("glob".to_string(), glob.into())]),
             parent_tool_call_id: None,

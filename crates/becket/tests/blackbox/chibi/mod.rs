@@ -14,6 +14,7 @@ mod permissions;
 mod plugins;
 mod prompts;
 mod tools;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
