@@ -146,7 +146,7 @@ fn a_rewrite_is_read_in_the_words_of_the_tool_that_was_called() {
                 .went_well();
             let result = &told.results()[0];
             assert!(
-                result.contains(shown) && !result.contains(hidden),
+                !result.starts_with("refused") && result.contains(shown) && !result.contains(hidden),
                 "{generation:?} {name}: {told:#?}"
             );
         }
