@@ -12,7 +12,7 @@ use becket_events::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::context_files::ContextFile;
+use crate::context_files::{ContextFile, Whose};
 use crate::front::Sight;
 use crate::message::{new_id, user};
 use crate::model_call::{CallFailure, ModelCall};
@@ -300,10 +300,7 @@ impl Session {
             run.summarised.extend_from_slice(own);
             run.first_message = run.first_message.saturating_sub(plan.cut);
         }
-        if let Err(error) = self.files().write(ContextFile::Summary, &summary) {
-            let words = format!("the summary is stored, but its file could not be written: {error}");
-            self.agent.front.show(Sight::Warning(&words));
-        }
+        self.write_summary_file(&summary);
         let payload = || PostCompactPayload {
             reason: plan.reason,
             scope: plan.scope,
@@ -320,6 +317,26 @@ impl Session {
             kept: self.messages.len(),
             summary,
         })
+    }
+
+    /// The summary as a file, for those who read it from there. It is stored already, so nothing here is an error.
+    fn write_summary_file(&self, summary: &str) {
+        let (files, front) = (self.files(), &self.agent.front);
+        match files.write_own(ContextFile::Summary, summary) {
+            Ok(Whose::Own) => {}
+            Ok(Whose::Foreign) => {
+                let file = files.path(ContextFile::Summary);
+                let words = format!(
+                    "the summary is stored, but {} stays as it is: becket did not write it",
+                    file.display()
+                );
+                front.show(Sight::Notice(&words));
+            }
+            Err(error) => {
+                let words = format!("the summary is stored, but its file could not be written: {error}");
+                front.show(Sight::Warning(&words));
+            }
+        }
     }
 
     /// How many tokens the conversation has by now: what the provider counted with its last answer, and an estimate of

@@ -1,10 +1,16 @@
 //! The files that belong to a context: its system prompt, its settings, its todos, its goals. They are plain text that
 //! the person and their programs may read and write as well.
+//!
+//! So a file of such a name may be somebody else's. What becket wrote last is remembered in the folder by its hash, and
+//! only a file that still holds just that is removed or replaced unasked.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+
+/// Remembers the hashes of what becket wrote, in the folder itself, so that it goes wherever the folder goes.
+const WRITTEN: &str = ".becket";
 
 /// The folder of one context.
 #[derive(Debug, Clone)]
@@ -80,7 +86,7 @@ impl ContextFiles {
         }
     }
 
-    /// Removes a file. Says whether it was there.
+    /// Removes a file because the person wants it, whoever wrote it. Says whether it was there.
     pub fn remove(&self, file: ContextFile) -> io::Result<bool> {
         absent_or(std::fs::remove_file(self.path(file)))
     }
@@ -96,24 +102,93 @@ impl ContextFiles {
         }
     }
 
-    /// Removes all of them, and the folder if nothing else is in it: what other programs keep there is theirs. Says
-    /// whether anything was there.
-    pub fn remove_all(&self) -> io::Result<bool> {
-        self.check_removable()?;
-        let mut removed = false;
-        for file in ContextFile::ALL {
-            removed |= self.remove(file)?;
+    /// Removes a file unless it is somebody else's.
+    pub fn remove_own(&self, file: ContextFile) -> io::Result<Whose> {
+        let whose = self.whose(file)?;
+        if whose == Whose::Own {
+            self.remove(file)?;
         }
+        Ok(whose)
+    }
+
+    /// Removes all of them, and the folder if nothing else is in it: what others keep there is theirs. Returns those
+    /// that stay because others wrote them.
+    pub fn remove_all(&self) -> io::Result<Vec<PathBuf>> {
+        self.check_removable()?;
+        let mut foreign = Vec::new();
+        for file in ContextFile::ALL {
+            if self.remove_own(file)? == Whose::Foreign {
+                foreign.push(self.path(file));
+            }
+        }
+        absent_or(std::fs::remove_file(self.folder.join(WRITTEN)))?;
         match absent_or(std::fs::remove_dir(&self.folder)) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(removed),
-            folder => Ok(folder? || removed),
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
+            _ => Ok(foreign),
         }
     }
 
     /// Writes a file as a whole: nobody ever sees half of it.
     pub fn write(&self, file: ContextFile, text: &str) -> io::Result<()> {
-        write_whole(&self.path(file), text)
+        write_whole(&self.path(file), text)?;
+        // If this fails, the file passes for somebody else's, and nothing is lost.
+        write_whole(&self.folder.join(WRITTEN), &self.written_with(file, text))
     }
+
+    /// Writes a file unless somebody else's is there.
+    pub fn write_own(&self, file: ContextFile, text: &str) -> io::Result<Whose> {
+        let whose = self.whose(file)?;
+        if whose == Whose::Own {
+            self.write(file, text)?;
+        }
+        Ok(whose)
+    }
+
+    /// Whose file it is: becket's if it holds what becket wrote last, or if there is none. The settings are in a form
+    /// that is becket's alone, also where the person has edited them.
+    fn whose(&self, file: ContextFile) -> io::Result<Whose> {
+        let path = self.path(file);
+        let is_own = match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(error),
+            Ok(_) if file == ContextFile::Settings => true,
+            Ok(found) if !found.is_file() => false,
+            Ok(_) => {
+                let line = line_of(file, &std::fs::read(&path)?);
+                self.written().lines().any(|written| written == line)
+            }
+        };
+        Ok(if is_own { Whose::Own } else { Whose::Foreign })
+    }
+
+    /// A line for each file that becket wrote.
+    fn written(&self) -> String {
+        std::fs::read_to_string(self.folder.join(WRITTEN)).unwrap_or_default()
+    }
+
+    /// The same with the one about this file.
+    fn written_with(&self, file: ContextFile, text: &str) -> String {
+        let written = self.written();
+        let others = written.lines().filter(|line| !line.ends_with(file.name()));
+        let lines = others
+            .map(ToString::to_string)
+            .chain([line_of(file, text.as_bytes())]);
+        lines.map(|line| line + "\n").collect()
+    }
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Becket wrote it, or nobody did.
+    Own,
+    /// Another program or the person wrote it, or has changed it since.
+    Foreign,
+}
+
+/// What is remembered of a file: the hash of its content, and its name.
+fn line_of(file: ContextFile, content: &[u8]) -> String {
+    format!("{} {}", blake3::hash(content).to_hex(), file.name())
 }
 
 /// What a file of notes says; `None` when there is none, or nothing in it.
@@ -149,13 +224,48 @@ mod tests {
     fn what_other_programs_keep_beside_a_contexts_files_stays() {
         let folder = tempfile::tempdir().unwrap();
         let files = ContextFiles::new(folder.path(), "work");
-        assert!(!files.remove_all().unwrap());
+        assert!(files.remove_all().unwrap().is_empty());
         files.write(ContextFile::Todos, "buy milk").unwrap();
-        assert!(files.remove_all().unwrap());
+        assert!(files.remove_all().unwrap().is_empty());
         assert!(!files.folder().exists());
         files.write(ContextFile::Goals, "be good").unwrap();
         std::fs::write(files.folder().join("transcript.jsonl"), "{}").unwrap();
-        assert!(files.remove_all().unwrap());
-        assert!(files.folder().join("transcript.jsonl").exists() && files.read(ContextFile::Goals).is_none());
+        assert!(files.remove_all().unwrap().is_empty());
+        let left = std::fs::read_dir(files.folder()).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["transcript.jsonl"]);
+    }
+
+    #[test]
+    fn a_file_is_beckets_while_it_holds_what_becket_wrote_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ContextFiles::new(folder.path(), "work");
+        let by_hand = |file, text: &str| std::fs::write(files.path(file), text).unwrap();
+        assert_eq!(files.write_own(ContextFile::Summary, "one").unwrap(), Whose::Own);
+        assert_eq!(files.write_own(ContextFile::Summary, "two").unwrap(), Whose::Own);
+        by_hand(ContextFile::Summary, "one");
+        assert_eq!(
+            files.write_own(ContextFile::Summary, "three").unwrap(),
+            Whose::Foreign,
+            "what was written before the last time does not count"
+        );
+        assert_eq!(files.remove_own(ContextFile::Summary).unwrap(), Whose::Foreign);
+        by_hand(ContextFile::Summary, "two");
+        by_hand(ContextFile::Todos, "two");
+        by_hand(ContextFile::Settings, "fuel = 3");
+        assert_eq!(files.remove_all().unwrap(), [files.path(ContextFile::Todos)]);
+        assert_eq!(files.read(ContextFile::Todos).as_deref(), Some("two"));
+        assert!(!files.path(ContextFile::Summary).exists() && !files.path(ContextFile::Settings).exists());
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_never_beckets() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ContextFiles::new(folder.path(), "work");
+        files.write(ContextFile::Summary, "mine").unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::rename(files.path(ContextFile::Summary), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, files.path(ContextFile::Summary)).unwrap();
+        assert_eq!(files.remove_own(ContextFile::Summary).unwrap(), Whose::Foreign);
     }
 }

@@ -6,7 +6,8 @@ use becket_events::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::context_files::ContextFile;
+use crate::context_files::{ContextFile, Whose};
+use crate::front::Sight;
 use crate::session::Session;
 use crate::store::StoreError;
 
@@ -94,14 +95,18 @@ impl Session {
         self.messages.clear();
         self.unmeasured = 0;
         self.summary = None;
-        self.unmeasured = 0;
         let files = self.files();
-        files.remove(ContextFile::Summary).map_err(|error| {
+        let whose = files.remove_own(ContextFile::Summary).map_err(|error| {
             StoreError::new(format!(
                 "the context was cleared, but its summary in {} cannot be removed: {error}",
                 files.folder().display()
             ))
         })?;
+        if whose == Whose::Foreign {
+            let file = files.path(ContextFile::Summary);
+            let words = format!("{} stays: becket did not write it", file.display());
+            self.agent.front.show(Sight::Notice(&words));
+        }
         let payload = || PostClearPayload {
             message_count,
             summary,

@@ -25,7 +25,7 @@ pub async fn destroy_due(
         if name == target.as_str() || name == current {
             continue;
         }
-        match destroy_one(&name, store, contexts).await {
+        match destroy_one(&name, store, contexts, surroundings).await {
             Ok(false) => {}
             Ok(true) => surroundings.remark(&match why {
                 Due::Time => format!("the context {name} was destroyed: its time (destroy_at) had come"),
@@ -41,7 +41,12 @@ pub async fn destroy_due(
 }
 
 /// Says whether it was still due, and in no other process's use.
-async fn destroy_one(name: &str, store: &SqliteStore, contexts: &Path) -> Result<bool, CliError> {
+async fn destroy_one(
+    name: &str,
+    store: &SqliteStore,
+    contexts: &Path,
+    surroundings: &Surroundings,
+) -> Result<bool, CliError> {
     let name = ContextName::parse(name).map_err(|error| CliError::failed(error.to_string()))?;
     let Some(_claim) = store.claim(&name)? else {
         return Ok(false);
@@ -50,20 +55,31 @@ async fn destroy_one(name: &str, store: &SqliteStore, contexts: &Path) -> Result
     if !store.due()?.iter().any(|(due, _)| due == name.as_str()) {
         return Ok(false);
     }
-    remove_files(contexts, &name)?;
+    remove_files(contexts, &name, surroundings)?;
     Ok(store.delete_if_due(&name).await?)
 }
 
-/// Removes the files of a context. They go before its conversation: without them it can still be destroyed, but files
-/// that stay behind would count for a new context of that name.
-pub fn remove_files(contexts: &Path, name: &ContextName) -> Result<(), CliError> {
+/// Removes the files of a context; a line names those that stay because becket did not write them. They go before its
+/// conversation: without them it can still be destroyed, but files that stay behind would count for a new context of
+/// that name.
+pub fn remove_files(
+    contexts: &Path,
+    name: &ContextName,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
     let files = ContextFiles::new(contexts, name.as_str());
-    match files.remove_all() {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let folder = files.folder().display();
-            let message = format!("the context {name} stays: its folder {folder} cannot be removed: {error}");
-            Err(CliError::failed(message).hint("remove it by hand, then destroy the context"))
-        }
+    let foreign = files.remove_all().map_err(|error| {
+        let folder = files.folder().display();
+        CliError::failed(format!(
+            "the context {name} stays: its folder {folder} cannot be removed: {error}"
+        ))
+        .hint("remove it by hand, then destroy the context")
+    })?;
+    for file in foreign {
+        surroundings.remark(&format!(
+            "{} stays, because becket did not write it; it counts for a new context {name}",
+            file.display()
+        ));
     }
+    Ok(())
 }

@@ -192,7 +192,7 @@ fn a_guard_that_refuses_or_breaks_stops_the_switch() {
 fn a_cleared_context_begins_anew_and_loses_nothing() {
     let (room, server) = room_with_server(3);
     room.run(["-c", "work", "the first question"]).ended_with(0);
-    room.write(&context_file("work", "summary.md"), "what was said");
+    room.write(&context_file("work", "summary.md"), "somebody else's");
     let run = room.run(["context", "clear", "--json"]).ended_with(0);
     assert_eq!(
         names(
@@ -210,7 +210,11 @@ fn a_cleared_context_begins_anew_and_loses_nothing() {
     assert_eq!(run.events_named("pre_clear")[0]["message_count"], 2);
     assert_eq!(run.events_named("post_clear")[0]["message_count"], 2);
     assert_eq!(context_of(&run), "work");
-    assert!(!room.has(&context_file("work", "summary.md")));
+    assert_eq!(
+        room.read(&context_file("work", "summary.md")),
+        "somebody else's",
+        "becket removes only what it wrote"
+    );
     let show = room.run(["context", "show", "--json"]).ended_with(0).events();
     assert_eq!(
         (&show[0]["message_count"], &show[0]["archive_count"]),
@@ -387,11 +391,14 @@ fn a_context_can_have_a_system_prompt_of_its_own() {
 #[test]
 fn the_command_line_beats_the_context_and_the_context_beats_the_configuration() {
     let (room, server) = room_with_server(5);
+    let room = room
+        .with("OPENROUTER_API_KEY", "sk-test")
+        .with("OPENROUTER_BASE_URL", &server.url());
     room.config("model = \"openai/configured\"\n[agent]\ntemperature = 0.1\nmax_tokens = 11\nfuel = 7\n");
     room.run(["hello"]).ended_with(0);
     room.write(
         &context_file("default", "local.toml"),
-        "model = \"openai/local\"\nfuel = 0\n[api]\ntemperature = 0.2\nmax_tokens = 22\n[tools]\nx = 1\n",
+        "model = \"lab/local\"\nfuel = 0\n[api]\ntemperature = 0.2\nmax_tokens = 22\n[tools]\nx = 1\n",
     );
     let local = room.run(["--json", "hello"]).ended_with(0);
     assert_eq!(local.events_named("loop_start")[0]["fuel_total"], Value::Null);
@@ -425,16 +432,16 @@ fn the_command_line_beats_the_context_and_the_context_beats_the_configuration() 
         .collect();
     let expected = [
         ("configured", 0.1),
-        ("local", 0.2),
+        ("lab/local", 0.2),
         ("own", 0.3),
         ("asked", 0.3),
-        ("local", 0.2),
+        ("lab/local", 0.2),
     ];
     assert_eq!(
         sent,
         expected.map(|(model, degree)| (json!(model), json!(degree)))
     );
-    room.run(["config"]).ended_with(0).said("openai/local");
+    room.run(["config"]).ended_with(0).said("openrouter/lab/local");
 }
 
 #[test]

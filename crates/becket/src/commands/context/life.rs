@@ -14,6 +14,7 @@ use crate::commands::ask::{Conversation, Purpose, unless_lost};
 use crate::commands::runtime;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::counted;
 use crate::lifetimes::remove_files;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
@@ -23,6 +24,7 @@ use crate::target::{Wish, claim, known, parse_name};
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 pub async fn create(place: &Place<'_>, name: &str) -> Result<(), CliError> {
+    wish(place.options, Some(name.to_owned()))?;
     let name = parse_name(name)?;
     if !place.store.create_context(&name).await? {
         return Err(CliError::usage(format!("there is already a context {name}"))
@@ -40,6 +42,10 @@ pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), Cli
         return Err(CliError::usage(format!("the context is called {old} already")));
     }
     let _claims = (claim(&old, &place.store)?, claim(&new, &place.store)?);
+    if place.store.context(new.as_str())?.is_some() {
+        return Err(CliError::failed(format!("there is already a context {new}"))
+            .hint("choose another name, or destroy or rename that one first"));
+    }
     let (from, to) = (place.files(&old), place.files(&new));
     if std::fs::symlink_metadata(to.folder()).is_ok() {
         let folder = to.folder().display();
@@ -127,7 +133,7 @@ pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliErr
     if !place.options.yes {
         ask_to_destroy(place, name)?;
     }
-    remove_files(&place.contexts, name)?;
+    remove_files(&place.contexts, name, place.surroundings)?;
     place.store.delete_context(name).await?;
     let current = place.store.chosen()?.current;
     place.surroundings.remark(&format!(
@@ -146,7 +152,8 @@ fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError>
         .store
         .context(name.as_str())?
         .map_or(0, |context| context.message_count);
-    let question = format!("Destroy the context {name} with its {messages} messages, for good? [y/N] ");
+    let messages = counted(messages, "message");
+    let question = format!("Destroy the context {name} with its {messages}, for good? [y/N] ");
     let mut stderr = std::io::stderr();
     if stderr
         .write_all(question.as_bytes())
