@@ -32,5 +32,5 @@ pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use row::{Row, RowHandler, own_row};
-pub use settings_file::{SettingsError, nearest, read_toml};
+pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -31,8 +31,61 @@ pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> R
     place.check(table.get_ref(), &schema, &schema)?;
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        place.error(start, error.message())
+        place.error(start, in_plain_words(error.message()))
     })
+}
+
+/// What serde says about a value, without the names of Rust's types. What is not about a value stays as it is.
+pub fn in_plain_words(message: &str) -> String {
+    if let Some((variant, known)) = message
+        .strip_prefix("unknown variant ")
+        .and_then(|rest| rest.split_once(", expected "))
+    {
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        return unknown("word", variant.trim_matches('`'), known.iter().copied());
+    }
+    let about_value = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    match about_value {
+        Some((found, expected)) => format!("{} is wanted here, not {}", wanted(expected), thing(found)),
+        None => message.to_owned(),
+    }
+}
+
+fn wanted(expected: &str) -> String {
+    let most = |most: u64| format!("a whole number from 0 to {most}");
+    match expected {
+        "u8" => most(u8::MAX.into()),
+        "u16" => most(u16::MAX.into()),
+        "u32" => most(u32::MAX.into()),
+        "u64" | "usize" => "a whole number from 0 on".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" | "a borrowed string" | "path string" => "a text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        _ if expected.starts_with("a nonzero ") => "a whole number from 1 on".into(),
+        _ if expected.starts_with("struct ") => "a table".into(),
+        _ => expected.to_owned(),
+    }
+}
+
+fn thing(found: &str) -> String {
+    let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
+    match kind {
+        "string" => format!("the text {value}"),
+        "integer" => format!("the number {}", value.trim_matches('`')),
+        "floating" => format!(
+            "the number {}",
+            value.trim_start_matches("point ").trim_matches('`')
+        ),
+        "boolean" => value.trim_matches('`').to_owned(),
+        "sequence" => "a list".into(),
+        "map" => "a table".into(),
+        _ => found.to_owned(),
+    }
 }
 
 /// The nearest of some words, if one is near enough to have been meant. Upper and lower case, and `CamelCase` and
@@ -169,7 +222,48 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{in_plain_words, nearest};
+
+    #[test]
+    fn what_is_wrong_with_a_value_is_said_in_plain_words() {
+        let table = [
+            (
+                "invalid type: string \"x, expected u32\", expected u32",
+                "a whole number from 0 to 4294967295 is wanted here, not the text \"x, expected u32\"",
+            ),
+            (
+                "invalid value: integer `-1`, expected u32",
+                "a whole number from 0 to 4294967295 is wanted here, not the number -1",
+            ),
+            (
+                "invalid value: integer `0`, expected a nonzero u32",
+                "a whole number from 1 on is wanted here, not the number 0",
+            ),
+            (
+                "invalid type: floating point `1.5`, expected u64",
+                "a whole number from 0 on is wanted here, not the number 1.5",
+            ),
+            (
+                "invalid type: map, expected a boolean",
+                "true or false is wanted here, not a table",
+            ),
+            (
+                "unknown variant `call_usr`, expected `call_user` or `call_agent`",
+                "unknown word `call_usr`; did you mean `call_user`?",
+            ),
+            (
+                "unknown variant `x`, expected one of `red`, `green`, `blue`",
+                "unknown word `x`; there are red, green, blue",
+            ),
+            (
+                "key with no value, expected `=`",
+                "key with no value, expected `=`",
+            ),
+        ];
+        for (message, words) in table {
+            assert_eq!(in_plain_words(message), words);
+        }
+    }
 
     #[test]
     fn the_nearest_word_is_found_in_any_spelling() {

@@ -41,6 +41,8 @@ pub struct Setup {
     pub chibi_home: Option<PathBuf>,
     /// Settings of the context that was entered.
     pub context: ContextSettings,
+    /// What was left out of them.
+    pub context_remark: Option<String>,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -79,6 +81,7 @@ impl Setup {
             prompt_files,
             chibi_home,
             context: ContextSettings::default(),
+            context_remark: None,
         })
     }
 
@@ -97,15 +100,26 @@ impl Setup {
     }
 
     /// From here on the settings of this context count, too.
-    pub fn enter(&mut self, context: &ContextName) -> Result<(), CliError> {
+    pub fn enter(&mut self, context: &ContextName, surroundings: &Surroundings) -> Result<(), CliError> {
         let files = ContextFiles::new(&self.contexts(), context.as_str());
-        self.context = ContextSettings::read(&files)?;
+        (self.context, self.context_remark) = self.context_settings(&files, surroundings)?;
         // The agent would go on without it, and that is not what its author wanted.
         files.try_read(ContextFile::SystemPrompt).map_err(|error| {
             let file = files.path(ContextFile::SystemPrompt);
             CliError::usage(format!("cannot read {}: {error}", file.display()))
         })?;
         Ok(())
+    }
+
+    /// The settings of a context, and what was left out of them.
+    pub fn context_settings(
+        &self,
+        files: &ContextFiles,
+        surroundings: &Surroundings,
+    ) -> Result<(ContextSettings, Option<String>), CliError> {
+        let environment = |name: &str| surroundings.variable(name);
+        let served = |model: &str| select(Some(model), &environment, &self.provider_settings()).is_ok();
+        ContextSettings::read(files, &served)
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
@@ -201,7 +215,9 @@ impl Setup {
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
         let profile = self.profile(options)?;
-        for remark in self.remarks(&plugins, &profile) {
+        // A model that was left out matters only where the command line names none.
+        let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
+        for remark in self.remarks(&plugins, &profile).into_iter().chain(context_remark) {
             surroundings.remark(&remark);
         }
         let provider = self.provider(options, surroundings)?;
@@ -286,7 +302,7 @@ impl Setup {
         }
     }
 
-    fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {
+    pub fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {
         let mut variables: BTreeMap<OsString, OsString> = environment.variables.as_ref().clone();
         for name in &self.config.tools.pass_env {
             if let Some((name, key)) = environment.keys.get_key_value(OsStr::new(name)) {
@@ -367,7 +383,7 @@ impl Setup {
     }
 
     /// When and how conversations with that model are summarised.
-    fn compaction(&self, provider: &dyn Provider) -> CompactionSettings {
+    pub fn compaction(&self, provider: &dyn Provider) -> CompactionSettings {
         let usual = CompactionSettings::default();
         let config = &self.config.compaction;
         let model = format!("{}/{}", provider.name(), provider.model());

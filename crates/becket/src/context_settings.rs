@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
-use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, read_local_settings};
+use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, model_named, read_local_settings};
 use becket_events::Fallback;
 use becket_hooks::{SettingsError, read_toml};
 use schemars::JsonSchema;
@@ -40,8 +40,12 @@ pub struct ContextSettings {
 pub const KEYS: &[&str] = &["model", "temperature", "max_tokens", "fuel", "fallback"];
 
 impl ContextSettings {
-    /// The settings of a context; what chibi keeps beside it counts less than becket's own file.
-    pub fn read(files: &ContextFiles) -> Result<Self, CliError> {
+    /// The settings of a context; what chibi keeps beside it counts less than becket's own file. `served` says whether
+    /// a model can be had: one of chibi's that cannot is left out, and the remark says so.
+    pub fn read(
+        files: &ContextFiles,
+        served: &dyn Fn(&str) -> bool,
+    ) -> Result<(Self, Option<String>), CliError> {
         let file = files.path(ContextFile::Settings);
         let own = match text_of(&file)? {
             Some(text) => Self::parse(&text, &file)?,
@@ -49,19 +53,30 @@ impl ContextSettings {
         };
         let file = files.folder().join(LOCAL_SETTINGS_FILE);
         let Some(text) = text_of(&file)? else {
-            return Ok(own);
+            return Ok((own, None));
         };
         let local = read_local_settings(&text)
             .map_err(|message| CliError::usage(format!("{}: {message}", file.display())))?;
-        Ok(Self {
-            model: own.model.or(local.model),
+        let (model, remark) = match (own.model, local.model) {
+            (None, Some(id)) => match model_from(&id, served) {
+                Ok(model) => (Some(model), None),
+                Err(why) => (
+                    None,
+                    Some(format!("{}: the model `{id}` is left out: {why}", file.display())),
+                ),
+            },
+            (own, _) => (own, None),
+        };
+        let settings = Self {
+            model,
             temperature: own
                 .temperature
                 .or(local.temperature.map(|degree| Spanned::new(0..0, degree))),
             max_tokens: own.max_tokens.or(local.max_tokens),
             fuel: own.fuel.or(local.fuel),
             fallback: own.fallback.or(local.fallback),
-        })
+        };
+        Ok((settings, remark))
     }
 
     fn parse(text: &str, file: &Path) -> Result<Self, SettingsError> {
@@ -72,6 +87,21 @@ impl ContextSettings {
             return Err(error_at(degree.span().start, text, file, message));
         }
         Ok(settings)
+    }
+}
+
+/// A model of chibi's in becket's words, or why it cannot be had and what to do.
+fn model_from(id: &str, served: &dyn Fn(&str) -> bool) -> Result<String, String> {
+    let choose = "choose another with `becket context set model PROVIDER/NAME`";
+    let Some(model) = model_named(id) else {
+        return Err(format!("only chibi knows it; {choose}"));
+    };
+    if served(&model) {
+        Ok(model)
+    } else {
+        Err(format!(
+            "it is OpenRouter's, for which there is no key; set OPENROUTER_API_KEY, or {choose}"
+        ))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The settings that chibi keeps beside a context, as far as becket has the same ones.
 
 use becket_events::Fallback;
+use becket_hooks::in_plain_words;
 use serde::Deserialize;
 
 /// The file's name in the folder of a context.
@@ -9,7 +10,7 @@ pub const LOCAL_SETTINGS_FILE: &str = "local.toml";
 /// Settings of one context.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalSettings {
-    /// The model.
+    /// The model, as chibi writes it.
     pub model: Option<String>,
     /// How many rounds of tools one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
@@ -47,7 +48,11 @@ pub fn read_local_settings(text: &str) -> Result<LocalSettings, String> {
         let before = error
             .span()
             .map_or("", |span| &text[..span.start.min(text.len())]);
-        format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        format!(
+            "line {}: {}",
+            before.matches('\n').count() + 1,
+            in_plain_words(error.message())
+        )
     })?;
     Ok(LocalSettings {
         model,
@@ -56,6 +61,13 @@ pub fn read_local_settings(text: &str) -> Result<LocalSettings, String> {
         temperature: api.temperature,
         max_tokens: api.max_tokens,
     })
+}
+
+/// A model of chibi's as becket names it: all of them are OpenRouter's, whatever their names begin with. `None` for the
+/// presets that only chibi itself can resolve.
+pub fn model_named(id: &str) -> Option<String> {
+    let id = id.trim();
+    (!id.is_empty() && !id.starts_with("ratatoskr:")).then(|| format!("openrouter/{id}"))
 }
 
 fn fallback(tool: &str) -> Result<Fallback, String> {
@@ -85,6 +97,23 @@ mod tests {
         };
         assert_eq!(read_local_settings(text), Ok(settings));
         assert_eq!(read_local_settings(""), Ok(LocalSettings::default()));
+    }
+
+    #[test]
+    fn every_model_is_openrouters_except_those_that_only_chibi_knows() {
+        let table = [
+            ("z-ai/glm-4.5", Some("openrouter/z-ai/glm-4.5")),
+            (
+                "anthropic/claude-sonnet-4",
+                Some("openrouter/anthropic/claude-sonnet-4"),
+            ),
+            ("openrouter/auto", Some("openrouter/openrouter/auto")),
+            ("ratatoskr:free/agentic", None),
+            (" ", None),
+        ];
+        for (id, expected) in table {
+            assert_eq!(model_named(id).as_deref(), expected, "{id}");
+        }
     }
 
     #[test]

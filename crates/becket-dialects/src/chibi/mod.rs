@@ -33,6 +33,6 @@ pub use generations::{older_name, operation_of_older_name, profile_of, tool_type
 pub use home::{HOME_VARIABLE, home, plugins_folder};
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
 pub use loading::{Asking, LoadSettings, Loaded, load};
-pub use local_settings::{LOCAL_SETTINGS_FILE, LocalSettings, read_local_settings};
+pub use local_settings::{LOCAL_SETTINGS_FILE, LocalSettings, model_named, read_local_settings};
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
 pub use tools::profile;

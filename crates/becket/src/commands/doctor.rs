@@ -74,7 +74,7 @@ fn examine(setup: &mut Setup, options: &Options, surroundings: &Surroundings, fi
         " (not there, the usual settings apply)"
     };
     findings.push(finding(format!("settings in {}{state}", file.display()), None));
-    findings.extend(examine_context(setup, options));
+    findings.extend(examine_context(setup, options, surroundings));
     findings.push(match setup.provider(options, surroundings) {
         Ok(provider) => finding(format!("model {}/{}", provider.name(), provider.model()), None),
         Err(error) => finding("model".into(), Some(error.to_string())),
@@ -184,11 +184,11 @@ fn examine_plugins(
 }
 
 /// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.
-fn examine_context(setup: &mut Setup, options: &Options) -> Option<Finding> {
+fn examine_context(setup: &mut Setup, options: &Options, surroundings: &Surroundings) -> Option<Finding> {
     let store = setup.folders.open_store().ok()?;
     Some(match Wish::of(options).and_then(|wish| wish.find(&store)) {
         Ok(name) => {
-            let trouble = setup.enter(&name).err();
+            let trouble = setup.enter(&name, surroundings).err();
             finding(format!("context {name}"), trouble.map(|error| error.to_string()))
         }
         Err(error) => finding("context".into(), Some(error.to_string())),

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::Place;
 use crate::commands::print;
-use crate::context_settings::ContextSettings;
 use crate::failure::CliError;
 use crate::front::harmless;
 use crate::moments::{moment_in_words, span_in_words};
@@ -29,7 +28,9 @@ pub fn show(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
             Value::String(text) => text,
             other => other.to_string(),
         });
-        print(&format!("{:<24} {}\n", name.replace('_', " "), harmless(&words)))?;
+        // People read moments and spans, programs milliseconds.
+        let name = name.trim_end_matches("_ms").replace('_', " ");
+        print(&format!("{name:<24} {}\n", harmless(&words)))?;
     }
     Ok(())
 }
@@ -38,7 +39,10 @@ fn facts(place: &Place<'_>, name: &ContextName) -> Result<Vec<Fact>, CliError> {
     let context = place.store.context(name.as_str())?;
     let context = context.ok_or_else(|| CliError::failed(format!("the context {name} is gone")))?;
     let files = place.files(name);
-    let settings = ContextSettings::read(&files)?;
+    let (settings, left_out) = place.setup.context_settings(&files, place.surroundings)?;
+    if let Some(remark) = left_out {
+        place.surroundings.remark(&remark);
+    }
     let prompt = files
         .try_read(ContextFile::SystemPrompt)
         .map_err(|error| CliError::failed(format!("cannot read the system prompt of {name}: {error}")))?;
