@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use crate::front::{Front, Sight};
+use crate::front::{Company, Front, Sight};
 use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
 use crate::handoff::Word;
 use crate::hooks::Hooks;
@@ -47,6 +47,7 @@ struct JudgedCall<'a> {
     /// The permit, or what the model is told instead.
     permit: Result<Permit, ToolOutput>,
     started: Instant,
+    company: Company,
 }
 
 /// A call that is over.
@@ -111,7 +112,10 @@ impl Batch<'_> {
             for call in group {
                 cancelled |= self.hooks.cancel().is_cancelled();
                 let hindrance = if cancelled { Some("cancelled") } else { hindrance };
-                let (call, cancels) = self.judge(call, hindrance).await;
+                let (mut call, cancels) = self.judge(call, hindrance).await;
+                if group.len() > 1 {
+                    call.company = Company::Others;
+                }
                 cancelled |= cancels;
                 judged.push(call);
             }
@@ -212,6 +216,7 @@ impl Batch<'_> {
                 arguments,
                 permit,
                 started,
+                company: Company::Alone,
             },
             cancels,
         )
@@ -239,28 +244,31 @@ impl Batch<'_> {
         match self.gate.judge(self.hooks, applicant).await {
             Judgement::Permitted(permit) => {
                 let judged = permit.arguments().clone();
-                if judged != *arguments {
-                    self.front.show(Sight::Changed {
-                        tool_name,
-                        arguments: &judged,
-                        summary: tool.summary(&judged).as_deref(),
-                    });
-                }
+                self.show_change(tool, arguments, &judged);
                 (judged, Ok(permit), false)
             }
             Judgement::Refused {
                 reason,
-                arguments,
+                arguments: judged,
                 handlers,
                 cancelled,
             } => {
+                self.show_change(tool, arguments, &judged);
                 self.show_refusal(tool_name, &reason, &handlers);
-                (
-                    arguments,
-                    Err(ToolOutput::error(format!("refused: {reason}"))),
-                    cancelled,
-                )
+                let words = ToolOutput::error(format!("refused: {reason}"));
+                (judged, Err(words), cancelled)
             }
+        }
+    }
+
+    /// Shows what was judged where that is not what the model wrote.
+    fn show_change(&self, tool: &dyn Tool, original: &Map<String, Value>, judged: &Map<String, Value>) {
+        if judged != original {
+            self.front.show(Sight::Changed {
+                tool_name: &tool.spec().own_name,
+                arguments: judged,
+                summary: tool.summary(judged).as_deref(),
+            });
         }
     }
 
@@ -273,14 +281,6 @@ impl Batch<'_> {
             tool_name,
             reason,
             handlers,
-        });
-    }
-
-    fn show_result(&self, tool_name: &str, settled: &Settled) {
-        self.front.show(Sight::ToolResult {
-            tool_name,
-            output: &text_of(&settled.content),
-            is_error: settled.is_error,
         });
     }
 
@@ -301,9 +301,11 @@ impl Batch<'_> {
             arguments,
             permit,
             started,
+            company,
         } = judged;
         let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
         let handoff = tool.as_ref().and_then(|tool| tool.spec().handoff);
+        let summary = tool.as_ref().and_then(|tool| tool.summary(&arguments));
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
                 let changes = permit.vfs_changes().to_vec();
@@ -338,7 +340,14 @@ impl Batch<'_> {
         };
         self.hooks.tell::<ToolEnd>(payload).await;
         if ran {
-            self.show_result(&own_name, &settled);
+            self.front.show(Sight::ToolResult {
+                tool_name: &own_name,
+                arguments: &arguments,
+                summary: summary.as_deref(),
+                company,
+                output: &text_of(&settled.content),
+                is_error: settled.is_error,
+            });
         }
         let is_error = settled.is_error;
         let message = tool_result(&call.id, &call.name, settled.content.clone(), is_error);

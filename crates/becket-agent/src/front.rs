@@ -52,6 +52,12 @@ pub enum Sight<'a> {
     ToolResult {
         /// The tool, in becket's own words.
         tool_name: &'a str,
+        /// What ran.
+        arguments: &'a Map<String, Value>,
+        /// That in a few words, where the tool has some.
+        summary: Option<&'a str>,
+        /// Whether other calls ran meanwhile.
+        company: Company,
         /// What the model sees.
         output: &'a str,
         /// Whether it failed.
@@ -70,6 +76,15 @@ pub enum Sight<'a> {
         /// In how many milliseconds.
         delay_ms: u64,
     },
+}
+
+/// How a call ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Company {
+    /// By itself: what it gives back comes right after it.
+    Alone,
+    /// Together with others, whose results come before or after.
+    Others,
 }
 
 /// A question about a call.

@@ -127,7 +127,7 @@ impl OutputOf<'_> {
             .summary
             .get()
             .unwrap_or_else(|| preview(text, self.preview_chars()));
-        let stub = stub(&cached, line_count, &preview);
+        let stub = stub(self.called_as, &cached, line_count, &preview);
         self.hooks
             .tell::<PostCache>(|| PostCachePayload {
                 tool_call_id: self.tool_call_id.into(),
@@ -147,15 +147,11 @@ impl OutputOf<'_> {
 }
 
 /// What the model sees in place of an output that was put aside.
-fn stub(cached: &CachedOutput, line_count: u64, preview: &str) -> String {
-    let CachedOutput {
-        address,
-        tool_name,
-        size,
-        ..
-    } = cached;
+fn stub(tool_name: &str, cached: &CachedOutput, line_count: u64, preview: &str) -> String {
+    let CachedOutput { address, size, .. } = cached;
+    let lines = if line_count == 1 { "line" } else { "lines" };
     format!(
-        "[Output cached: {address}]\nTool: {tool_name} | Size: {size} bytes, {line_count} lines\nThe address is a path \
+        "[Output cached: {address}]\nTool: {tool_name} | Size: {size} bytes, {line_count} {lines}\nThe address is a path \
          for every tool that reads or searches files: read some lines of it, or search in it.\n---\n{preview}"
     )
 }

@@ -180,7 +180,7 @@ async fn a_large_output_is_put_aside_in_the_virtual_file_system() {
     );
     assert_eq!(path, format!("vfs:///sys/tool_cache/default/{cache_id}"));
     let stub = &stage.stored()[2];
-    let head = format!("[Output cached: {path}]\nTool: long | Size: 500 bytes, 1 lines\n");
+    let head = format!("[Output cached: {path}]\nTool: long | Size: 500 bytes, 1 line\n");
     assert!(stub.starts_with(&head), "{stub}");
     assert!(stub.ends_with("---\nword \n[…]\nword "), "{stub}");
     let file = stage.settings.vfs.join("sys/tool_cache/default").join(cache_id);

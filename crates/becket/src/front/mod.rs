@@ -7,5 +7,5 @@ mod style;
 mod terminal;
 
 pub use output::Output;
-pub use style::{Style, harmless, harmless_indented, harmless_name};
+pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};
 pub use terminal::TerminalFront;

@@ -92,6 +92,16 @@ fn is_invisible(character: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A number of things: `1 line`, `2 lines`.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {}", numbered(count, thing))
+}
+
+/// The word for that many things, without the number.
+pub fn numbered(count: u64, thing: &str) -> String {
+    format!("{thing}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

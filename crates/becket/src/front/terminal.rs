@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::markdown::MarkdownStream;
 use super::output::Output;
 use super::person;
-use super::style::{Style, harmless, harmless_indented, harmless_name};
+use super::style::{Style, counted, harmless, harmless_indented, harmless_name};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;
@@ -164,7 +164,8 @@ impl TerminalFront {
             });
         }
         if total > OUTPUT_LINES {
-            self.say(&self.err.dim(&format!("  … {} more lines", total - OUTPUT_LINES)));
+            let more = counted((total - OUTPUT_LINES) as u64, "more line");
+            self.say(&self.err.dim(&format!("  … {more}")));
         }
     }
 
@@ -215,7 +216,20 @@ impl Front for TerminalFront {
                 handlers,
             } => self.refused(tool_name, reason, handlers),
             Sight::ToolResult { .. } if self.silent_results => {}
-            Sight::ToolResult { output, is_error, .. } => self.tool_result(output, is_error),
+            Sight::ToolResult {
+                tool_name,
+                arguments,
+                summary,
+                company,
+                output,
+                is_error,
+            } => {
+                if company == Company::Others {
+                    let line = self.call_line(tool_name, arguments, summary);
+                    self.say(&format!("{} {line}", self.err.cyan("←")));
+                }
+                self.tool_result(output, is_error);
+            }
             Sight::Notice(text) => self.remark(&self.err.green("•"), text),
             Sight::Warning(text) => self.remark(&self.err.yellow("!"), text),
             Sight::HookFailed(failure) => {
