@@ -39,7 +39,8 @@ pub struct Args {
 pub struct Options {
     /// The context: a named conversation that goes on from run to run. It stays the current one for later runs.
     ///
-    /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one.
+    /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one. Without a prompt, and without a
+    /// terminal to chat at, it only switches.
     #[arg(short = 'c', long, global = true, value_name = "NAME")]
     pub context: Option<String>,
 
@@ -128,7 +129,7 @@ pub enum Command {
     Chat,
     /// Put a summary in the place of a context's conversation, so that it takes less room.
     Compact {
-        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
+        /// The context; the current one, or the one that `-C` names, when absent. `-c` switches first.
         name: Option<String>,
         /// What the summary should pay attention to.
         #[arg(long, value_name = "TEXT")]
@@ -138,7 +139,7 @@ pub enum Command {
     Contexts,
     /// Look after one context: its conversation, its settings, its life.
     ///
-    /// Without NAME it is the current one, or the one that `-c` or `-C` names.
+    /// Without NAME it is the current one, or the one that `-C` names. `-c` switches first.
     Context {
         #[command(subcommand)]
         command: ContextCommand,
@@ -272,6 +273,27 @@ pub enum ContextCommand {
         #[arg(long)]
         archived: bool,
     },
+}
+
+impl ContextCommand {
+    /// The context that it names, where it may also name none.
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Self::Show { name }
+            | Self::Clear { name }
+            | Self::Destroy { name }
+            | Self::Prompt { name, .. }
+            | Self::Set { name, .. }
+            | Self::Unset { name, .. }
+            | Self::Log { name, .. }
+            | Self::Export { name, .. } => name.as_deref(),
+            Self::Create { name } => Some(name),
+            Self::Rename { names } => match names.as_slice() {
+                [old, _] => Some(old),
+                _ => None,
+            },
+        }
+    }
 }
 
 /// What can be done with the virtual file system.

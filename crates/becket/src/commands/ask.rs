@@ -11,7 +11,7 @@ use clap::CommandFactory;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{piped, runtime};
+use super::{piped, runtime, switch};
 use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
 use crate::failure::{CliError, Exit};
@@ -27,7 +27,15 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     if words.len() > 1 {
         return Err(too_many_words(&words));
     }
-    let prompt = whole_prompt(words.into_iter().next(), surroundings)?;
+    let words = words.into_iter().next();
+    let named = words.is_some();
+    let prompt = whole_prompt(words, surroundings)?;
+    if prompt.trim().is_empty() {
+        if options.context.is_some() && !named {
+            return switch::run(options, surroundings);
+        }
+        return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
+    }
     hint_at_command(&prompt, surroundings);
     let runtime = runtime()?;
     let result = runtime.block_on(async {
@@ -138,7 +146,7 @@ impl Conversation {
             Purpose::Call => wish.visit(&store)?,
             Purpose::Prompts | Purpose::Care => wish.claim(&store)?,
         };
-        setup.enter(&target.name)?;
+        setup.enter(&target.name, surroundings)?;
         destroy_due(&store, &setup.contexts(), &target.name, surroundings).await?;
         let output = Arc::new(Output::default());
         let front = front(options, surroundings, &output, purpose);
@@ -301,9 +309,6 @@ fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<St
         (Some(words), piped) => format!("{words}\n\n{piped}"),
         (None, piped) => piped.to_string(),
     };
-    if prompt.trim().is_empty() {
-        return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
-    }
     Ok(prompt)
 }
 

@@ -6,10 +6,11 @@ use becket_store::ContextName;
 
 use super::ask::{Conversation, Purpose, unless_lost};
 use super::context::wish;
-use super::runtime;
+use super::{runtime, switch};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::counted;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::{Wish, known};
@@ -21,6 +22,7 @@ pub fn run(
     instructions: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
+    let options = &switch::before(options, name.as_deref(), surroundings)?;
     let name = existing(options, name, surroundings)?;
     let runtime = runtime()?;
     let result = runtime.block_on(async {
@@ -68,7 +70,8 @@ fn reason(exit: Exit) -> EndReason {
 pub fn conclude(end: &CompactEnd, surroundings: &Surroundings) -> Exit {
     match end {
         CompactEnd::Compacted { summarised, .. } => {
-            surroundings.remark(&format!("a summary stands for {summarised} messages now"));
+            let messages = counted(*summarised as u64, "message");
+            surroundings.remark(&format!("a summary stands for {messages} now"));
             Exit::Answered
         }
         CompactEnd::Nothing => {

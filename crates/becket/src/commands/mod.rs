@@ -13,10 +13,11 @@ mod manual;
 mod piped;
 mod plugin;
 mod sessions;
+mod switch;
 mod tool;
 mod vfs;
 
-use crate::args::{Args, Command, HooksCommand};
+use crate::args::{Args, Command, HooksCommand, Options};
 use crate::failure::{CliError, Exit};
 use crate::surroundings::Surroundings;
 
@@ -27,6 +28,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         prompt,
         command,
     } = args;
+    if let Some(command) = &command {
+        check_context_options(&options, command)?;
+    }
     match command {
         None if prompt.is_empty() && surroundings.stdin_is_terminal => chat::run(&options, surroundings),
         None => ask::run(&options, prompt, surroundings),
@@ -50,6 +54,35 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
         Some(Command::Man) => manual::page(),
+    }
+}
+
+/// `-c` and `-C` choose a context. Where a command has none, or only looks at one, they would do nothing of the kind,
+/// and whoever wrote them would not notice.
+fn check_context_options(options: &Options, command: &Command) -> Result<(), CliError> {
+    let (name, looks) = match command {
+        Command::Contexts => ("contexts", false),
+        Command::Sessions => ("sessions", false),
+        Command::Hooks { .. } => ("hooks", false),
+        Command::Plugin { name: None, .. } => ("plugin", false),
+        Command::Vfs { .. } => ("vfs", false),
+        Command::Cache { .. } => ("cache", false),
+        Command::Completions { .. } => ("completions", false),
+        Command::Man => ("man", false),
+        Command::Config => ("config", true),
+        Command::Doctor => ("doctor", true),
+        _ => return Ok(()),
+    };
+    match (&options.context, &options.transient) {
+        (Some(context), _) if looks => Err(CliError::usage(format!(
+            "`becket {name}` does not switch to another context"
+        ))
+        .hint(format!("`-C {context}` looks at that one"))),
+        (Some(_), _) | (_, Some(_)) if !looks => Err(CliError::usage(format!(
+            "`becket {name}` is about no context in particular, so -c and -C mean nothing to it"
+        ))
+        .hint("leave them out; `becket -c NAME` alone switches")),
+        _ => Ok(()),
     }
 }
 

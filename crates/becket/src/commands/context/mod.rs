@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use becket_agent::context_files::ContextFiles;
 use becket_store::{ContextName, SqliteStore};
 
-use super::runtime;
+use super::{runtime, switch};
 use crate::args::{ContextCommand, Options};
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
@@ -22,6 +22,7 @@ use crate::target::{Wish, known, parse_name};
 struct Place<'a> {
     options: &'a Options,
     surroundings: &'a Surroundings,
+    setup: Setup,
     /// Holds a folder for each context.
     contexts: PathBuf,
     store: SqliteStore,
@@ -33,6 +34,7 @@ pub fn run(
     command: ContextCommand,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
+    let options = &switch::before(options, command.named(), surroundings)?;
     // It opens a session of its own, with the store of its own.
     if let ContextCommand::Clear { name } = command {
         return life::clear(options, name, surroundings);
@@ -55,6 +57,7 @@ impl<'a> Place<'a> {
             surroundings,
             contexts: setup.contexts(),
             store: setup.folders.open_store()?,
+            setup,
         })
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::Place;
 use crate::commands::print;
 use crate::failure::CliError;
-use crate::front::{harmless_indented, harmless_name};
+use crate::front::{counted, harmless_indented, harmless_name};
 use crate::moments::moment_in_words;
 
 /// The person, as lines call them.
@@ -73,7 +73,7 @@ pub fn export_archived(place: &Place<'_>, name: &ContextName) -> Result<(), CliE
         let Some(last) = archive.entries.last() else {
             continue;
         };
-        let said = format!("archived after {} messages", archive.message_count);
+        let said = format!("archived after {}", counted(archive.message_count, "message"));
         print_json(&Line {
             id: format!("{}:archival", last.id),
             timestamp: archive.time_ms / 1000,
