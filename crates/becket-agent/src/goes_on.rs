@@ -162,7 +162,8 @@ impl Session {
     }
 
     async fn out_of_fuel(&self) -> Ending {
-        let message = "the fuel for this prompt is used up".to_string();
+        let message =
+            "the fuel for this prompt is used up; --fuel N gives it more, and 0 no limit".to_string();
         self.notify(Level::Warning, &message).await;
         Ending::Limit(message)
     }

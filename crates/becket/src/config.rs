@@ -62,7 +62,8 @@ pub struct AgentConfig {
     pub reflection: Option<bool>,
     /// How often a request is tried again.
     pub max_retries: Option<u32>,
-    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days.
+    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days; 120 where nothing is
+    /// said.
     #[schemars(with = "Option<u64>")]
     pub idle_timeout: Option<Spanned<u64>>,
     /// The temperature.
@@ -115,9 +116,9 @@ impl TryFrom<u64> for Percent {
 pub struct ToolsConfig {
     /// The names by which the model knows the tools: `becket`, `chibi`, `docker-agent`, `pi`.
     pub profile: Option<String>,
-    /// Outputs of more bytes than this are put aside, with a preview for the model.
+    /// Outputs of more bytes than this are put aside, with a preview for the model; 50000 where nothing is said.
     pub output_limit: Option<usize>,
-    /// How many seconds a command may take that names no time of its own; at most 30 days.
+    /// How many seconds a command may take that names no time of its own; at most 30 days; 120 where nothing is said.
     #[schemars(with = "Option<u64>")]
     pub shell_timeout: Option<Spanned<u64>>,
     /// Variables that hold provider keys and that the model's commands may see all the same.

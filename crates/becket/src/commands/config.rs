@@ -14,7 +14,7 @@ use crate::target::Wish;
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut setup = Setup::read(options, surroundings)?;
     let context = Wish::of(options)?.find(&setup.folders.open_store()?)?;
-    setup.enter(&context)?;
+    setup.enter(&context, surroundings)?;
     // A project that only needs trust is no reason not to show the rest.
     let refusal = setup.project.refusal.as_ref();
     if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
@@ -23,9 +23,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let provider = setup.provider(options, surroundings)?;
     let file = setup.folders.config_file();
     let settings = setup.agent_settings(options, surroundings)?;
+    let tools = setup.tool_settings(&setup.environment(surroundings));
+    let compaction = setup.compaction(&*provider);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let chibi_home = setup.chibi_home.as_ref();
-    let rows: [(&str, Value); 12] = [
+    let rows: [(&str, Value); 16] = [
         (
             "config file",
             format!("{}{}", file.display(), there(file.exists())).into(),
@@ -47,7 +49,20 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ("tool profile", setup.profile(options)?.name.into()),
         ("max iterations", settings.max_iterations.into()),
         ("fuel", settings.fuel.into()),
-        ("hooks", setup.hooks.len().into()),
+        ("output limit", settings.output_limit.into()),
+        ("idle timeout", settings.idle_timeout.as_secs().into()),
+        ("shell timeout", tools.shell_timeout.as_secs().into()),
+        (
+            "compaction",
+            if compaction.auto {
+                let (percent, window) = (compaction.at_percent, compaction.context_window);
+                format!("at {percent} % of {window} tokens")
+            } else {
+                "only when asked for".into()
+            }
+            .into(),
+        ),
+        ("own hooks", setup.hooks.len().into()),
         (
             "questions",
             if options.yes { "answered with yes" } else { "asked" }.into(),
@@ -64,7 +79,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             let value = match value {
                 Value::Null => "no limit".to_string(),
                 Value::String(text) => harmless(&text),
-                other => other.to_string(),
+                other => format!("{other}{}", unit(name)),
             };
             print(&format!("{name:<16} {value}\n"))?;
         }
@@ -72,8 +87,19 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     if let Some(refusal) = refusal {
         surroundings.remark(&format!("no run starts here: {refusal}"));
     }
-    for skipped in setup.project.skipped.iter().chain(&setup.prompt_files.skipped) {
-        surroundings.remark(skipped);
+    let left_out = setup.context_remark.iter().filter(|_| options.model.is_none());
+    let skipped = setup.project.skipped.iter().chain(&setup.prompt_files.skipped);
+    for remark in skipped.chain(left_out) {
+        surroundings.remark(remark);
     }
     Ok(Exit::Answered)
+}
+
+/// What a number counts, where its name does not say it.
+fn unit(name: &str) -> &'static str {
+    match name {
+        "output limit" => " bytes",
+        "idle timeout" | "shell timeout" => " s",
+        _ => "",
+    }
 }

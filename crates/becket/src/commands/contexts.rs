@@ -4,6 +4,7 @@ use super::{ago, print};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::numbered;
 use crate::surroundings::Surroundings;
 
 /// Lists the contexts.
@@ -35,7 +36,9 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         let used = ago(context.last_used_ms);
         let mark = if name == current { "*" } else { " " };
         print(&format!(
-            "{mark} {name:<24} {messages:>5} messages {sessions:>4} sessions  {used}\n"
+            "{mark} {name:<24} {messages:>5} {:<8} {sessions:>4} {:<8}  {used}\n",
+            numbered(messages, "message"),
+            numbered(sessions, "session")
         ))?;
     }
     Ok(Exit::Answered)

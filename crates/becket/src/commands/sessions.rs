@@ -30,8 +30,13 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             let ending = session.reason.as_deref().unwrap_or("open");
             let started = ago(session.started_ms);
             print(&format!(
-                "{id}  {context:<16} {model:<24} {:>4} entries  {ending:<9}  {started}\n",
-                session.entry_count
+                "{id}  {context:<16} {model:<24} {:>4} {:<7}  {ending:<9}  {started}\n",
+                session.entry_count,
+                if session.entry_count == 1 {
+                    "entry"
+                } else {
+                    "entries"
+                }
             ))?;
         }
     }

@@ -106,7 +106,7 @@ fn the_configuration_in_effect_is_shown() {
         (&shown["fuel"], &shown["max_iterations"], &shown["tool_profile"]),
         (&json!(7), &json!(11), &json!("pi"))
     );
-    assert_eq!(shown["hooks"], json!(0));
+    assert_eq!(shown["own_hooks"], json!(0));
     room.config("");
     let shown = room.run(["config", "--json"]).ended_with(0).events().remove(0);
     assert_eq!(shown["fuel"], json!(null));
