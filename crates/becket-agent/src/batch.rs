@@ -284,6 +284,24 @@ impl Batch<'_> {
         });
     }
 
+    fn show_result(
+        &self,
+        tool_name: &str,
+        arguments: &Map<String, Value>,
+        summary: Option<&str>,
+        company: Company,
+        settled: &Settled,
+    ) {
+        self.front.show(Sight::ToolResult {
+            tool_name,
+            arguments,
+            summary,
+            company,
+            output: &text_of(&settled.content),
+            is_error: settled.is_error,
+        });
+    }
+
     fn unknown_tool(&self, name: &str) -> String {
         let known = self.tools.iter().map(|tool| tool.spec().face.name.as_str());
         match becket_hooks::nearest(name, known) {
@@ -340,14 +358,7 @@ impl Batch<'_> {
         };
         self.hooks.tell::<ToolEnd>(payload).await;
         if ran {
-            self.front.show(Sight::ToolResult {
-                tool_name: &own_name,
-                arguments: &arguments,
-                summary: summary.as_deref(),
-                company,
-                output: &text_of(&settled.content),
-                is_error: settled.is_error,
-            });
+            self.show_result(&own_name, &arguments, summary.as_deref(), company, &settled);
         }
         let is_error = settled.is_error;
         let message = tool_result(&call.id, &call.name, settled.content.clone(), is_error);

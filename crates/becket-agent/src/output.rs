@@ -151,8 +151,8 @@ fn stub(tool_name: &str, cached: &CachedOutput, line_count: u64, preview: &str) 
     let CachedOutput { address, size, .. } = cached;
     let lines = if line_count == 1 { "line" } else { "lines" };
     format!(
-        "[Output cached: {address}]\nTool: {tool_name} | Size: {size} bytes, {line_count} {lines}\nThe address is a path \
-         for every tool that reads or searches files: read some lines of it, or search in it.\n---\n{preview}"
+        "[Output cached: {address}]\nTool: {tool_name} | Size: {size} bytes, {line_count} {lines}\nThe address is a \
+         path for every tool that reads or searches files: read some lines of it, or search in it.\n---\n{preview}"
     )
 }
 

@@ -68,22 +68,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             if options.yes { "answered with yes" } else { "asked" }.into(),
         ),
     ];
-    if options.json {
-        let object: serde_json::Map<String, Value> = rows
-            .into_iter()
-            .map(|(name, value)| (name.replace(' ', "_"), value))
-            .collect();
-        print(&format!("{}\n", Value::Object(object)))?;
-    } else {
-        for (name, value) in rows {
-            let value = match value {
-                Value::Null => "no limit".to_string(),
-                Value::String(text) => harmless(&text),
-                other => format!("{other}{}", unit(name)),
-            };
-            print(&format!("{name:<16} {value}\n"))?;
-        }
-    }
+    show(options, &rows)?;
     if let Some(refusal) = refusal {
         surroundings.remark(&format!("no run starts here: {refusal}"));
     }
@@ -93,6 +78,26 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         surroundings.remark(remark);
     }
     Ok(Exit::Answered)
+}
+
+/// Prints the rows, as one object for programs and as lines for people.
+fn show(options: &Options, rows: &[(&str, Value)]) -> Result<(), CliError> {
+    if options.json {
+        let rows = rows.iter();
+        let object: serde_json::Map<String, Value> = rows
+            .map(|(name, value)| (name.replace(' ', "_"), value.clone()))
+            .collect();
+        return print(&format!("{}\n", Value::Object(object)));
+    }
+    for (name, value) in rows {
+        let value = match value {
+            Value::Null => "no limit".to_string(),
+            Value::String(text) => harmless(text),
+            other => format!("{other}{}", unit(name)),
+        };
+        print(&format!("{name:<16} {value}\n"))?;
+    }
+    Ok(())
 }
 
 /// What a number counts, where its name does not say it.
