@@ -326,9 +326,7 @@ impl Batch<'_> {
         let summary = tool.as_ref().and_then(|tool| tool.summary(&arguments));
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
-                let changes = permit.vfs_changes().to_vec();
-                let output = self.run_permitted(&*tool, permit, &own_name).await;
-                let changes = if output.is_error { Vec::new() } else { changes };
+                let (output, changes) = self.run_noting_changes(&*tool, permit, &own_name).await;
                 (output, true, changes)
             }
             (Err(words), _) => (words, false, Vec::new()),
@@ -380,6 +378,19 @@ impl Batch<'_> {
             changes,
             duration,
         }
+    }
+
+    /// Runs a call, and says what it has changed in the virtual file system: nothing, if it failed.
+    async fn run_noting_changes(
+        &self,
+        tool: &dyn Tool,
+        permit: Permit,
+        own_name: &str,
+    ) -> (ToolOutput, Vec<VfsChange>) {
+        let changes = permit.vfs_changes().to_vec();
+        let output = self.run_permitted(tool, permit, own_name).await;
+        let changes = if output.is_error { Vec::new() } else { changes };
+        (output, changes)
     }
 
     async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, own_name: &str) -> ToolOutput {

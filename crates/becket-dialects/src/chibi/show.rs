@@ -265,9 +265,11 @@ fn fallback(fallback: Fallback) -> &'static str {
 // ---------------------------------------------------------------- permissions
 
 pub(super) fn pre_file_read(at: &Situation<'_, PreFileRead>) -> String {
-    text(
-        json!({ "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name), "path": at.payload.path }),
-    )
+    let read = at.payload;
+    text(json!({
+        "tool_name": at.words.tool_name(&read.called_as, &read.tool_name),
+        "path": read.path,
+    }))
 }
 
 /// An edit says what it does in the words of `file_edit`.
@@ -283,9 +285,11 @@ pub(super) fn pre_file_write(at: &Situation<'_, PreFileWrite>) -> String {
 }
 
 pub(super) fn pre_shell_exec(at: &Situation<'_, PreShell>) -> String {
-    text(
-        json!({ "tool_name": at.words.tool_name(&at.payload.called_as, &at.payload.tool_name), "command": at.payload.command }),
-    )
+    let shell = at.payload;
+    text(json!({
+        "tool_name": at.words.tool_name(&shell.called_as, &shell.tool_name),
+        "command": shell.command,
+    }))
 }
 
 pub(super) fn pre_fetch_url(at: &Situation<'_, PreFetch>) -> String {
