@@ -18,7 +18,7 @@ use crate::message::{new_id, user};
 use crate::model_call::{CallFailure, ModelCall};
 use crate::provider::{ModelRequest, ProviderError};
 use crate::run::Run;
-use crate::session::Session;
+use crate::session::{Measured, Session};
 use crate::store::{EntryContent, NewEntry, StoreError};
 use crate::transcript;
 
@@ -134,7 +134,8 @@ impl Session {
     }
 
     async fn carry_out(&mut self, plan: Plan, run: Option<&mut Run>) -> Result<CompactEnd, StoreError> {
-        let payload = || self.pre_compact_payload(&plan);
+        let input_tokens = self.context_tokens();
+        let payload = || self.pre_compact_payload(&plan, input_tokens);
         let (reply, handlers) = self.hooks.ask_whom::<PreCompact>(payload).await;
         let consent = self
             .gate
@@ -170,7 +171,7 @@ impl Session {
         }
     }
 
-    fn pre_compact_payload(&self, plan: &Plan) -> PreCompactPayload {
+    fn pre_compact_payload(&self, plan: &Plan, input_tokens: u64) -> PreCompactPayload {
         PreCompactPayload {
             reason: plan.reason,
             scope: plan.scope,
@@ -179,7 +180,7 @@ impl Session {
             first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
             summary: self.summary.clone(),
             instructions: plan.instructions.clone(),
-            input_tokens: self.context_tokens(),
+            input_tokens,
             output_tokens: self.usage.output_tokens,
             context_limit: Some(self.agent.settings.compaction.context_window),
         }
@@ -295,6 +296,7 @@ impl Session {
         let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
         self.summary = Some(summary.clone());
         self.unmeasured = self.messages.len();
+        self.measured = Measured::default();
         if let Some(run) = run {
             let own = gone.get(run.first_message..).unwrap_or_default();
             run.summarised.extend_from_slice(own);
@@ -340,20 +342,27 @@ impl Session {
     }
 
     /// How many tokens the conversation has by now: what the provider counted with its last answer, and an estimate of
-    /// what came after it. What was counted before a compaction says nothing any more.
-    fn context_tokens(&self) -> u64 {
-        let counted = self.messages.iter().enumerate().skip(self.unmeasured).rev();
-        let counted = counted.filter_map(|(place, message)| match message.body() {
-            MessageBody::Assistant { usage, .. } if usage.input_tokens > 0 => {
-                Some((place, usage.input_tokens + usage.output_tokens))
-            }
-            _ => None,
-        });
-        let (rest, counted) = match counted.into_iter().next() {
-            Some((place, tokens)) => (&self.messages[place + 1..], tokens),
-            None => (&self.messages[..], transcript::tokens_in(self.fixed_bytes())),
-        };
-        counted + rest.iter().map(transcript::tokens_of).sum::<u64>()
+    /// what came after it. What was counted before a compaction says nothing any more. Each message is looked at once,
+    /// so that a turn costs the same however long the conversation is.
+    fn context_tokens(&mut self) -> u64 {
+        if self.measured.messages == 0 {
+            self.measured.tokens = transcript::tokens_in(self.fixed_bytes());
+        }
+        let new = self.messages.iter().enumerate().skip(self.measured.messages);
+        for (place, message) in new {
+            let counted = match message.body() {
+                MessageBody::Assistant { usage, .. }
+                    if usage.input_tokens > 0 && place >= self.unmeasured =>
+                {
+                    Some(usage.input_tokens + usage.output_tokens)
+                }
+                _ => None,
+            };
+            let estimated = self.measured.tokens + transcript::tokens_of(message);
+            self.measured.tokens = counted.unwrap_or(estimated);
+        }
+        self.measured.messages = self.messages.len();
+        self.measured.tokens
     }
 
     /// What stands before the conversation, as far as it is known without asking anybody.

@@ -51,12 +51,21 @@ pub struct Session {
     pub(crate) summary: Option<String>,
     /// How many messages were kept at the last compaction. What their requests cost says nothing about the next one.
     pub(crate) unmeasured: usize,
+    /// How long the conversation is, as far as it was looked at.
+    pub(crate) measured: Measured,
     /// What hooks of `session_start` want the model to see in every turn.
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
     pub(crate) turn: u32,
     /// Whether the context existed before the session.
     resumed: bool,
+}
+
+/// The length of a conversation: how many of its messages were looked at, and how many tokens they are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Measured {
+    pub(crate) messages: usize,
+    pub(crate) tokens: u64,
 }
 
 impl Session {
@@ -118,6 +127,7 @@ impl Session {
             messages,
             summary,
             unmeasured,
+            measured: Measured::default(),
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context_files::{ContextFile, Whose};
 use crate::front::Sight;
-use crate::session::Session;
+use crate::session::{Measured, Session};
 use crate::store::StoreError;
 
 /// A choice of context, as the person made it.
@@ -94,6 +94,7 @@ impl Session {
         self.agent.store.clear(self.id()).await?;
         self.messages.clear();
         self.unmeasured = 0;
+        self.measured = Measured::default();
         self.summary = None;
         let files = self.files();
         let whose = files.remove_own(ContextFile::Summary).map_err(|error| {
