@@ -378,13 +378,8 @@ fn other_limits_count() {
 #[test]
 fn a_background_process_lives_on_after_a_normal_end() {
     let _alone = alone();
-    let begin = Instant::now();
-    let finished = block_on(run_shell("sleep 3 & echo $!", "", 20)).unwrap();
-    assert!(
-        begin.elapsed() < Duration::from_millis(2_500),
-        "{:?}",
-        begin.elapsed()
-    );
+    // It holds the output for longer than the program may take, so waiting for it would be a failure.
+    let finished = block_on(run_shell("sleep 60 & echo $!", "", 20)).unwrap();
     let number: i32 = String::from_utf8(finished.stdout)
         .unwrap()
         .trim()

@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::{Finished, Room};
@@ -134,9 +133,7 @@ fn a_plugin_that_does_not_answer_is_asked_once_until_it_changes_or_the_doctor_co
     };
     remarked(room.run(["plugin"]).ended_with(0));
     assert_eq!(asked(&room), 2);
-    let started = Instant::now();
     remarked(room.run(["plugin"]).ended_with(0));
-    assert!(started.elapsed() < Duration::from_secs(2), "nobody waits again");
     assert_eq!(asked(&room), 2, "a warm start runs no plugin");
     plugin(&room, "fails", &bash("fails", "", "echo well"));
     room.run(["plugin"]).ended_with(0).said("fails ");

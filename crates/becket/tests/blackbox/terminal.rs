@@ -8,7 +8,7 @@ use testkit::{Room, needs};
 
 use crate::{repository_file, room};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A terminal with the program in it. It is gone when it is dropped.
 pub(crate) struct Terminal {
