@@ -20,6 +20,25 @@ pub trait Store: Send + Sync {
         entries: Vec<NewEntry>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// Puts letters into the inboxes of contexts, which need not exist yet: all or none. A letter whose origin is
+    /// known already was delivered before, and is left out.
+    fn deliver<'a>(&'a self, letters: Vec<Letter>) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The letters that wait for a context, in the order in which they came.
+    fn inbox<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<Vec<WaitingLetter>, StoreError>>;
+
+    /// Adds entries as `append` does, and takes letters out of the inbox of the session's context, all of it or
+    /// nothing: so each letter is shown exactly once.
+    fn append_consuming<'a>(
+        &'a self,
+        session_id: &'a str,
+        entries: Vec<NewEntry>,
+        letters: Vec<i64>,
+    ) -> BoxFuture<'a, Result<Consumed, StoreError>>;
+
+    /// The names of all contexts.
+    fn context_names<'a>(&'a self) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
     /// Notes how a session ended.
     fn end_session<'a>(
         &'a self,
@@ -68,6 +87,42 @@ pub struct OpenedSession {
     pub entries: Vec<StoredEntry>,
 }
 
+/// A message from one context to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The context it is for.
+    pub to: String,
+    /// Who wrote it.
+    pub from: String,
+    /// What it says.
+    pub content: String,
+    /// Tells letters apart that are brought in from elsewhere and may be brought twice.
+    pub origin: Option<String>,
+}
+
+/// A letter that waits in an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingLetter {
+    /// Identifies the letter; later ones have larger ids.
+    pub id: i64,
+    /// Who wrote it.
+    pub from: String,
+    /// What it says.
+    pub content: String,
+    /// When it was delivered, in milliseconds since 1970.
+    pub time_ms: u64,
+}
+
+/// Whether letters could be consumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Consumed {
+    /// All of them were waiting; they are consumed and the entries are stored.
+    All,
+    /// At least one was no longer waiting, so nothing was consumed and nothing stored.
+    TakenByAnother,
+}
+
 /// Something to remember.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEntry {
@@ -75,6 +130,17 @@ pub struct NewEntry {
     pub id: String,
     /// What it is.
     pub content: EntryContent,
+}
+
+impl From<&Message> for NewEntry {
+    fn from(message: &Message) -> Self {
+        Self {
+            id: message.id().into(),
+            content: EntryContent::Message {
+                message: message.clone(),
+            },
+        }
+    }
 }
 
 /// An entry as it was stored.

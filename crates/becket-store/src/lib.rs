@@ -30,10 +30,10 @@ mod sqlite;
 mod writer;
 mod writing;
 
+pub use becket_agent::store::Consumed;
 pub use claim::Claim;
 pub use contexts::{Archive, ChosenContexts, Due, Lifetime};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
 pub use reading::{ContextSummary, InboxMessage, SessionSummary, StoredTrace};
 pub use sqlite::SqliteStore;
-pub use writing::Consumed;

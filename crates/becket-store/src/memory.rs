@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
+use becket_agent::store::{
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+};
 use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 
@@ -21,6 +23,14 @@ struct Memory {
     blobs: HashMap<String, Vec<u8>>,
     traces: Vec<(String, DispatchTrace)>,
     current: Option<String>,
+    /// All letters ever delivered; a letter's id is its place here.
+    inbox: Vec<Delivered>,
+}
+
+struct Delivered {
+    letter: Letter,
+    time_ms: u64,
+    consumed: bool,
 }
 
 #[derive(Default)]
@@ -162,6 +172,61 @@ impl Memory {
         Ok(())
     }
 
+    fn deliver(&mut self, letters: Vec<Letter>) -> Result<(), StoreError> {
+        for letter in &letters {
+            ContextName::parse(&letter.to)?;
+        }
+        for letter in letters {
+            let is_known =
+                |known: &Delivered| letter.origin.is_some() && known.letter.origin == letter.origin;
+            if !self.inbox.iter().any(is_known) {
+                self.inbox.push(Delivered {
+                    letter,
+                    time_ms: now_ms().unsigned_abs(),
+                    consumed: false,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting(&self, context: &str) -> Vec<WaitingLetter> {
+        let inbox = (0..).zip(&self.inbox);
+        inbox
+            .filter(|(_, delivered)| !delivered.consumed && delivered.letter.to == context)
+            .map(|(id, delivered)| WaitingLetter {
+                id,
+                from: delivered.letter.from.clone(),
+                content: delivered.letter.content.clone(),
+                time_ms: delivered.time_ms,
+            })
+            .collect()
+    }
+
+    fn append_consuming(
+        &mut self,
+        session_id: &str,
+        entries: Vec<NewEntry>,
+        letters: &[i64],
+    ) -> Result<Consumed, StoreError> {
+        let session = self
+            .sessions
+            .get(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        let waiting = self.waiting(&session.context);
+        if !letters
+            .iter()
+            .all(|id| waiting.iter().any(|letter| letter.id == *id))
+        {
+            return Ok(Consumed::TakenByAnother);
+        }
+        self.append(session_id, entries)?;
+        for (id, delivered) in (0..).zip(&mut self.inbox) {
+            delivered.consumed |= letters.contains(&id);
+        }
+        Ok(Consumed::All)
+    }
+
     fn end(&mut self, session_id: &str, reason: &str) -> Result<(), StoreError> {
         let session = self
             .sessions
@@ -201,6 +266,27 @@ impl Store for MemoryStore {
         entries: Vec<NewEntry>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.memory().append(session_id, entries) })
+    }
+
+    fn deliver<'a>(&'a self, letters: Vec<Letter>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.memory().deliver(letters) })
+    }
+
+    fn inbox<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<Vec<WaitingLetter>, StoreError>> {
+        Box::pin(async move { Ok(self.memory().waiting(context_name)) })
+    }
+
+    fn append_consuming<'a>(
+        &'a self,
+        session_id: &'a str,
+        entries: Vec<NewEntry>,
+        letters: Vec<i64>,
+    ) -> BoxFuture<'a, Result<Consumed, StoreError>> {
+        Box::pin(async move { self.memory().append_consuming(session_id, entries, &letters) })
+    }
+
+    fn context_names<'a>(&'a self) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        Box::pin(async move { Ok(self.memory().contexts.keys().cloned().collect()) })
     }
 
     fn end_session<'a>(

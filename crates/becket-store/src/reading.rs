@@ -1,6 +1,6 @@
 //! What is read, as SQL, and the shapes in which it is handed out.
 
-use becket_agent::store::StoredEntry;
+use becket_agent::store::{StoredEntry, WaitingLetter};
 use becket_events::Json;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -63,6 +63,20 @@ pub struct InboxMessage {
     pub content: Json,
     /// When it was sent, in milliseconds since 1970.
     pub time_ms: u64,
+}
+
+impl InboxMessage {
+    /// The message as the agent knows it. Content that is no text is shown as the JSON that it is.
+    pub fn into_letter(self) -> WaitingLetter {
+        let json = self.content.text();
+        let content = serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned());
+        WaitingLetter {
+            id: self.id,
+            from: self.sender,
+            content,
+            time_ms: self.time_ms,
+        }
+    }
 }
 
 /// A dispatch as it was traced.
@@ -230,6 +244,14 @@ pub(crate) fn waiting_messages(connection: &Connection, context: &str) -> Result
         });
     }
     Ok(messages)
+}
+
+/// The contexts for which messages wait.
+pub(crate) fn contexts_with_mail(connection: &Connection) -> Result<Vec<String>, Problem> {
+    let mut waiting = connection
+        .prepare_cached("SELECT DISTINCT context FROM inbox WHERE consumed_by IS NULL ORDER BY context")?;
+    let names = waiting.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }
 
 /// The messages that wait for the context of a session.

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
+use becket_agent::store::{
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+};
 use becket_events::Json;
 use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
@@ -19,7 +21,7 @@ use crate::open;
 use crate::problem::Problem;
 use crate::reading::{self, ContextSummary, InboxMessage, RawEntry, SessionSummary, StoredTrace};
 use crate::writer::{Job, Request, Target, TraceBuffer, WaitingTrace, Writer};
-use crate::writing::{self, Consumed};
+use crate::writing;
 
 /// How long a request waits for a lock that another process holds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -117,6 +119,11 @@ impl SqliteStore {
         self.look("read the inbox", |connection| {
             reading::waiting_messages(connection, context)
         })
+    }
+
+    /// The contexts for which messages wait, by name. They need not exist yet.
+    pub fn contexts_with_mail(&self) -> Result<Vec<String>, StoreError> {
+        self.look("read the inboxes", reading::contexts_with_mail)
     }
 
     /// The traced dispatches of a session that have been written so far, in their order.
@@ -365,6 +372,43 @@ impl Store for SqliteStore {
         let session_id = session_id.to_owned();
         Box::pin(self.write("append to the transcript", move |connection| {
             writing::append(connection, &session_id, &entries)
+        }))
+    }
+
+    fn deliver<'a>(&'a self, letters: Vec<Letter>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let addressed = letters
+                .into_iter()
+                .map(|letter| Ok((ContextName::parse(&letter.to)?, letter)))
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            self.write("deliver a message", move |connection| {
+                writing::deliver(connection, &addressed)
+            })
+            .await
+        })
+    }
+
+    fn inbox<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<Vec<WaitingLetter>, StoreError>> {
+        let context = context_name.to_owned();
+        Box::pin(self.read("read the inbox", move |connection| {
+            let waiting = reading::waiting_messages(connection, &context)?;
+            Ok(waiting.into_iter().map(InboxMessage::into_letter).collect())
+        }))
+    }
+
+    fn append_consuming<'a>(
+        &'a self,
+        session_id: &'a str,
+        entries: Vec<NewEntry>,
+        letters: Vec<i64>,
+    ) -> BoxFuture<'a, Result<Consumed, StoreError>> {
+        Box::pin(Self::append_consuming(self, session_id, entries, letters))
+    }
+
+    fn context_names<'a>(&'a self) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        Box::pin(self.read("list the contexts", |connection| {
+            let contexts = reading::contexts(connection)?;
+            Ok(contexts.into_iter().map(|context| context.name).collect())
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use becket_agent::store::{EntryContent, NewEntry, NewSession};
+use becket_agent::store::{Consumed, EntryContent, Letter, NewEntry, NewSession};
 use becket_events::Json;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
@@ -16,16 +16,6 @@ use crate::writer::WaitingTrace;
 pub(crate) struct Begun {
     pub(crate) resumed: bool,
     pub(crate) entries: Vec<RawEntry>,
-}
-
-/// Whether messages could be consumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Consumed {
-    /// All of them were waiting; they are consumed and the entries are stored.
-    All,
-    /// At least one was no longer waiting, so nothing was consumed and nothing stored.
-    TakenByAnother,
 }
 
 pub(crate) fn begin_session(
@@ -132,6 +122,25 @@ pub(crate) fn push_message(
         params![context.as_str(), sender, now_ms(), content.text()],
     )?;
     Ok(connection.last_insert_rowid())
+}
+
+/// Puts letters into inboxes, except those that came from the same origin before.
+pub(crate) fn deliver(connection: &Connection, letters: &[(ContextName, Letter)]) -> Result<(), Problem> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO inbox (context, sender, time_ms, content, origin) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for (context, letter) in letters {
+        let content = serde_json::to_string(&letter.content)?;
+        insert.execute(params![
+            context.as_str(),
+            letter.from,
+            now_ms(),
+            content,
+            letter.origin
+        ])?;
+    }
+    Ok(())
 }
 
 /// Marks messages of the session's context as consumed and appends entries, or does nothing at all.

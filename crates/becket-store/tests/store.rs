@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becket_agent::store::{
-    EntryContent, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry,
+    EntryContent, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry,
 };
 use becket_events::{
     EventId, Json, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage, Verdict,
@@ -387,7 +387,7 @@ async fn an_empty_database_of_version_0_is_migrated() {
     let journal: String = now
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .unwrap();
-    assert_eq!((version, journal.as_str()), (2, "wal"));
+    assert_eq!((version, journal.as_str()), (3, "wal"));
 }
 
 #[tokio::test]
@@ -1174,4 +1174,88 @@ impl Random {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
+}
+
+fn letter(to: &str, content: &str, origin: Option<&str>) -> Letter {
+    Letter {
+        to: to.into(),
+        from: "sender".into(),
+        content: content.into(),
+        origin: origin.map(Into::into),
+    }
+}
+
+/// What both stores promise about letters.
+async fn assert_letters_are_shown_once(store: &dyn Store) {
+    store.begin_session(session("s", "c")).await.unwrap();
+    store.begin_session(session("other", "d")).await.unwrap();
+    let letters = vec![
+        letter("c", "one", None),
+        letter("c", "two", Some("file 1")),
+        letter("d", "three", None),
+    ];
+    store.deliver(letters).await.unwrap();
+    store
+        .deliver(vec![letter("c", "two", Some("file 1"))])
+        .await
+        .unwrap();
+    let refused = store
+        .deliver(vec![letter("c", "x", None), letter("no/name", "x", None)])
+        .await;
+    assert_mentions(&failure(refused), &["is no name"]);
+    let waiting = store.inbox("c").await.unwrap();
+    let words: Vec<&str> = waiting.iter().map(|letter| letter.content.as_str()).collect();
+    assert_eq!(words, ["one", "two"], "all or none, and one of each origin");
+    let ids: Vec<i64> = waiting.iter().map(|letter| letter.id).collect();
+    let foreign = store
+        .append_consuming("other", vec![note("foreign")], ids.clone())
+        .await
+        .unwrap();
+    assert_eq!(foreign, Consumed::TakenByAnother);
+    let consumed = store
+        .append_consuming("s", vec![note("shown")], ids.clone())
+        .await
+        .unwrap();
+    assert_eq!(consumed, Consumed::All);
+    let again = store
+        .append_consuming("s", vec![note("again")], ids[1..].to_vec())
+        .await
+        .unwrap();
+    assert_eq!(again, Consumed::TakenByAnother);
+    store
+        .deliver(vec![letter("c", "two", Some("file 1"))])
+        .await
+        .unwrap();
+    assert!(
+        store.inbox("c").await.unwrap().is_empty(),
+        "a letter that was shown is not delivered again"
+    );
+    assert_eq!(store.inbox("d").await.unwrap().len(), 1);
+    let mut names = store.context_names().await.unwrap();
+    names.sort();
+    assert_eq!(names, ["c", "d"]);
+    assert_eq!(
+        store
+            .append_consuming("s", vec![note("more")], Vec::new())
+            .await
+            .unwrap(),
+        Consumed::All
+    );
+    let refused = store
+        .append_consuming("s", vec![note("more")], Vec::new())
+        .await
+        .map(drop);
+    assert_mentions(&failure(refused), &["already has an entry"]);
+}
+
+#[tokio::test]
+async fn letters_are_shown_once_and_delivered_once() {
+    let home = Home::new();
+    let store = home.open();
+    assert_letters_are_shown_once(&store).await;
+    assert_eq!(store.contexts_with_mail().unwrap(), ["d"]);
+    assert_eq!(store.tree("c").unwrap().len(), 2, "what was refused left nothing");
+    let memory = MemoryStore::new();
+    assert_letters_are_shown_once(&memory).await;
+    assert_eq!(memory.entries("c").len(), 2);
 }
