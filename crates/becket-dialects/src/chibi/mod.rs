@@ -5,6 +5,7 @@
 //! is called. `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions, `words.rs` turns
 //! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
 //! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
+//! `inbox.rs` takes messages that plugins leave for contexts.
 
 mod answer;
 mod call;
@@ -13,6 +14,7 @@ mod edit;
 mod generations;
 mod home;
 mod hooks;
+mod inbox;
 mod loading;
 mod local_settings;
 mod plugin;
@@ -32,6 +34,7 @@ pub use discovery::Remark;
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
 pub use home::{HOME_VARIABLE, home, plugins_folder};
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
+pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use loading::{Asking, LoadSettings, Loaded, load};
 pub use local_settings::{LOCAL_SETTINGS_FILE, LocalSettings, model_named, read_local_settings};
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};

@@ -1,0 +1,301 @@
+//! The inbox file of a context: messages that plugins append to it, one JSON object a line, under a lock file.
+//!
+//! Whoever takes them moves the file aside while holding the lock, so nothing is added to what is being read. A file
+//! that was moved aside stays until its messages are safe elsewhere; if its taker is killed before that, the next one
+//! finds it. Every message has an origin that is the same each time its line is read, so that nothing arrives twice.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Deserialize;
+
+const INBOX: &str = "inbox.jsonl";
+const LOCK: &str = ".inbox.lock";
+
+/// How the name of a file begins that was moved aside.
+const TAKEN: &str = "inbox.jsonl.taken-";
+
+/// Lines that are no messages are kept here for the person.
+const UNREADABLE: &str = "inbox.jsonl.unreadable";
+
+/// A larger file is not read.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// How many characters of a message arrive; the rest is left out, and said to be.
+const LONGEST: usize = 64 * 1024;
+
+/// A message that somebody left for a context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftMessage {
+    /// Who wrote it.
+    pub from: String,
+    /// What it says.
+    pub content: String,
+    /// The same for the same line, however often it is read.
+    pub origin: String,
+}
+
+/// Messages that were taken. They are still in files until `forget` is called.
+#[derive(Debug)]
+pub struct TakenMessages {
+    /// The messages, in their order.
+    pub messages: Vec<LeftMessage>,
+    /// What the person should know.
+    pub remarks: Vec<String>,
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    unreadable: String,
+    _lock: File,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    from: Option<String>,
+    content: String,
+}
+
+/// The contexts below that folder for which something was left.
+pub fn contexts_with_messages(contexts: &Path) -> Vec<String> {
+    let Ok(folders) = std::fs::read_dir(contexts) else {
+        return Vec::new();
+    };
+    let names = folders.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| has_messages(&contexts.join(name))).collect();
+    names.sort();
+    names
+}
+
+fn has_messages(folder: &Path) -> bool {
+    let waits = std::fs::metadata(folder.join(INBOX)).is_ok_and(|file| file.is_file() && file.len() > 0);
+    waits || !files_aside(folder).is_empty()
+}
+
+/// Takes what was left for a context; `None` when there is nothing. Waits for the lock as long as `patience`.
+pub fn take_messages(
+    contexts: &Path,
+    context: &str,
+    patience: Duration,
+) -> io::Result<Option<TakenMessages>> {
+    let folder = contexts.join(context);
+    if !has_messages(&folder) {
+        return Ok(None);
+    }
+    let lock = lock(&folder.join(LOCK), patience)?;
+    let inbox = folder.join(INBOX);
+    if std::fs::metadata(&inbox).is_ok_and(|file| file.len() > 0) {
+        std::fs::rename(&inbox, folder.join(name_aside(context)))?;
+    }
+    let mut taken = TakenMessages {
+        messages: Vec::new(),
+        remarks: Vec::new(),
+        files: Vec::new(),
+        unreadable: String::new(),
+        folder,
+        _lock: lock,
+    };
+    for file in files_aside(&taken.folder) {
+        taken.read(context, file);
+    }
+    Ok(Some(taken))
+}
+
+impl TakenMessages {
+    fn read(&mut self, context: &str, file: PathBuf) {
+        let text = match read_text(&file) {
+            Ok(text) => text,
+            Err(error) => {
+                let remark = format!(
+                    "messages in {} cannot be read and stay there: {error}",
+                    file.display()
+                );
+                self.remarks.push(remark);
+                return;
+            }
+        };
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
+            match serde_json::from_str::<Line>(line) {
+                Ok(read) => self.messages.push(message(read, context, &name, number, line)),
+                Err(error) => {
+                    self.unreadable.push_str(&format!("{line}\n"));
+                    let kept = self.folder.join(UNREADABLE);
+                    self.remarks.push(format!(
+                        "a line of the inbox of {context} is no message ({error}); it is kept in {}",
+                        kept.display()
+                    ));
+                }
+            }
+        }
+        self.files.push(file);
+    }
+
+    /// Removes the files; the messages are safe elsewhere.
+    pub fn forget(self) -> io::Result<()> {
+        if !self.unreadable.is_empty() {
+            let path = self.folder.join(UNREADABLE);
+            let mut kept = OpenOptions::new().create(true).append(true).open(path)?;
+            kept.write_all(self.unreadable.as_bytes())?;
+            kept.sync_all()?;
+        }
+        self.files.iter().try_for_each(std::fs::remove_file)
+    }
+}
+
+fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> LeftMessage {
+    // A line with an id is the same message wherever it stands. Without one, the same words may be meant twice: then
+    // the place tells two messages apart.
+    let place = match &read.id {
+        Some(_) => String::new(),
+        None => format!("{file}:{number}"),
+    };
+    let origin = blake3::hash(format!("{context}\n{place}\n{line}").as_bytes());
+    let mut content = read.content;
+    if let Some((end, _)) = content.char_indices().nth(LONGEST) {
+        content.truncate(end);
+        content.push_str("\n[the rest of this message was too long]");
+    }
+    LeftMessage {
+        from: read.from.unwrap_or_else(|| "unknown".into()),
+        content,
+        origin: format!("inbox file {}", origin.to_hex()),
+    }
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("there are more than {LARGEST} bytes")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The files that were moved aside, in the order in which they were.
+fn files_aside(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(TAKEN)).collect();
+    names.sort();
+    names.into_iter().map(|name| folder.join(name)).collect()
+}
+
+/// A name that no file has had before.
+fn name_aside(context: &str) -> String {
+    let moment = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let id = blake3::hash(format!("{context} {moment} {}", std::process::id()).as_bytes());
+    format!("{TAKEN}{moment:032x}-{}", &id.to_hex()[..8])
+}
+
+fn lock(path: &Path, patience: Duration) -> io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).open(path)?;
+    let deadline = Instant::now() + patience;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other(format!(
+                    "another program has held the lock {} for {} s",
+                    path.display(),
+                    patience.as_secs()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(200);
+
+    fn left(text: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("c")).unwrap();
+        std::fs::write(home.path().join("c").join(INBOX), text).unwrap();
+        home
+    }
+
+    fn take(home: &tempfile::TempDir) -> Option<TakenMessages> {
+        take_messages(home.path(), "c", SOON).unwrap()
+    }
+
+    #[test]
+    fn what_was_left_is_taken_once() {
+        let home = left(
+            "{\"id\":\"1\",\"timestamp\":5,\"from\":\"a\",\"to\":\"c\",\"content\":\"x\"}\n\n{\"content\":\"y\"}\n",
+        );
+        assert_eq!(contexts_with_messages(home.path()), ["c"]);
+        let taken = take(&home).unwrap();
+        let words: Vec<(&str, &str)> = taken
+            .messages
+            .iter()
+            .map(|message| (message.from.as_str(), message.content.as_str()))
+            .collect();
+        assert_eq!(words, [("a", "x"), ("unknown", "y")]);
+        taken.forget().unwrap();
+        assert!(take(&home).is_none());
+        assert!(contexts_with_messages(home.path()).is_empty());
+    }
+
+    #[test]
+    fn a_killed_taker_leaves_everything_to_the_next_under_the_same_origins() {
+        let home = left("{\"id\":\"1\",\"content\":\"x\"}\n{\"content\":\"y\"}\n{\"content\":\"y\"}\n");
+        let first = take(&home).unwrap().messages;
+        std::fs::write(home.path().join("c").join(INBOX), "{\"content\":\"y\"}\n").unwrap();
+        let second = take(&home).unwrap();
+        assert_eq!(second.messages[..3], first[..]);
+        let origins: std::collections::HashSet<&str> = second
+            .messages
+            .iter()
+            .map(|message| message.origin.as_str())
+            .collect();
+        assert_eq!(
+            origins.len(),
+            4,
+            "the same words without an id are messages of their own"
+        );
+        second.forget().unwrap();
+        assert!(take(&home).is_none());
+    }
+
+    #[test]
+    fn the_lock_of_another_program_is_respected() {
+        let home = left("{\"content\":\"x\"}\n");
+        let other = File::create(home.path().join("c").join(LOCK)).unwrap();
+        other.lock().unwrap();
+        let error = take_messages(home.path(), "c", SOON).unwrap_err().to_string();
+        assert!(error.contains("held the lock"), "{error}");
+        drop(other);
+        assert_eq!(take(&home).unwrap().messages.len(), 1);
+    }
+
+    #[test]
+    fn lines_that_are_no_messages_are_kept_for_the_person() {
+        let home = left("{\"content\":\"x\"}\nnonsense\n{\"content\":3}\n{\"content\":\"cut o");
+        let taken = take(&home).unwrap();
+        assert_eq!((taken.messages.len(), taken.remarks.len()), (1, 3));
+        taken.forget().unwrap();
+        let kept = std::fs::read_to_string(home.path().join("c").join(UNREADABLE)).unwrap();
+        assert_eq!(kept, "nonsense\n{\"content\":3}\n{\"content\":\"cut o\n");
+    }
+}
