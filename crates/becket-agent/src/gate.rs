@@ -19,6 +19,7 @@ use becket_events::{
 use serde_json::{Map, Value};
 
 use crate::cache::OutputCache;
+use crate::flocks::Flocks;
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::resolve::{resolve_path, resolve_url};
@@ -109,6 +110,11 @@ impl Permit {
     /// Where and in whose name the call is made.
     pub fn scope(&self) -> &Scope {
         self.reading.hooks.scope()
+    }
+
+    /// The hooks of the session, for a tool whose work has events of its own.
+    pub fn hooks(&self) -> &Hooks {
+        &self.reading.hooks
     }
 
     /// Whether the contents of a file that the call came upon may be shown: a search is judged by the folder it looks
@@ -566,6 +572,21 @@ impl Gate {
         Ok(Some((target, changes)))
     }
 
+    /// Whether a context may change something at all these addresses.
+    fn check_zones(&self, name: &str, changes: &[VfsChange]) -> Result<(), String> {
+        let flocks = match changes.iter().any(|change| change.address.is_of_a_flock()) {
+            true => Flocks::new(self.vfs.clone()).of(name)?,
+            false => Vec::new(),
+        };
+        let caller = Caller::Context {
+            name,
+            flocks: &flocks,
+        };
+        changes
+            .iter()
+            .try_for_each(|change| change.address.check_write(caller))
+    }
+
     async fn decide(
         &self,
         hooks: &Hooks,
@@ -573,9 +594,7 @@ impl Gate {
         call: &FinalCall,
         opinion: Opinion,
     ) -> Decision {
-        let caller = Caller::Context(&hooks.scope().context_name);
-        let mut changes = call.changes.iter();
-        if let Some(reason) = changes.find_map(|change| change.address.check_write(caller).err()) {
+        if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
         let rule = match self.rule_of(applicant.spec, call) {

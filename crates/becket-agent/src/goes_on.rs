@@ -6,6 +6,7 @@ use crate::batch::FinishedCall;
 use crate::front::Sight;
 use crate::fuel::REPETITION_COST;
 use crate::handoff::{Word, continuation_prompt};
+use crate::mail::with_letters;
 use crate::message::{assistant, note, user};
 use crate::model_call::CallFailure;
 use crate::provider::{ProviderError, ProviderErrorKind};
@@ -150,13 +151,17 @@ impl Session {
         let considered = self
             .consider(text, &[], InputSource::Hook, run.continuation)
             .await;
-        (run.prompt, run.context) = match considered {
+        let (prompt, context) = match considered {
             Ok(considered) => considered,
             Err(Ending::Cancelled) => return Ok((TurnEnd::Cancelled, Some(Ending::Cancelled))),
             Err(ending) => return Ok((TurnEnd::HookBlocked, Some(ending))),
         };
+        let letters = self.arrived().await?;
+        (run.prompt, run.context) = (with_letters(&letters, prompt), context);
         self.write_system_prompt(run).await;
-        self.add(vec![user(&run.prompt, Vec::new())]).await?;
+        self.add_showing(vec![user(&run.prompt, Vec::new())], &letters)
+            .await?;
+        run.tasks = self.open_tasks();
         self.start_loop(run).await;
         Ok((TurnEnd::Continue, None))
     }

@@ -5,7 +5,8 @@
 //! them may run; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of
 //! what is old; `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts, and
 //! `switching.rs` what concerns its whole context; `vfs.rs` is the virtual file system, and `cache.rs` keeps large
-//! outputs in it. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
+//! outputs in it; `mail.rs` is messages between contexts, `flocks.rs` groups of them with their goals, and `tasks.rs`
+//! what is to be done. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
@@ -14,6 +15,7 @@ pub mod cache;
 mod compact;
 pub mod context_files;
 mod direct_call;
+pub mod flocks;
 pub mod front;
 mod fuel;
 pub mod gate;
@@ -21,6 +23,7 @@ mod goes_on;
 mod handoff;
 mod hooks;
 pub mod judged_path;
+pub mod mail;
 mod message;
 mod model_call;
 mod output;
@@ -36,6 +39,7 @@ mod session;
 mod settings;
 pub mod store;
 mod switching;
+mod tasks;
 pub mod tool;
 mod transcript;
 mod unfired;

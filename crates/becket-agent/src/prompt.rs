@@ -1,8 +1,11 @@
 //! Puts the system prompt together, with the hooks before and after.
 
-use becket_events::{PostSystemPrompt, PostSystemPromptPayload, PreSystemPrompt, PreSystemPromptPayload};
+use becket_events::{
+    FlockGoals, PostSystemPrompt, PostSystemPromptPayload, PreSystemPrompt, PreSystemPromptPayload,
+};
 
 use crate::context_files::{ContextFile, ContextFiles, read_notes};
+use crate::flocks::FlockTexts;
 use crate::fuel::Fuel;
 use crate::hooks::Hooks;
 use crate::settings::AgentSettings;
@@ -12,6 +15,7 @@ pub(crate) async fn system_prompt(
     hooks: &Hooks,
     settings: &AgentSettings,
     summary: Option<&str>,
+    flocks: FlockTexts,
     fuel: Fuel,
 ) -> String {
     let files = ContextFiles::new(&settings.contexts, &hooks.scope().context_name);
@@ -19,7 +23,7 @@ pub(crate) async fn system_prompt(
     let before = hooks
         .ask::<PreSystemPrompt>(|| PreSystemPromptPayload {
             summary: summary.map(Into::into),
-            flock_goals: Vec::new(),
+            flock_goals: flocks.goals.clone(),
             todos: todos.clone(),
             goals: goals.clone(),
         })
@@ -32,12 +36,19 @@ pub(crate) async fn system_prompt(
         blocks.push(format!("Instructions from {origin}:\n\n{text}"));
     }
     let reflection = settings.reflection.as_deref().and_then(read_notes);
-    let notes = [
-        ("Summary of the conversation so far", summary),
+    let mut notes = vec![("Summary of the conversation so far".to_owned(), summary)];
+    for (flock, prompt) in &flocks.prompts {
+        notes.push((format!("Instructions of the flock {flock}"), Some(prompt)));
+    }
+    for FlockGoals { flock, goals } in &flocks.goals {
+        notes.push((format!("The goals of the flock {flock}"), Some(goals)));
+    }
+    let own = [
         ("The goals of this context", goals.as_deref()),
         ("What is to be done in this context", todos.as_deref()),
         ("What you have noted about yourself", reflection.as_deref()),
     ];
+    notes.extend(own.map(|(title, text)| (title.to_owned(), text)));
     for (title, text) in notes {
         blocks.extend(text.map(|text| format!("{title}:\n\n{}", text.trim_end())));
     }
@@ -47,7 +58,7 @@ pub(crate) async fn system_prompt(
         .ask::<PostSystemPrompt>(|| PostSystemPromptPayload {
             system_prompt: assembled.clone(),
             summary: summary.map(Into::into),
-            flock_goals: Vec::new(),
+            flock_goals: flocks.goals,
             todos,
             goals,
         })

@@ -117,11 +117,22 @@ impl Session {
             .first()
             .is_some_and(|message| matches!(message.body(), MessageBody::Assistant { .. }));
         let opening = opens_with_model.then(|| note("summary", SUMMARISED));
-        if passing.is_none() && opening.is_none() {
+        let tasks = run.tasks.as_deref().map(|table| note("tasks", table));
+        if passing.is_none() && opening.is_none() && tasks.is_none() {
             return Cow::Borrowed(&self.messages);
         }
-        let all = opening.into_iter().chain(self.messages.iter().cloned());
-        Cow::Owned(all.chain(passing).collect())
+        // Before the person's last words, which stay what the model answers.
+        let is_user = |message: &Message| matches!(message.body(), MessageBody::User { .. });
+        let place = self.messages.iter().rposition(is_user).unwrap_or(0);
+        let (before, after) = self.messages.split_at(place);
+        let before = opening.into_iter().chain(before.iter().cloned());
+        Cow::Owned(
+            before
+                .chain(tasks)
+                .chain(after.iter().cloned())
+                .chain(passing)
+                .collect(),
+        )
     }
 
     fn with_session_context<'a>(&self, system_prompt: &'a str) -> Cow<'a, str> {

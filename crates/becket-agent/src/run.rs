@@ -16,14 +16,19 @@ use becket_events::{
 use tokio_util::sync::CancellationToken;
 
 use crate::batch::{Batch, FinishedBatch};
+use crate::flocks::{FlockTexts, Flocks};
+use crate::front::Sight;
 use crate::fuel::Fuel;
+use crate::mail::with_letters;
 use crate::message::{from_draft, note, now_ms, user};
 use crate::prompt::system_prompt;
 use crate::provider::ProviderError;
 use crate::repetition::Repetition;
 use crate::session::Session;
 use crate::store::StoreError;
+use crate::tasks::Tasks;
 use crate::tool::Tool;
+use crate::vfs::Vfs;
 
 /// What the model reads after an empty answer.
 const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
@@ -88,6 +93,8 @@ pub(crate) struct Run {
     system_prompt_is_fixed: bool,
     /// Texts that the model sees until the prompt is answered.
     pub(crate) context: Vec<String>,
+    /// The open tasks, for the model to see until the prompt is answered.
+    pub(crate) tasks: Option<String>,
     pub(crate) fuel: Fuel,
     pub(crate) fallback: Fallback,
     pub(crate) iteration: u32,
@@ -117,6 +124,7 @@ impl Run {
             system_prompt: String::new(),
             system_prompt_is_fixed: false,
             context,
+            tasks: None,
             fuel,
             fallback,
             iteration: 0,
@@ -230,6 +238,8 @@ impl Session {
             Ok(considered) => considered,
             Err(ending) => return Ok(Err(ending)),
         };
+        let letters = self.arrived().await?;
+        let prompt = with_letters(&letters, prompt);
         let settings = &self.agent.settings;
         let mut run = Run::new(prompt, context, Fuel::full(settings.fuel), settings.fallback);
         run.first_message = self.messages.len();
@@ -247,7 +257,8 @@ impl Session {
         }
         let notes = started.messages.into_iter().map(from_draft);
         let messages = std::iter::once(user(&run.prompt, images)).chain(notes).collect();
-        self.add(messages).await?;
+        self.add_showing(messages, &letters).await?;
+        run.tasks = self.open_tasks();
         self.start_loop(&mut run).await;
         Ok(Ok(run))
     }
@@ -285,10 +296,32 @@ impl Session {
     /// Hooks of the system prompt are always asked; what hooks of `agent_start` wrote stays all the same.
     pub(crate) async fn write_system_prompt(&self, run: &mut Run) {
         let settings = &self.agent.settings;
-        let text = system_prompt(&self.hooks, settings, self.summary.as_deref(), run.fuel).await;
+        let summary = self.summary.as_deref();
+        let text = system_prompt(&self.hooks, settings, summary, self.flock_texts(), run.fuel).await;
         if !run.system_prompt_is_fixed {
             run.system_prompt = text;
         }
+    }
+
+    /// What the context's flocks say. What cannot be read is left out, and a line says so.
+    fn flock_texts(&self) -> FlockTexts {
+        let flocks = Flocks::new(Vfs::new(&self.agent.settings.vfs));
+        flocks
+            .texts(&self.hooks.scope().context_name)
+            .unwrap_or_else(|problem| {
+                self.agent.front.show(Sight::Warning(&problem));
+                FlockTexts::default()
+            })
+    }
+
+    /// The tasks as they are when the prompt is given.
+    pub(crate) fn open_tasks(&self) -> Option<String> {
+        let vfs = Vfs::new(&self.agent.settings.vfs);
+        let tasks = Tasks::of(&vfs, &self.hooks.scope().context_name);
+        for remark in &tasks.remarks {
+            self.agent.front.show(Sight::Warning(remark));
+        }
+        tasks.table
     }
 
     /// The configuration says who goes on after an answer; hooks of `loop_start` and then of `tool_batch` may say

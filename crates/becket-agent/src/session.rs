@@ -15,6 +15,7 @@ use crate::context_files::ContextFiles;
 use crate::front::{Front, Sight};
 use crate::gate::Gate;
 use crate::hooks::Hooks;
+use crate::mail::MailSource;
 use crate::message::{new_id, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
@@ -35,6 +36,8 @@ pub struct Agent {
     pub store: Arc<dyn Store>,
     /// Where the person is.
     pub front: Arc<dyn Front>,
+    /// Where letters come from besides the store.
+    pub mail: Option<Arc<dyn MailSource>>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,
 }
@@ -227,6 +230,12 @@ impl Session {
 
     /// Brings messages through their hooks, stores them, and adds them to the conversation.
     pub(crate) async fn add(&mut self, messages: Vec<Message>) -> Result<(), StoreError> {
+        let finished = self.finished(messages).await;
+        self.store_messages(finished).await
+    }
+
+    /// Messages as their hooks leave them.
+    pub(crate) async fn finished(&self, messages: Vec<Message>) -> Vec<Message> {
         let mut finished = Vec::with_capacity(messages.len());
         for message in messages {
             self.hooks
@@ -236,7 +245,7 @@ impl Session {
                 .await;
             finished.push(self.completed(message).await);
         }
-        self.store_messages(finished).await
+        finished
     }
 
     /// A message is complete: hooks may replace it by one of the same role.
@@ -265,13 +274,8 @@ impl Session {
         if messages.is_empty() {
             return Ok(());
         }
-        let entries = messages.iter().map(|message| NewEntry {
-            id: message.id().into(),
-            content: EntryContent::Message {
-                message: message.clone(),
-            },
-        });
-        self.agent.store.append(self.id(), entries.collect()).await?;
+        let entries = messages.iter().map(NewEntry::from).collect();
+        self.agent.store.append(self.id(), entries).await?;
         self.messages.extend(messages);
         Ok(())
     }

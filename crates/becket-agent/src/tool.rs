@@ -44,7 +44,8 @@ pub struct ToolSpec {
     pub operation: Option<OperationKind>,
     /// Where it comes from: `builtin`, or the name of the plugin or server.
     pub source: String,
-    /// Whether it changes nothing, or nothing but the context's own notes, so that nobody needs to be asked.
+    /// Whether it changes nothing, or nothing but notes and messages of the person's own contexts, so that
+    /// nobody needs to be asked.
     pub read_only: bool,
     /// Whether it may run beside other calls of the same answer.
     pub parallel: bool,

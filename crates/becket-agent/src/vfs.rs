@@ -34,8 +34,13 @@ pub struct VfsPath(String);
 pub enum Caller<'a> {
     /// becket itself, or the person at the command line.
     System,
-    /// A context, by its name.
-    Context(&'a str),
+    /// A context.
+    Context {
+        /// Its name.
+        name: &'a str,
+        /// The flocks that it has joined.
+        flocks: &'a [String],
+    },
 }
 
 impl VfsPath {
@@ -103,10 +108,20 @@ impl VfsPath {
         other.names().all(|name| names.next() == Some(name))
     }
 
+    /// Whether it lies in a zone of flocks, so that it matters which ones a caller has joined.
+    pub fn is_of_a_flock(&self) -> bool {
+        let mut names = self.names();
+        match names.next() {
+            Some("flocks") => true,
+            Some("tools") => names.next() == Some("flocks"),
+            _ => false,
+        }
+    }
+
     /// Whether the caller may write there. The error says who writes where.
     pub fn check_write(&self, caller: Caller<'_>) -> Result<(), String> {
         let names: Vec<&str> = self.names().collect();
-        let context = match (caller, names.as_slice()) {
+        let (context, flocks) = match (caller, names.as_slice()) {
             (_, ["sys", "contexts", ..] | ["tools", "sys", ..]) => {
                 return Err(format!("{self} is made by becket itself; nobody writes there"));
             }
@@ -117,17 +132,20 @@ impl VfsPath {
                     "{self} is in no zone; at the top of the virtual file system are {zones}"
                 ));
             }
-            (Caller::Context(context), _) => context,
+            (Caller::Context { name, flocks }, _) => (name, flocks),
         };
         match names.as_slice() {
             ["shared" | "site", _, ..] | ["tools", "shared", _, ..] => Ok(()),
             ["home", owner, _, ..] | ["tools", "home", owner, _, ..] if *owner == context => Ok(()),
-            ["flocks", flock, _, ..] | ["tools", "flocks", flock, _, ..] if is_member(context, flock) => {
+            ["flocks", flock, _, ..] | ["tools", "flocks", flock, _, ..]
+                if flocks.iter().any(|joined| joined == flock) =>
+            {
                 Ok(())
             }
             _ => Err(format!(
                 "the context {context} may not write {self}; it may write below vfs:///shared, \
-                 vfs:///home/{context}, vfs:///site, vfs:///tools/shared and vfs:///tools/home/{context}"
+                 vfs:///home/{context}, vfs:///site, vfs:///tools/shared and vfs:///tools/home/{context}, and in the \
+                 zones of flocks that it has joined"
             )),
         }
     }
@@ -137,12 +155,6 @@ impl fmt::Display for VfsPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{SCHEME}{}", self.0)
     }
-}
-
-/// Whether a context belongs to a flock. Each belongs to its own site, which has a zone of its own, and so far there
-/// is no other flock that it could join.
-fn is_member(_context: &str, _flock: &str) -> bool {
-    false
 }
 
 /// As much of a text as fits into a message.
@@ -250,6 +262,11 @@ mod tests {
         assert!(VfsPath::is_meant_by("VFS:/x") && !VfsPath::is_meant_by("./vfs:///x"));
     }
 
+    /// A context that has joined no flock.
+    fn loner(name: &str) -> Caller<'_> {
+        Caller::Context { name, flocks: &[] }
+    }
+
     /// Who may write where: the context `me`, and the system.
     #[test]
     fn zones_say_who_writes() {
@@ -275,17 +292,34 @@ mod tests {
         ];
         for (address, context, system) in table {
             let path = path(address);
-            assert_eq!(
-                path.check_write(Caller::Context("me")).is_ok(),
-                context,
-                "{address}"
-            );
+            assert_eq!(path.check_write(loner("me")).is_ok(), context, "{address}");
             assert_eq!(path.check_write(Caller::System).is_ok(), system, "{address}");
         }
-        let error = path("vfs:///home/you/a")
-            .check_write(Caller::Context("me"))
-            .unwrap_err();
+        let error = path("vfs:///home/you/a").check_write(loner("me")).unwrap_err();
         assert!(error.contains("vfs:///home/me"), "{error}");
+    }
+
+    #[test]
+    fn members_write_in_the_zones_of_their_flocks() {
+        let flocks = ["work".to_owned()];
+        let member = Caller::Context {
+            name: "me",
+            flocks: &flocks,
+        };
+        for (address, allowed) in [
+            ("vfs:///flocks/work/a", true),
+            ("vfs:///tools/flocks/work/a.scm", true),
+            ("vfs:///flocks/work", false),
+            ("vfs:///flocks/play/a", false),
+            ("vfs:///flocks/registry.json", false),
+            ("vfs:///flocks/.registry.lock", false),
+            ("vfs:///home/work/a", false),
+        ] {
+            assert_eq!(path(address).check_write(member).is_ok(), allowed, "{address}");
+            assert!(path(address).check_write(loner("me")).is_err(), "{address}");
+        }
+        assert!(path("vfs:///tools/flocks/work/a").is_of_a_flock());
+        assert!(!path("vfs:///tools/shared/flocks").is_of_a_flock());
     }
 
     #[test]
@@ -310,7 +344,7 @@ mod tests {
         }
         let place = vfs.place(&path("vfs:///shared/real/you/x")).unwrap();
         assert_eq!(place.address(), &path("vfs:///home/you/x"));
-        assert!(place.address().check_write(Caller::Context("me")).is_err());
+        assert!(place.address().check_write(loner("me")).is_err());
     }
 
     #[test]
@@ -368,7 +402,7 @@ mod tests {
         fn a_context_never_writes_in_the_zone_of_another(names in prop::collection::vec("[a-z]{1,6}", 1..5)) {
             for zone in ["home", "tools/home", "sys", "flocks"] {
                 let path = VfsPath::from_path(&format!("/{zone}/{}", names.join("/"))).unwrap();
-                prop_assert!(path.check_write(Caller::Context("Somebody")).is_err(), "{}", path);
+                prop_assert!(path.check_write(loner("Somebody")).is_err(), "{}", path);
             }
         }
     }

@@ -66,7 +66,15 @@ impl Profile {
             name: "becket",
             faces: OperationKind::ALL.iter().map(face).collect(),
             absent: Vec::new(),
-            extras: &["update_todos", "update_goals", "update_reflection"],
+            extras: &[
+                "update_todos",
+                "update_goals",
+                "update_reflection",
+                "send_message",
+                "flock_join",
+                "flock_leave",
+                "flock_list",
+            ],
         }
     }
 

@@ -3,12 +3,14 @@
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` and `vfs.rs`. Files are opened by
 //! `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells results in the words of a
-//! face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn. `program_tool.rs` makes a
+//! face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
+//! `context_tools.rs` those between contexts: messages and flocks. `program_tool.rs` makes a
 //! tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 
 mod answer;
+mod context_tools;
 mod edit;
 mod fetch;
 mod find;
@@ -28,6 +30,7 @@ mod walk;
 mod write;
 
 use becket_agent::judged_path;
+pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
 pub use operation_tool::operation_tools;
 pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use program_tool::{ProgramFace, ProgramTool, Telling};

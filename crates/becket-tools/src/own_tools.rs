@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_agent::context_files::{ContextFile, ContextFiles, write_whole};
+use becket_agent::flocks::Flocks;
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_events::Profile;
+use becket_agent::vfs::Vfs;
+use becket_events::{PostVfsWrite, PostVfsWritePayload, PreVfsWrite, PreVfsWritePayload, Profile, Verdict};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +22,11 @@ const LONGEST_NOTES: usize = 64 * 1024;
 /// The tool that ends the turn.
 pub const CALL_USER: &str = "call_user";
 
+/// The argument that names a flock.
+const FLOCK: &str = "flock";
+const ABOUT_FLOCK: &str = "The flock whose goals they are; `site` is the flock of all contexts. Without it they are \
+                           this context's own.";
+
 /// Where the notes are.
 #[derive(Debug, Clone)]
 pub struct NotesSettings {
@@ -27,6 +34,8 @@ pub struct NotesSettings {
     pub contexts: PathBuf,
     /// The file for all contexts; `None` when there is none.
     pub reflection: Option<PathBuf>,
+    /// The folder behind the virtual file system, where the goals of flocks are.
+    pub vfs: PathBuf,
 }
 
 /// A kind of notes.
@@ -44,6 +53,8 @@ struct Own {
     about_argument: &'static str,
     /// What it writes; nothing for the one that ends the turn.
     notes: Option<Notes>,
+    /// Whether it can write the same notes of a flock instead.
+    of_flocks: bool,
 }
 
 const OWN: &[Own] = &[
@@ -53,13 +64,16 @@ const OWN: &[Own] = &[
         argument: "content",
         about_argument: "The whole list, as Markdown. Empty removes it.",
         notes: Some(Notes::Of(ContextFile::Todos)),
+        of_flocks: false,
     },
     Own {
         name: "update_goals",
-        description: "Replace the goals of this context: what it is all for. You see them with every prompt.",
+        description: "Replace the goals of this context, or of a flock that it belongs to: what it is all for. You see \
+                      them with every prompt.",
         argument: "content",
         about_argument: "All goals, as Markdown. Empty removes them.",
         notes: Some(Notes::Of(ContextFile::Goals)),
+        of_flocks: true,
     },
     Own {
         name: "update_reflection",
@@ -67,6 +81,7 @@ const OWN: &[Own] = &[
         argument: "content",
         about_argument: "The whole text, as Markdown. Empty removes it.",
         notes: Some(Notes::Reflection),
+        of_flocks: false,
     },
     Own {
         name: CALL_USER,
@@ -74,6 +89,7 @@ const OWN: &[Own] = &[
         argument: "message",
         about_argument: "What the person reads as your answer.",
         notes: None,
+        of_flocks: false,
     },
 ];
 
@@ -103,11 +119,11 @@ struct OwnTool {
 impl OwnTool {
     fn new(own: &'static Own, settings: NotesSettings) -> Self {
         let required: &[&str] = if own.notes.is_some() { &[own.argument] } else { &[] };
-        let parameters = json!({
-            "type": "object",
-            "properties": { own.argument: { "type": "string", "description": own.about_argument } },
-            "required": required,
-        });
+        let mut properties = json!({ own.argument: { "type": "string", "description": own.about_argument } });
+        if own.of_flocks {
+            properties[FLOCK] = json!({ "type": "string", "description": ABOUT_FLOCK });
+        }
+        let parameters = json!({ "type": "object", "properties": properties, "required": required });
         let spec = ToolSpec {
             face: ToolFace {
                 name: own.name.into(),
@@ -128,11 +144,20 @@ impl OwnTool {
 
     /// The one argument; `None` if it is left out where it may be.
     fn text<'a>(&self, arguments: &'a Map<String, Value>) -> Result<Option<&'a str>, String> {
-        let Own { name, argument, .. } = self.own;
-        if let Some(unknown) = arguments.keys().find(|key| key != argument) {
+        let Own {
+            name,
+            argument,
+            of_flocks,
+            ..
+        } = self.own;
+        let is_known = |key: &str| key == *argument || (*of_flocks && key == FLOCK);
+        if let Some(unknown) = arguments.keys().find(|key| !is_known(key)) {
             return Err(format!(
                 "{name} has no argument `{unknown}`; it takes `{argument}`"
             ));
+        }
+        if !matches!(arguments.get(FLOCK), None | Some(Value::Null | Value::String(_))) {
+            return Err(format!("`{FLOCK}` of {name} must be a text"));
         }
         match (arguments.get(*argument), self.own.notes) {
             (Some(Value::String(text)), Some(_)) if text.len() > LONGEST_NOTES => Err(format!(
@@ -146,8 +171,11 @@ impl OwnTool {
         }
     }
 
-    fn perform(&self, permit: &Permit) -> Result<&'static str, String> {
+    async fn perform(&self, permit: &Permit) -> Result<&'static str, String> {
         let text = self.text(permit.arguments())?.unwrap_or_default();
+        if let Some(flock) = permit.arguments().get(FLOCK).and_then(Value::as_str) {
+            return self.write_goals(flock, text, permit).await;
+        }
         let written = match (self.own.notes, &self.settings.reflection) {
             (None, _) => return Ok("The person has the word."),
             (Some(Notes::Of(file)), _) => {
@@ -158,6 +186,44 @@ impl OwnTool {
         };
         written.map_err(|error| format!("the notes could not be written: {error}"))?;
         Ok("Noted.")
+    }
+}
+
+impl OwnTool {
+    /// The goals of a flock are a file of the virtual file system, so the guards of such files have a say.
+    async fn write_goals(&self, flock: &str, text: &str, permit: &Permit) -> Result<&'static str, String> {
+        let (hooks, caller) = (permit.hooks(), &permit.scope().context_name);
+        let vfs = Vfs::new(&self.settings.vfs);
+        let place = Flocks::new(vfs.clone()).goals_of(flock, caller)?;
+        let path = place.address().to_string();
+        let guards = hooks.ask::<PreVfsWrite>(|| PreVfsWritePayload {
+            tool_call_id: permit.tool_call_id().into(),
+            tool_name: self.own.name.into(),
+            called_as: self.spec.face.name.clone(),
+            path: path.clone(),
+            content: Some(text.into()),
+            caller: caller.clone(),
+            removed: false,
+        });
+        match guards.await.verdict.0 {
+            None | Some(Verdict::Allow) => {}
+            Some(Verdict::Deny(reason) | Verdict::Ask(reason) | Verdict::Insist(reason)) => {
+                return Err(format!("refused: {reason}"));
+            }
+        }
+        vfs.prepare()?;
+        let written = place.write(text.as_bytes());
+        written.map_err(|error| format!("{path} could not be written: {error}"))?;
+        let payload = || PostVfsWritePayload {
+            tool_call_id: permit.tool_call_id().into(),
+            tool_name: self.own.name.into(),
+            called_as: self.spec.face.name.clone(),
+            path: path.clone(),
+            caller: caller.clone(),
+            removed: false,
+        };
+        hooks.tell::<PostVfsWrite>(payload).await;
+        Ok("Noted for all of the flock.")
     }
 }
 
@@ -173,7 +239,7 @@ impl Tool for OwnTool {
 
     fn run<'a>(&'a self, permit: Permit, _: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            match self.perform(&permit) {
+            match self.perform(&permit).await {
                 Ok(words) => ToolOutput::text(words),
                 Err(words) => ToolOutput::error(words),
             }
@@ -193,6 +259,7 @@ mod tests {
         let settings = NotesSettings {
             contexts: "contexts".into(),
             reflection: reflection.map(Into::into),
+            vfs: "vfs".into(),
         };
         own_tools(&profile, &settings)
     }

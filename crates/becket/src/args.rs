@@ -182,6 +182,29 @@ pub enum Command {
         #[command(subcommand)]
         command: CacheCommand,
     },
+    /// Send a message to a context, in the name of the current one. It is shown there with the next prompt.
+    Send {
+        /// The context that gets it, or whoever a hook knows by that name.
+        to: String,
+        /// What it says. One argument: quote it.
+        text: String,
+        /// Who is named as its writer; the current context, or the one of `-c` or `-C`, when absent.
+        #[arg(long, value_name = "NAME")]
+        from: Option<String>,
+    },
+    /// Show the messages that wait for a context, or for all; or wake those for which some wait.
+    Inbox {
+        /// The context; all of them when absent.
+        name: Option<String>,
+        /// Let the model deal with the messages now, in each context for which some wait.
+        #[arg(long)]
+        wake: bool,
+    },
+    /// Look after flocks: groups of contexts that share goals, instructions, tasks and files.
+    Flock {
+        #[command(subcommand)]
+        command: FlockCommand,
+    },
     /// Show the configuration in effect, and where it comes from.
     Config,
     /// Look for what may be wrong: configuration, store, hooks, plugins.
@@ -380,6 +403,39 @@ pub enum CacheCommand {
         /// The context.
         name: Option<String>,
     },
+}
+
+/// What can be done with flocks.
+#[derive(Debug, Subcommand)]
+pub enum FlockCommand {
+    /// Make a flock.
+    Create {
+        /// Its name: small letters, digits and hyphens.
+        flock: String,
+    },
+    /// Take a flock off the list. Its files stay.
+    Delete {
+        /// The flock.
+        flock: String,
+    },
+    /// Let a context join a flock, which is made if it is new.
+    Join {
+        /// The flock.
+        flock: String,
+        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// Let a context leave a flock.
+    Leave {
+        /// The flock.
+        flock: String,
+        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// List the flocks with their members.
+    List,
 }
 
 /// What can be done with hooks.

@@ -8,16 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
+use becket_agent::flocks::Flocks;
 use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
+use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::vfs::Vfs;
 use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
 use becket_dialects::chibi::{self, Asking};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
-use becket_tools::{CALL_USER, NotesSettings, ToolSettings, operation_tools, own_tool_names, own_tools};
+use becket_tools::{
+    CALL_USER, ContextToolSettings, NotesSettings, ToolSettings, context_tool_names, context_tools,
+    operation_tools, own_tool_names, own_tools,
+};
 use toml::Spanned;
 
 use crate::args::Options;
@@ -25,6 +31,8 @@ use crate::config::{Config, PermissionsConfig};
 use crate::context_settings::ContextSettings;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::Output;
+use crate::mail::InboxFiles;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::surroundings::Surroundings;
@@ -49,6 +57,17 @@ pub struct Setup {
 pub struct Assembled {
     pub agent: Arc<Agent>,
     pub store: Arc<SqliteStore>,
+}
+
+impl Assembled {
+    /// With `--json` every event becomes a line of the output.
+    pub fn report_events(&self, options: &Options, output: &Arc<Output>) {
+        if options.json {
+            let output = Arc::clone(output);
+            let write = move |text: &str| output.write(&format!("{text}\n"));
+            self.agent.engine.watch(Arc::new(move |_, text| write(text)));
+        }
+    }
 }
 
 impl Setup {
@@ -93,6 +112,19 @@ impl Setup {
     /// The folder behind the virtual file system.
     pub fn vfs(&self) -> PathBuf {
         self.shared_folder().join("vfs")
+    }
+
+    /// The flocks in it.
+    pub fn flocks(&self) -> Flocks {
+        Flocks::new(Vfs::new(&self.vfs()))
+    }
+
+    /// The inboxes in which plugins leave messages.
+    pub fn inbox_files(&self) -> Option<InboxFiles> {
+        let home = self.chibi_home.is_some();
+        home.then(|| InboxFiles {
+            contexts: self.contexts(),
+        })
     }
 
     fn shared_folder(&self) -> &Path {
@@ -231,9 +263,15 @@ impl Setup {
         let notes = NotesSettings {
             contexts: settings.contexts.clone(),
             reflection: settings.reflection.clone(),
+            vfs: settings.vfs.clone(),
+        };
+        let between = ContextToolSettings {
+            store: store.clone(),
+            vfs: settings.vfs.clone(),
         };
         let mut tools = operation_tools(&profile, self.tool_settings(&environment));
         tools.extend(own_tools(&profile, &notes));
+        tools.extend(context_tools(&profile, &between));
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
@@ -253,6 +291,9 @@ impl Setup {
             tools,
             store: store.clone(),
             front,
+            mail: self
+                .inbox_files()
+                .map(|files| Arc::new(files) as Arc<dyn MailSource>),
             settings,
         };
         Ok(Assembled {
@@ -450,6 +491,7 @@ fn unknown_tool(name: &str) -> Option<String> {
             .iter()
             .map(|kind| kind.name())
             .chain(own_tool_names())
+            .chain(context_tool_names())
     };
     if own().any(|tool| tool == name) {
         return None;

@@ -13,6 +13,7 @@ mod files;
 mod folders;
 mod front;
 mod lifetimes;
+mod mail;
 mod moments;
 mod pictures;
 mod plugins;

@@ -5,6 +5,7 @@ use std::path::Path;
 use becket_agent::context_files::ContextFiles;
 use becket_store::{ContextName, Due, SqliteStore};
 
+use crate::assemble::Setup;
 use crate::failure::CliError;
 use crate::surroundings::Surroundings;
 
@@ -12,7 +13,7 @@ use crate::surroundings::Surroundings;
 /// not to run; a line says so.
 pub async fn destroy_due(
     store: &SqliteStore,
-    contexts: &Path,
+    setup: &Setup,
     target: &ContextName,
     surroundings: &Surroundings,
 ) -> Result<(), CliError> {
@@ -25,7 +26,7 @@ pub async fn destroy_due(
         if name == target.as_str() || name == current {
             continue;
         }
-        match destroy_one(&name, store, contexts, surroundings).await {
+        match destroy_one(&name, store, setup, surroundings).await {
             Ok(false) => {}
             Ok(true) => surroundings.remark(&match why {
                 Due::Time => format!("the context {name} was destroyed: its time (destroy_at) had come"),
@@ -44,7 +45,7 @@ pub async fn destroy_due(
 async fn destroy_one(
     name: &str,
     store: &SqliteStore,
-    contexts: &Path,
+    setup: &Setup,
     surroundings: &Surroundings,
 ) -> Result<bool, CliError> {
     let name = ContextName::parse(name).map_err(|error| CliError::failed(error.to_string()))?;
@@ -55,7 +56,9 @@ async fn destroy_one(
     if !store.due()?.iter().any(|(due, _)| due == name.as_str()) {
         return Ok(false);
     }
-    remove_files(contexts, &name, surroundings)?;
+    remove_files(&setup.contexts(), &name, surroundings)?;
+    let flocks = setup.flocks();
+    flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
     Ok(store.delete_if_due(&name).await?)
 }
 

@@ -123,6 +123,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
         tools: vec![Arc::new(Viewer::new())],
         store,
         front,
+        mail: None,
         settings: AgentSettings {
             cwd: folder.path().to_owned(),
             max_iterations: turns as u32 + 1,

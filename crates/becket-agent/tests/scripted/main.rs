@@ -6,5 +6,6 @@ mod compaction;
 mod endings;
 mod handoff;
 mod hooks;
+mod mail;
 mod stage;
 mod tools;

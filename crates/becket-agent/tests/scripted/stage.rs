@@ -9,7 +9,9 @@ use becket_agent::gate::Permit;
 use becket_agent::provider::{
     AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
 };
-use becket_agent::store::{NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry};
+use becket_agent::store::{
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+};
 use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
 use becket_events::{Delta, EventId, InputSource, Json, Message, OperationKind, StopReason, Usage};
@@ -235,6 +237,7 @@ pub struct Memory {
     pub traces: Mutex<Vec<DispatchTrace>>,
     pub fail_appends: Mutex<bool>,
     pub current: Mutex<Option<String>>,
+    pub inbox: Mutex<Vec<WaitingLetter>>,
 }
 
 impl Store for Memory {
@@ -266,6 +269,49 @@ impl Store for Memory {
             }
             Ok(())
         })
+    }
+
+    fn deliver<'a>(&'a self, letters: Vec<Letter>) -> BoxFuture<'a, Result<(), StoreError>> {
+        let mut inbox = self.inbox.lock().unwrap();
+        for letter in letters {
+            let id = inbox.len() as i64;
+            let (from, content) = (letter.from, letter.content);
+            let waiting = WaitingLetter {
+                id,
+                from,
+                content,
+                time_ms: 0,
+            };
+            inbox.push(waiting);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn inbox<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<WaitingLetter>, StoreError>> {
+        let waiting = self.inbox.lock().unwrap().clone();
+        Box::pin(async { Ok(waiting) })
+    }
+
+    fn append_consuming<'a>(
+        &'a self,
+        session: &'a str,
+        new: Vec<NewEntry>,
+        letters: Vec<i64>,
+    ) -> BoxFuture<'a, Result<Consumed, StoreError>> {
+        Box::pin(async move {
+            let waits = |id: &i64| self.inbox.lock().unwrap().iter().any(|letter| letter.id == *id);
+            if !letters.iter().all(waits) {
+                return Ok(Consumed::TakenByAnother);
+            }
+            self.append(session, new).await?;
+            let mut inbox = self.inbox.lock().unwrap();
+            inbox.retain(|letter| !letters.contains(&letter.id));
+            Ok(Consumed::All)
+        })
+    }
+
+    fn context_names<'a>(&'a self) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        Box::pin(async { Ok(vec!["default".into()]) })
     }
 
     fn end_session<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -385,6 +431,7 @@ impl Stage {
             tools: self.tools.clone(),
             store: self.store.clone(),
             front: self.person.clone(),
+            mail: None,
             settings: self.settings.clone(),
         };
         Session::open(Arc::new(agent), "default").await.unwrap()

@@ -39,7 +39,16 @@ pub fn profile() -> Profile {
         name: "chibi",
         faces,
         absent: Vec::new(),
-        extras: &["update_todos", "update_goals", "update_reflection", "call_user"],
+        extras: &[
+            "update_todos",
+            "update_goals",
+            "update_reflection",
+            "send_message",
+            "flock_join",
+            "flock_leave",
+            "flock_list",
+            "call_user",
+        ],
     }
 }
 

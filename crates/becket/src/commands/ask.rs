@@ -6,7 +6,7 @@ use becket_agent::front::Front;
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::nearest;
-use becket_store::{Claim, ContextName};
+use becket_store::{Claim, ContextName, SqliteStore};
 use clap::CommandFactory;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -147,16 +147,12 @@ impl Conversation {
             Purpose::Prompts | Purpose::Care => wish.claim(&store)?,
         };
         setup.enter(&target.name, surroundings)?;
-        destroy_due(&store, &setup.contexts(), &target.name, surroundings).await?;
+        destroy_due(&store, &setup, &target.name, surroundings).await?;
         let output = Arc::new(Output::default());
         let front = front(options, surroundings, &output, purpose);
         let options = &with_some_model(&setup, purpose, options, surroundings);
         let assembled = setup.assemble(options, surroundings, front, store).await?;
-        if options.json {
-            let output = Arc::clone(&output);
-            let write = move |text: &str| output.write(&format!("{text}\n"));
-            assembled.agent.engine.watch(Arc::new(move |_, text| write(text)));
-        }
+        assembled.report_events(options, &output);
         if target.is_fresh {
             surroundings.remark(&format!("the context is {}", target.name));
         }
@@ -218,6 +214,11 @@ impl Conversation {
         self.session.call_tool(name, arguments, cancel).await
     }
 
+    /// What remembers it all.
+    pub fn store(&self) -> &SqliteStore {
+        &self.assembled.store
+    }
+
     /// What the session has cost so far.
     pub fn usage(&self) -> becket_events::Usage {
         self.session.usage()
@@ -257,7 +258,7 @@ async fn enter(
 }
 
 /// The options, with a model that needs nothing where the chosen one cannot be had and none will be asked.
-fn with_some_model(
+pub fn with_some_model(
     setup: &Setup,
     purpose: Purpose,
     options: &Options,
@@ -271,7 +272,7 @@ fn with_some_model(
 }
 
 /// Where the run is shown.
-fn front(
+pub fn front(
     options: &Options,
     surroundings: &Surroundings,
     output: &Arc<Output>,
@@ -325,7 +326,7 @@ fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
 }
 
 /// Says how it ended, where that is not plain from the answer.
-fn conclude(end: &RunEnd, output: &Output, surroundings: &Surroundings) -> Exit {
+pub fn conclude(end: &RunEnd, output: &Output, surroundings: &Surroundings) -> Exit {
     match &end.ending {
         Ending::Answered => Exit::Answered,
         Ending::Handled(message) => {

@@ -9,13 +9,18 @@ mod context;
 mod contexts;
 mod doctor;
 mod events;
+mod flock;
+mod inbox;
 mod manual;
 mod piped;
 mod plugin;
+mod send;
 mod sessions;
 mod switch;
 mod tool;
 mod vfs;
+
+use becket_agent::mail::Sending;
 
 use crate::args::{Args, Command, HooksCommand, Options};
 use crate::failure::{CliError, Exit};
@@ -50,6 +55,17 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
         Some(Command::Vfs { command }) => vfs::run(&options, command, surroundings),
         Some(Command::Cache { command }) => cache::run(&options, command, surroundings),
+        Some(Command::Send { to, text, from }) => {
+            let sending = Sending {
+                to: &to,
+                content: &text,
+                from: from.as_deref(),
+            };
+            send::run(&options, sending, surroundings)
+        }
+        Some(Command::Inbox { name, wake: true }) => inbox::wake(&options, name, surroundings),
+        Some(Command::Inbox { name, wake: false }) => inbox::show(&options, name, surroundings),
+        Some(Command::Flock { command }) => flock::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),

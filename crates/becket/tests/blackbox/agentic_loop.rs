@@ -217,15 +217,11 @@ fn rules_may_deny_notes_and_reflection_may_be_switched_off() {
 
 #[test]
 fn which_tools_of_beckets_own_a_profile_has() {
+    let notes = ["update_todos", "update_goals", "update_reflection"];
+    let between = ["send_message", "flock_join", "flock_leave", "flock_list"];
     for (profile, wanted) in [
-        (
-            "becket",
-            vec!["update_todos", "update_goals", "update_reflection"],
-        ),
-        (
-            "chibi",
-            vec!["update_todos", "update_goals", "update_reflection", "call_user"],
-        ),
+        ("becket", [&notes[..], &between[..]].concat()),
+        ("chibi", [&notes[..], &["call_user"], &between[..]].concat()),
         ("pi", vec![]),
         ("docker-agent", vec![]),
     ] {

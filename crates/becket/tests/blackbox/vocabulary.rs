@@ -106,6 +106,7 @@ const RUNS: &[&[&str]] = &[
         "what was refused",
     ],
     &["--json", "context", "clear", "second"],
+    &["--json", "send", "fourth", "The tests are red."],
 ];
 
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.

@@ -68,7 +68,10 @@ pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), Cli
             place
                 .surroundings
                 .remark(&format!("the context {old} is now {new}"));
-            Ok(())
+            place
+                .flocks
+                .rename(old.as_str(), Some(new.as_str()))
+                .map_err(CliError::failed)
         }
     }
 }
@@ -135,6 +138,10 @@ pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliErr
     }
     remove_files(&place.contexts, name, place.surroundings)?;
     place.store.delete_context(name).await?;
+    place
+        .flocks
+        .rename(name.as_str(), None)
+        .map_err(CliError::failed)?;
     let current = place.store.chosen()?.current;
     place.surroundings.remark(&format!(
         "destroyed the context {name}; the current one is {current}"

@@ -9,6 +9,7 @@ mod transcript;
 use std::path::PathBuf;
 
 use becket_agent::context_files::ContextFiles;
+use becket_agent::flocks::Flocks;
 use becket_store::{ContextName, SqliteStore};
 
 use super::{runtime, switch};
@@ -25,6 +26,7 @@ struct Place<'a> {
     setup: Setup,
     /// Holds a folder for each context.
     contexts: PathBuf,
+    flocks: Flocks,
     store: SqliteStore,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Place<'a> {
             options,
             surroundings,
             contexts: setup.contexts(),
+            flocks: setup.flocks(),
             store: setup.folders.open_store()?,
             setup,
         })

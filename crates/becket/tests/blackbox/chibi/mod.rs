@@ -3,13 +3,14 @@
 //! What counts is what the model, the file system or the next plugin saw. `Chibi` is the room for it: it writes plugins
 //! into a chibi home, runs becket, and reads what the plugins were told.
 //!
-//! Not here: `pre_spawn_agent`, `post_spawn_agent`, `pre_send_message`, `post_send_message` and `post_index_file`.
-//! Nothing can cause them before there are sub-agents, messages and the index.
+//! Not here: `pre_spawn_agent`, `post_spawn_agent` and `post_index_file`. Nothing can cause them before there are
+//! sub-agents and the index.
 
 mod disguises;
 mod examples;
 mod guards;
 mod lifecycle;
+mod messages;
 mod permissions;
 mod plugins;
 mod prompts;

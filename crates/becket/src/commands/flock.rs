@@ -1,0 +1,72 @@
+//! `becket flock`: groups of contexts that share goals, instructions, tasks and files.
+
+use becket_agent::flocks::{Flocks, SITE};
+use becket_store::ContextName;
+
+use super::context::wish;
+use super::print;
+use crate::args::{FlockCommand, Options};
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+use crate::target::known;
+
+/// Runs what the command line asks for. It is the person's own doing, so no hook is asked.
+pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let setup = Setup::read(options, surroundings)?;
+    let flocks = setup.flocks();
+    let said = match command {
+        FlockCommand::Create { flock } => match flocks.create(&flock).map_err(CliError::failed)? {
+            true => format!("made the flock {flock}; its zone is vfs:///flocks/{flock}"),
+            false => return Err(CliError::usage(format!("there is already a flock {flock}"))),
+        },
+        FlockCommand::Delete { flock } => {
+            flocks.delete(&flock).map_err(CliError::failed)?;
+            format!("the flock {flock} is no more; its files stay at vfs:///flocks/{flock}")
+        }
+        FlockCommand::Join { flock, name } => {
+            let context = member(&setup, options, name)?;
+            match flocks.join(&flock, context.as_str()).map_err(CliError::failed)? {
+                true => format!("{context} belongs to the flock {flock} now"),
+                false => format!("{context} belongs to the flock {flock} already"),
+            }
+        }
+        FlockCommand::Leave { flock, name } => {
+            let context = wish(options, name)?.find(&setup.folders.open_store()?)?;
+            flocks.leave(&flock, context.as_str()).map_err(CliError::failed)?;
+            format!("{context} has left the flock {flock}")
+        }
+        FlockCommand::List => return list(&flocks, options),
+    };
+    surroundings.remark(&said);
+    Ok(Exit::Answered)
+}
+
+/// A context that joins must be there, or be the current one: a slip of the pen would join for ever.
+fn member(setup: &Setup, options: &Options, name: Option<String>) -> Result<ContextName, CliError> {
+    let store = setup.folders.open_store()?;
+    let name = wish(options, name)?.find(&store)?;
+    let is_current = name.as_str() == store.chosen()?.current;
+    match is_current || setup.contexts().join(name.as_str()).is_dir() {
+        true => Ok(name),
+        false => known(name, &store),
+    }
+}
+
+fn list(flocks: &Flocks, options: &Options) -> Result<Exit, CliError> {
+    let flocks = flocks.list().map_err(CliError::failed)?;
+    if !options.json {
+        print(&format!("{SITE}: all contexts\n"))?;
+    }
+    for flock in flocks {
+        print(&match options.json {
+            true => format!(
+                "{}\n",
+                serde_json::json!({"name": flock.name, "members": flock.members})
+            ),
+            false if flock.members.is_empty() => format!("{}: nobody\n", flock.name),
+            false => format!("{}: {}\n", flock.name, flock.members.join(", ")),
+        })?;
+    }
+    Ok(Exit::Answered)
+}

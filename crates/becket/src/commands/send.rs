@@ -1,0 +1,56 @@
+//! `becket send`: a message to a context, from the shell.
+
+use std::sync::Arc;
+
+use becket_agent::mail::Sending;
+
+use super::ask::{Purpose, front, with_some_model};
+use super::{print, runtime};
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::front::{Output, harmless};
+use crate::signals::Signals;
+use crate::surroundings::Surroundings;
+use crate::target::Wish;
+
+/// Sends a message in the name of the current context, without a session: its context may be at work just now.
+pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    sending.check().map_err(CliError::usage)?;
+    let runtime = runtime()?;
+    let result = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        let cancel = signals.next();
+        let work = async {
+            let setup = Setup::read(options, surroundings)?;
+            if let Some(refusal) = &setup.project.refusal {
+                return Err(refusal.clone());
+            }
+            let store = Arc::new(setup.folders.open_store()?);
+            let context = Wish::of(options)?.find(&store)?;
+            let output = Arc::new(Output::default());
+            let front = front(options, surroundings, &output, Purpose::Call);
+            let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
+            let assembled = setup.assemble(options, surroundings, front, store).await?;
+            assembled.report_events(options, &output);
+            let sent = assembled
+                .agent
+                .send_letter(sending, context.as_str(), cancel.clone())
+                .await;
+            assembled.store.close().await?;
+            match sent {
+                Ok(words) if options.json => output.whole().map(|()| drop(words)),
+                Ok(words) => print(&format!("{}\n", harmless(&words))),
+                Err(_) if cancel.is_cancelled() => {
+                    surroundings.remark("cancelled");
+                    return Ok(Exit::Cancelled);
+                }
+                Err(words) => Err(CliError::failed(words)),
+            }?;
+            Ok(Exit::Answered)
+        };
+        signals.unless_forced(work, Exit::Cancelled).await
+    });
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,391 @@
+//! Flocks: who belongs to which, what members may write and are told, tasks, and a small world of three contexts.
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room};
+
+use crate::room;
+
+/// Calls a tool in a context, by the person's hand, through the gate.
+fn call(room: &Room, context: &str, tool: &str, arguments: Value) -> Finished {
+    room.run(["-C", context, "tool", tool, &arguments.to_string()])
+}
+
+/// The system prompt of a prompt in a context.
+fn system_prompt(room: &Room, context: &str) -> String {
+    let run = room.run(["--json", "-C", context, "hello"]).ended_with(0);
+    let event = run.events_named("agent_start").remove(0);
+    event["system_prompt"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_person_makes_flocks_and_looks_after_their_members() {
+    let room = room();
+    room.run(["context", "create", "ann"]).ended_with(0);
+    room.run(["flock", "list"])
+        .ended_with(0)
+        .said("site: all contexts\n");
+    room.run(["flock", "create", "crew"])
+        .ended_with(0)
+        .complained("made the flock crew");
+    room.run(["flock", "create", "crew"])
+        .ended_with(2)
+        .complained("already a flock crew");
+    room.run(["flock", "join", "crew", "ann"])
+        .ended_with(0)
+        .complained("ann belongs to the flock crew now");
+    room.run(["flock", "join", "crew"])
+        .ended_with(0)
+        .complained("default belongs");
+    room.run(["flock", "join", "crew", "ann"])
+        .ended_with(0)
+        .complained("already");
+    room.run(["flock", "join", "crew", "anm"])
+        .ended_with(2)
+        .complained("did you mean `ann`?");
+    room.run(["flock", "join", "Crew!", "ann"])
+        .ended_with(1)
+        .complained("small letters");
+    room.run(["flock", "leave", "crw", "ann"])
+        .ended_with(1)
+        .complained("did you mean `crew`?");
+    room.run(["flock", "join", "site", "ann"])
+        .ended_with(1)
+        .complained("every context belongs to it");
+    room.run(["flock", "list"])
+        .ended_with(0)
+        .said("crew: ann, default\n");
+    room.run(["context", "rename", "ann", "anna"]).ended_with(0);
+    let listed = room.run(["--json", "flock", "list"]).ended_with(0).events();
+    assert_eq!(listed, [json!({"name": "crew", "members": ["anna", "default"]})]);
+    room.run(["--yes", "context", "destroy", "anna"]).ended_with(0);
+    room.run(["flock", "leave", "crew"])
+        .ended_with(0)
+        .complained("default has left");
+    room.run(["flock", "list"]).ended_with(0).said("crew: nobody\n");
+    room.run(["flock", "delete", "crew"]).ended_with(0);
+    room.run(["flock", "delete", "crew"])
+        .ended_with(1)
+        .complained("no flock `crew`");
+}
+
+#[test]
+fn the_model_joins_leaves_and_lists() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"}))
+        .ended_with(0)
+        .said("ann belongs to the flock crew now");
+    call(&room, "ben", "flock_join", json!({"flock": "aft"})).ended_with(0);
+    call(&room, "ann", "flock_list", json!({}))
+        .ended_with(0)
+        .said("site: all contexts\ncrew (yours): ann\naft: ben");
+    call(&room, "ann", "flock_join", json!({"flock": "registry.json"}))
+        .ended_with(1)
+        .said("small letters");
+    call(&room, "ann", "flock_join", json!({}))
+        .ended_with(1)
+        .complained("flock_join needs `flock`");
+    call(&room, "ann", "flock_list", json!({"all": true}))
+        .ended_with(1)
+        .complained("it takes nothing");
+    call(&room, "ann", "flock_leave", json!({"flock": "aft"}))
+        .ended_with(1)
+        .said("does not belong");
+    call(&room, "ann", "flock_leave", json!({"flock": "crew"})).ended_with(0);
+    room.run(["flock", "list"]).said("crew: nobody");
+}
+
+#[test]
+fn only_members_write_in_the_zone_of_a_flock_and_nobody_writes_the_list() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    let write =
+        |context: &str, path: &str| call(&room, context, "write", json!({"path": path, "content": "x"}));
+    write("ann", "vfs:///flocks/crew/plan.md").ended_with(0);
+    write("ann", "vfs:///tools/flocks/crew/a.scm").ended_with(0);
+    write("ben", "vfs:///flocks/crew/plan.md")
+        .ended_with(1)
+        .complained("ben may not write");
+    for path in [
+        "vfs:///flocks/registry.json",
+        "vfs:///flocks/aft/x",
+        "vfs:///flocks/.registry.lock",
+    ] {
+        write("ann", path).ended_with(1).complained("may not write");
+    }
+    call(&room, "ann", "flock_leave", json!({"flock": "crew"})).ended_with(0);
+    write("ann", "vfs:///flocks/crew/plan.md")
+        .ended_with(1)
+        .complained("ann may not write");
+}
+
+/// Writes down what it is told of the system prompt.
+const INSPECTOR: &str = "#!/bin/bash\nif [[ \"$1\" == --schema ]]; then echo '{\"name\":\"look\",\"description\":\"x\",\
+                     \"hooks\":[\"pre_system_prompt\",\"post_system_prompt\"]}'; exit; fi\n\
+                     cat > \"$HOME/$CHIBI_HOOK\"\n";
+
+#[test]
+fn goals_and_instructions_of_all_flocks_are_in_the_system_prompt_and_in_the_hooks() {
+    let room = room();
+    room.script("../home/.chibi/plugins/look", INSPECTOR);
+    for flock in ["crew", "aft"] {
+        call(&room, "ann", "flock_join", json!({"flock": flock})).ended_with(0);
+    }
+    call(&room, "ann", "update_goals", json!({"content": "My own."}))
+        .ended_with(0)
+        .said("Noted.");
+    for (flock, goals) in [("site", "Be kind."), ("crew", "Sail on."), ("aft", "Steer.")] {
+        call(
+            &room,
+            "ann",
+            "update_goals",
+            json!({"flock": flock, "content": goals}),
+        )
+        .ended_with(0)
+        .said("all of the flock");
+    }
+    room.run_with_input(["vfs", "put", "/flocks/crew/prompt.md"], "Speak as sailors do.\n")
+        .ended_with(0);
+    let text = system_prompt(&room, "ann");
+    let order = [
+        "Instructions of the flock crew:\n\nSpeak as sailors do.",
+        "The goals of the flock site:\n\nBe kind.",
+        "The goals of the flock aft:\n\nSteer.",
+        "The goals of the flock crew:\n\nSail on.",
+        "The goals of this context:\n\nMy own.",
+    ];
+    let places: Vec<usize> = order
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
+    assert!(places.is_sorted(), "{text}");
+    for hook in ["pre_system_prompt", "post_system_prompt"] {
+        let told: Value = serde_json::from_str(&room.read(&format!("../home/{hook}"))).expect("JSON");
+        let expected = json!([
+            {"flock": "site", "goals": "Be kind."},
+            {"flock": "aft", "goals": "Steer."},
+            {"flock": "crew", "goals": "Sail on."},
+        ]);
+        assert_eq!(
+            (&told["flock_goals"], &told["goals"]),
+            (&expected, &json!("My own."))
+        );
+    }
+    let other = system_prompt(&room, "ben");
+    assert!(
+        other.contains("Be kind.") && !other.contains("Sail on.") && !other.contains("sailors"),
+        "{other}"
+    );
+    call(
+        &room,
+        "ben",
+        "update_goals",
+        json!({"flock": "crew", "content": "x"}),
+    )
+    .ended_with(1)
+    .said("does not belong");
+    call(
+        &room,
+        "ann",
+        "update_goals",
+        json!({"flock": "cre", "content": "x"}),
+    )
+    .ended_with(1)
+    .said("did you mean `crew`?");
+}
+
+#[test]
+fn the_guards_of_virtual_files_judge_the_goals_of_a_flock() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    let reply = r#"{"verdict": {"deny": "goals are mine"}}"#;
+    let hooks = room.hooks(&format!(
+        "[[hook]]\nevent = \"pre_vfs_write\"\nmatch = {{ path = {{ glob = \"vfs:///flocks/crew/*\" }} }}\ncommand = '''echo '{reply}' '''\n"
+    ));
+    let arguments = json!({"flock": "crew", "content": "x"}).to_string();
+    room.run(["--hooks", &hooks, "-C", "ann", "tool", "update_goals", &arguments])
+        .ended_with(1)
+        .said("goals are mine");
+    assert!(!system_prompt(&room, "ann").contains("flock crew"));
+    let run = room
+        .run(["--json", "-C", "ann", "tool", "update_goals", &arguments])
+        .ended_with(0);
+    assert_eq!(
+        run.events_named("post_vfs_write")[0]["path"],
+        "vfs:///flocks/crew/goals.md"
+    );
+}
+
+#[test]
+fn a_broken_list_of_flocks_is_said_and_grants_nothing() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    room.run_with_input(["vfs", "put", "/flocks/registry.json"], "{")
+        .ended_with(0);
+    room.run(["-C", "ann", "hello"])
+        .ended_with(0)
+        .complained("the list of flocks, vfs:///flocks/registry.json, is broken");
+    call(
+        &room,
+        "ann",
+        "write",
+        json!({"path": "vfs:///flocks/crew/x", "content": "x"}),
+    )
+    .ended_with(1)
+    .complained("is broken");
+    call(&room, "ann", "flock_join", json!({"flock": "crew"}))
+        .ended_with(1)
+        .said("is broken");
+    room.run(["flock", "list"]).ended_with(1).complained("is broken");
+}
+
+#[test]
+fn open_tasks_are_shown_before_the_last_words_and_are_not_stored() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    let put = |path: &str, text: &str| drop(room.run_with_input(["vfs", "put", path], text).ended_with(0));
+    put(
+        "/home/ann/tasks/epic/one.task",
+        "((id . \"a1\") (status . in-progress) (priority . high) (depends-on \"b2\" \"c3\"))\n\"hoist the flag\nslowly\"",
+    );
+    put(
+        "/home/ann/tasks/old.task",
+        "((id . \"b2\") (status . done)) \"over\"",
+    );
+    put("/home/ann/tasks/broken.task", "((id . \"x\"");
+    put("/home/ann/tasks/notes.md", "no task");
+    put(
+        "/flocks/crew/tasks/two.task",
+        "((id . \"c3\") (status . pending)) \"find the flag\"",
+    );
+    put(
+        "/home/ben/tasks/b.task",
+        "((id . \"z9\") (status . pending)) \"not ann's\"",
+    );
+    room.run(["-C", "ann", "earlier words"]).ended_with(0);
+    let run = room
+        .run(["--json", "-C", "ann", "the last words"])
+        .ended_with(0)
+        .complained("the task vfs:///home/ann/tasks/broken.task is left out: a list never ends");
+    let messages = run.events_named("model_context")[0]["messages"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    let (last, table) = (&messages[messages.len() - 1], &messages[messages.len() - 2]);
+    assert_eq!(
+        (&last["role"], &last["content"][0]["text"]),
+        (&json!("user"), &json!("the last words"))
+    );
+    assert_eq!(
+        (&table["role"], &table["kind"]),
+        (&json!("note"), &json!("tasks"))
+    );
+    let table = table["content"][0]["text"].as_str().unwrap_or_default();
+    assert_eq!(
+        table,
+        "Open tasks:\nid | status | priority | title | file\n\
+         a1 | in-progress | high | hoist the flag (waits for c3) | vfs:///home/ann/tasks/epic/one.task\n\
+         c3 | pending | medium | find the flag | vfs:///flocks/crew/tasks/two.task\n\
+         2 open, 1 done"
+    );
+    let stored = room.run(["context", "export", "ann"]).ended_with(0).stdout;
+    assert!(!stored.contains("Open tasks"), "{stored}");
+    let run = room.run(["--json", "-C", "cid", "hello"]).ended_with(0);
+    assert!(
+        !run.events_named("model_context")[0]
+            .to_string()
+            .contains("Open tasks")
+    );
+}
+
+/// A tool call of a scripted model.
+fn tool(name: &str, arguments: Value) -> Value {
+    json!({"name": name, "arguments": arguments})
+}
+
+fn dinner(status: &str) -> Value {
+    let content = format!("((id . \"d1\") (status . {status})) \"make dinner\"");
+    tool(
+        "write",
+        json!({"path": "vfs:///flocks/galley/tasks/dinner.task", "content": content}),
+    )
+}
+
+/// What each of the three says and does.
+fn captain() -> Value {
+    json!([
+        {"tool_calls": [
+            tool("update_goals", json!({"flock": "deck", "content": "Reach the island."})),
+            tool("send_message", json!({"to": "mate", "content": "Have dinner made."})),
+        ]},
+        {"text": "ordered"},
+    ])
+}
+
+fn mate() -> Value {
+    json!([
+        {"expect": ["From captain:\\n> Have dinner made.", "The goals of the flock deck:\\n\\nReach the island."],
+         "tool_calls": [
+            dinner("pending"),
+            tool("send_message", json!({"to": "cook", "content": "See the task d1."})),
+        ]},
+        {"text": "passed on"},
+    ])
+}
+
+fn cook() -> Value {
+    json!([
+        {"expect": ["From mate:\\n> See the task d1.", "d1 | pending | medium | make dinner"],
+         "tool_calls": [
+            dinner("done"),
+            tool("write", json!({"path": "vfs:///flocks/deck/x", "content": "not my place"})),
+            tool("send_message", json!({"to": "captain", "content": "Dinner is served."})),
+        ]},
+        {"expect": ["the context cook may not write vfs:///flocks/deck/x"], "text": "served"},
+    ])
+}
+
+/// Three contexts, two flocks: the captain gives an order, the mate passes it on, the cook answers, the captain hears.
+#[test]
+fn a_world_of_three_contexts_in_two_flocks_that_send_and_wake() {
+    let room = room();
+    let crew = [
+        ("captain", &["deck"][..]),
+        ("mate", &["deck", "galley"]),
+        ("cook", &["galley"]),
+    ];
+    for (context, flocks) in crew {
+        room.run(["context", "create", context]).ended_with(0);
+        for flock in flocks {
+            call(&room, context, "flock_join", json!({"flock": flock})).ended_with(0);
+        }
+    }
+    let script = room.model(&captain());
+    room.run(["-C", "captain", "--model", &script, "Begin."])
+        .ended_with(0)
+        .said("ordered");
+
+    let script = room.model(&mate());
+    let run = room.run(["--model", &script, "inbox", "--wake"]).ended_with(0);
+    run.complained("waking mate").said("passed on");
+
+    let script = room.model(&cook());
+    let run = room
+        .run(["--json", "--model", &script, "inbox", "--wake", "cook"])
+        .ended_with(0);
+    let prompt = run.events_named("agent_start").remove(0)["system_prompt"].to_string();
+    assert!(
+        !prompt.contains("Reach the island"),
+        "the cook does not belong to the deck: {prompt}"
+    );
+
+    let script = room.model(&json!([{"expect": ["From cook:\\n> Dinner is served."], "text": "to dinner!"}]));
+    let run = room.run(["--model", &script, "inbox", "--wake"]).ended_with(0);
+    run.complained("waking captain").said("to dinner!");
+    room.run(["inbox"]).ended_with(0).complained("no messages wait");
+    let run = room.run(["--json", "-C", "mate", "And the tasks?"]).ended_with(0);
+    assert!(
+        !run.events_named("model_context")[0]
+            .to_string()
+            .contains("Open tasks")
+    );
+}
