@@ -62,6 +62,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("becket-tools", &["becket-events", "becket-hooks", "becket-agent"]),
     ("becket-store", &["becket-events", "becket-hooks", "becket-agent"]),
+    ("becket-index", &["becket-events", "becket-agent"]),
     (
         "becket",
         &[
@@ -74,6 +75,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-providers",
             "becket-tools",
             "becket-store",
+            "becket-index",
         ],
     ),
     (
@@ -87,6 +89,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-providers",
             "becket-tools",
             "becket-store",
+            "becket-index",
             "testkit",
         ],
     ),

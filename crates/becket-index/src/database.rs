@@ -1,0 +1,224 @@
+//! The file of the index. Everything in it can be made again, so a file of another version is simply emptied.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+
+/// Counts up with every change of the tables.
+const VERSION: i64 = 1;
+
+/// How long a reader waits for a writer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long an update waits for another one.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+    CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
+        language TEXT NOT NULL,
+        reader TEXT NOT NULL,
+        modified_ns INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    );
+    CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE INDEX names_in_any_case ON names (name COLLATE NOCASE);
+    CREATE VIRTUAL TABLE name_pieces USING fts5 (name, content = 'names', content_rowid = 'id', tokenize = 'trigram');
+    CREATE TABLE symbols (
+        id INTEGER PRIMARY KEY,
+        file_id INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        name_id INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        parent TEXT,
+        line_start INTEGER NOT NULL,
+        line_end INTEGER NOT NULL,
+        signature TEXT,
+        visibility TEXT
+    );
+    CREATE INDEX symbols_of_file ON symbols (file_id);
+    CREATE INDEX symbols_of_name ON symbols (name_id);
+    CREATE INDEX symbols_of_kind ON symbols (kind);
+    CREATE TABLE refs (
+        id INTEGER PRIMARY KEY,
+        file_id INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        name_id INTEGER NOT NULL,
+        line INTEGER NOT NULL,
+        kind TEXT
+    );
+    CREATE INDEX refs_of_file ON refs (file_id);
+    CREATE INDEX refs_of_name ON refs (name_id);
+";
+
+/// Why the index could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexProblem {
+    /// There is none yet.
+    #[error("there is no index of {0} yet. Make it with index_update, or with `becket index update`")]
+    Missing(PathBuf),
+    /// Another process writes it.
+    #[error("another update of the index of {0} is running. Wait for it to end, then try again")]
+    Busy(PathBuf),
+    /// The file cannot be used.
+    #[error("the index {file} cannot be used: {error}. It can be deleted and made again")]
+    Database {
+        /// The file.
+        file: PathBuf,
+        /// What SQLite says.
+        error: rusqlite::Error,
+    },
+    /// A folder or a file cannot be made or read.
+    #[error("{what} {path}: {error}")]
+    Files {
+        /// What was tried.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// Somebody wants it to end.
+    #[error("cancelled; what was indexed until then is kept")]
+    Cancelled,
+}
+
+/// The index of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexFile {
+    /// The root of the project, absolute and without links.
+    pub root: PathBuf,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// Kept while an update runs; the operating system takes it back when the process ends.
+pub(crate) struct WriteLock {
+    _file: File,
+}
+
+impl IndexFile {
+    /// The index of the project at `root`, among all those in `folder`.
+    pub fn of_project(root: &Path, folder: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+        let digest = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+        let file = folder.join(format!("{}.db", &digest[..32]));
+        Self { root, file }
+    }
+
+    pub(crate) fn problem(&self, error: rusqlite::Error) -> IndexProblem {
+        IndexProblem::Database {
+            file: self.file.clone(),
+            error,
+        }
+    }
+
+    /// Opens it to look things up.
+    pub(crate) fn open_to_read(&self) -> Result<Connection, IndexProblem> {
+        if !self.file.exists() {
+            return Err(IndexProblem::Missing(self.root.clone()));
+        }
+        let open = || -> rusqlite::Result<Option<Connection>> {
+            // Not read-only: a log that a killed writer left must be taken in before anything can be read.
+            let connection = Connection::open_with_flags(&self.file, flags())?;
+            connection.busy_timeout(PATIENCE)?;
+            Ok((version(&connection)? == VERSION).then_some(connection))
+        };
+        open()
+            .map_err(|error| self.problem(error))?
+            .ok_or_else(|| IndexProblem::Missing(self.root.clone()))
+    }
+
+    /// Opens it to write; it is made if it is not there, and emptied if it is of another version or `anew`.
+    pub(crate) fn open_to_write(&self, anew: bool) -> Result<(Connection, WriteLock), IndexProblem> {
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        let files = |what, path: &Path| {
+            let path = path.to_path_buf();
+            move |error| IndexProblem::Files { what, path, error }
+        };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(files("cannot make the folder of the index", folder))?;
+        let lock = self.lock()?;
+        let created = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&self.file);
+        // Closed before SQLite opens it: closing a file later would drop SQLite's locks.
+        drop(created.map_err(files("cannot make the index", &self.file))?);
+        let connection = match self.connect(anew) {
+            Err(error) if is_no_database(&error) => {
+                std::fs::write(&self.file, "").map_err(files("cannot empty the index", &self.file))?;
+                self.connect(anew)
+            }
+            connected => connected,
+        };
+        Ok((connection.map_err(|error| self.problem(error))?, lock))
+    }
+
+    fn connect(&self, anew: bool) -> rusqlite::Result<Connection> {
+        let connection = Connection::open_with_flags(&self.file, flags())?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "cache_size", -65_536)?;
+        let is_empty = version(&connection)? == 0;
+        if anew || version(&connection)? != VERSION {
+            let begun = connection.unchecked_transaction()?;
+            if !is_empty {
+                begun.execute_batch(
+                    "DROP TABLE IF EXISTS refs; DROP TABLE IF EXISTS symbols; DROP TABLE IF EXISTS name_pieces;
+                     DROP TABLE IF EXISTS names; DROP TABLE IF EXISTS files;",
+                )?;
+            }
+            begun.execute_batch(TABLES)?;
+            begun.pragma_update(None, "user_version", VERSION)?;
+            begun.commit()?;
+        }
+        Ok(connection)
+    }
+
+    /// Waits until nobody else writes.
+    fn lock(&self) -> Result<WriteLock, IndexProblem> {
+        let path = self.file.with_extension("lock");
+        let opened = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path);
+        let told = |error| IndexProblem::Files {
+            what: "cannot lock the index with",
+            path: path.clone(),
+            error,
+        };
+        let file = opened.map_err(told)?;
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(WriteLock { _file: file }),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(TryLockError::WouldBlock) => return Err(IndexProblem::Busy(self.root.clone())),
+                Err(TryLockError::Error(error)) => return Err(told(error)),
+            }
+        }
+    }
+}
+
+fn flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn is_no_database(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}

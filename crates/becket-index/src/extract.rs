@@ -1,0 +1,371 @@
+//! The walk through a syntax tree that collects definitions and references.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, Parser};
+
+use crate::grammar::{Around, Grammar, OWNER, Rule, text};
+use crate::symbol::{Extract, Reference, Symbol};
+
+/// How long one file may take to be parsed.
+const PARSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// The longest signature.
+const LONGEST_SIGNATURE: usize = 200;
+
+/// Fields that lead from an expression or a type to the name that it ends in.
+const TOWARDS_NAME: &[&str] = &[
+    "list",
+    "name",
+    "field",
+    "property",
+    "attribute",
+    "function",
+    "path",
+    "value",
+    "type",
+];
+
+/// Reads a file. The error says why that was not possible.
+pub(crate) fn extract(
+    grammar: &'static Grammar,
+    source: &[u8],
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Extract, String> {
+    let mut parser = Parser::new();
+    parser
+        .set_language(&grammar.language)
+        .map_err(|error| format!("the grammar does not fit: {error}"))?;
+    let deadline = Instant::now() + PARSE_LIMIT;
+    let mut go_on = |_: &tree_sitter::ParseState| {
+        if is_cancelled() || Instant::now() > deadline {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let mut rest = |place: usize, _| source.get(place..).unwrap_or_default();
+    let tree = parser
+        .parse_with_options(&mut rest, None, Some(options))
+        .ok_or_else(|| format!("parsing took longer than {} seconds", PARSE_LIMIT.as_secs()))?;
+    let mut walk = Walk {
+        grammar,
+        source,
+        scopes: Vec::new(),
+        names: HashSet::new(),
+        found: Extract::default(),
+    };
+    walk.through(tree.root_node());
+    Ok(walk.found)
+}
+
+/// A definition that is being walked through.
+struct Scope {
+    node: usize,
+    /// Nothing for what only makes its contents local.
+    name: Option<String>,
+    kind: &'static str,
+}
+
+/// The kind of a scope that only makes its contents local.
+const LOCAL: &str = "local";
+
+struct Walk<'a> {
+    grammar: &'static Grammar,
+    source: &'a [u8],
+    scopes: Vec<Scope>,
+    /// Where names stand that are defined: they are no references.
+    names: HashSet<usize>,
+    found: Extract,
+}
+
+impl Walk<'_> {
+    /// Visits every node. It does not call itself: a file may be nested deeper than a stack is.
+    fn through(&mut self, root: Node<'_>) {
+        let mut cursor = root.walk();
+        loop {
+            let node = cursor.node();
+            if node.is_named() {
+                self.enter(node);
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            loop {
+                let left = cursor.node().id();
+                while self.scopes.last().is_some_and(|scope| scope.node == left) {
+                    self.scopes.pop();
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                if !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, node: Node<'_>) {
+        let rule = self.grammar.rule(node);
+        self.refer(node, rule);
+        if let Some(kind) = rule.definition {
+            self.define(node, kind);
+        }
+        if let Some(field) = rule.owner {
+            let owner = node.child_by_field_name(field).and_then(last_name);
+            let name = owner.map(|owner| text(owner, self.source).to_owned());
+            self.scopes.push(Scope {
+                node: node.id(),
+                name,
+                kind: OWNER,
+            });
+        }
+        if rule.local {
+            self.scopes.push(Scope {
+                node: node.id(),
+                name: None,
+                kind: LOCAL,
+            });
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, kind: &'static str) {
+        let Some(kind) = (self.grammar.table().refine)(node, kind) else {
+            return;
+        };
+        let innermost = self.scopes.last().map(|scope| scope.kind);
+        let kind = match kind {
+            "function" if innermost.is_some_and(is_type) => "method",
+            "field" if !innermost.is_some_and(is_type) => return,
+            "variable" | "constant" | "prototype" if innermost.is_some_and(is_body) => return,
+            kind => kind,
+        };
+        let mut names = Vec::new();
+        defined_names(node, &mut names);
+        let Some(first) = names.first() else { return };
+        let scope = Scope {
+            node: node.id(),
+            name: Some(text(*first, self.source).to_owned()),
+            kind,
+        };
+        for name in names {
+            self.names.insert(name.start_byte());
+            self.add_symbol(node, name, kind);
+        }
+        let holds = is_type(kind) || is_body(kind) || matches!(kind, "module" | "namespace");
+        if holds && node.kind() != "enum_body" {
+            self.scopes.push(scope);
+        }
+    }
+
+    fn add_symbol(&mut self, node: Node<'_>, name: Node<'_>, kind: &'static str) {
+        // Several names in one body: each stands for itself.
+        let span = if node.kind() == "enum_body" { name } else { node };
+        let name = text(name, self.source);
+        if name.is_empty() || name == "_" {
+            return;
+        }
+        let around = Around {
+            source: self.source,
+            parent: self.scopes.last().map(|scope| scope.kind),
+        };
+        let table = self.grammar.table();
+        let (first, last) = (span.start_position(), span.end_position());
+        let ends_before = usize::from(last.column == 0 && last.row > first.row);
+        let symbol = Symbol {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            parent: self.parent_of(node, kind),
+            line_start: line(first.row),
+            line_end: line(last.row - ends_before),
+            signature: Some(self.signature(span)).filter(|signature| !signature.is_empty()),
+            visibility: (table.visibility)(node, name, around).map(str::to_owned),
+        };
+        self.found.symbols.push(symbol);
+    }
+
+    /// What a definition is a part of: the type of its receiver, or the nearest definition around it.
+    fn parent_of(&self, node: Node<'_>, kind: &str) -> Option<String> {
+        let receiver = node
+            .child_by_field_name("receiver")
+            .and_then(|receiver| receiver.named_child(0))
+            .and_then(|receiver| receiver.child_by_field_name("type"))
+            .and_then(last_name);
+        if let Some(receiver) = receiver {
+            return Some(text(receiver, self.source).to_owned());
+        }
+        // A type that is only given another name is no part of that name.
+        let mut around = self
+            .scopes
+            .iter()
+            .rev()
+            .filter(|scope| scope.kind != "type" || !is_type(kind));
+        around.find_map(|scope| scope.name.clone())
+    }
+
+    /// The declaration without its body, in one line.
+    fn signature(&self, node: Node<'_>) -> String {
+        let mut start = node;
+        while let Some(parent) = start.parent() {
+            let belongs = self.grammar.table().wrappers.contains(&parent.kind());
+            if !belongs || parent.start_position().row != node.start_position().row {
+                break;
+            }
+            start = parent;
+        }
+        let value = node.child_by_field_name("value");
+        let body = node
+            .child_by_field_name("body")
+            .or_else(|| value?.child_by_field_name("body"));
+        let end = body.map_or(node.end_byte(), |body| body.start_byte());
+        let bytes = self.source.get(start.start_byte()..end).unwrap_or_default();
+        let told = String::from_utf8_lossy(bytes);
+        // What has no body of its own is told by its first line.
+        let told = match body {
+            Some(_) => &*told,
+            None => told.lines().next().unwrap_or_default(),
+        };
+        let words: Vec<&str> = told.split_whitespace().collect();
+        let line = words
+            .join(" ")
+            .replace("( ", "(")
+            .replace(", )", ")")
+            .replace(" )", ")");
+        let line = line.trim_end_matches(['{', ':', '=', ';', ',', ' ']);
+        let line = line
+            .strip_suffix("=>")
+            .or(line.strip_suffix("->"))
+            .unwrap_or(line);
+        match line.char_indices().nth(LONGEST_SIGNATURE) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line.trim_end().to_owned(),
+        }
+    }
+
+    fn refer(&mut self, node: Node<'_>, rule: Rule) {
+        let mut used = Vec::new();
+        if let Some(kind) = rule.leaf {
+            used_names(node, &mut used);
+            self.add_references(&used, kind);
+            used.clear();
+        }
+        if let Some((field, kind)) = rule.field {
+            let mut cursor = node.walk();
+            for target in node.children_by_field_name(field, &mut cursor) {
+                used_names(target, &mut used);
+            }
+            self.add_references(&used, kind);
+        }
+    }
+
+    fn add_references(&mut self, used: &[Node<'_>], kind: &str) {
+        for node in used {
+            let name = text(*node, self.source);
+            let begins_well = name.starts_with(|first: char| first.is_alphabetic() || "_$#".contains(first));
+            if !begins_well
+                || matches!(name, "self" | "Self" | "super" | "this" | "crate")
+                || self.names.contains(&node.start_byte())
+            {
+                continue;
+            }
+            self.found.refs.push(Reference {
+                from_line: line(node.start_position().row),
+                to_name: name.to_owned(),
+                kind: Some(kind.to_owned()),
+            });
+        }
+    }
+}
+
+/// Whether functions in it are methods, and declarations fields.
+fn is_type(kind: &str) -> bool {
+    matches!(
+        kind,
+        "struct" | "enum" | "union" | "trait" | "class" | "interface" | "type" | "enumerator" | OWNER
+    )
+}
+
+/// Whether what is declared in it is nobody else's business.
+fn is_body(kind: &str) -> bool {
+    matches!(kind, "function" | "method" | LOCAL)
+}
+
+/// The names that a definition gives.
+fn defined_names<'tree>(node: Node<'tree>, names: &mut Vec<Node<'tree>>) {
+    let Some(field) = ["name", "left", "property", "declarator"]
+        .into_iter()
+        .find(|field| node.child_by_field_name(field).is_some())
+    else {
+        return;
+    };
+    let mut cursor = node.walk();
+    for mut named in node.children_by_field_name(field, &mut cursor) {
+        while let Some(inner) = within_declarator(named) {
+            named = inner;
+        }
+        let mut parts = named.walk();
+        match named.kind() {
+            "pattern_list" | "tuple_pattern" => {
+                let parts = named.named_children(&mut parts);
+                names.extend(parts.filter(|part| part.kind() == "identifier"));
+            }
+            kind if named.is_named() && kind.ends_with("identifier") => names.push(named),
+            _ => {}
+        }
+    }
+}
+
+/// What a declarator is around.
+fn within_declarator(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        "parenthesized_declarator" => node.named_child(0),
+        kind if kind.ends_with("_declarator") => node.child_by_field_name("declarator"),
+        _ => None,
+    }
+}
+
+/// The last name of an expression or a type.
+fn last_name(node: Node<'_>) -> Option<Node<'_>> {
+    let mut names = Vec::new();
+    used_names(node, &mut names);
+    names.pop()
+}
+
+/// The names in which expressions, types and lists of them end.
+fn used_names<'tree>(node: Node<'tree>, names: &mut Vec<Node<'tree>>) {
+    let mut pending = vec![node];
+    while let Some(node) = pending.pop() {
+        match node.kind() {
+            // A name that is used for something else, or nothing with a name.
+            "call_expression" | "call" | "keyword_argument" | "string" | "use_wildcard"
+            | "wildcard_import" => {}
+            "use_list" | "argument_list" => {
+                let mut cursor = node.walk();
+                let listed: Vec<Node<'tree>> = node.named_children(&mut cursor).collect();
+                pending.extend(listed.into_iter().rev());
+            }
+            "dotted_name" => {
+                let last = node.named_child_count().saturating_sub(1);
+                names.extend(u32::try_from(last).ok().and_then(|last| node.named_child(last)));
+            }
+            _ if node.named_child_count() == 0 => names.push(node),
+            _ => {
+                let towards = TOWARDS_NAME
+                    .iter()
+                    .find_map(|field| node.child_by_field_name(field));
+                pending.extend(towards.or_else(|| node.named_child(0)));
+            }
+        }
+    }
+}
+
+fn line(row: usize) -> u32 {
+    u32::try_from(row + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! Looks things up in the index.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use rusqlite::{Connection, Row, ToSql};
+use serde::Serialize;
+
+use crate::database::{IndexFile, IndexProblem};
+
+/// How many results there are at most where nothing is said.
+pub(crate) const USUAL_LIMIT: usize = 50;
+
+/// A name shorter than this is not looked up by its pieces.
+const PIECE: usize = 3;
+
+/// Which symbols are wanted. What is left out does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SymbolQuery {
+    /// A part of the name, in any case.
+    pub name: Option<String>,
+    /// The kind.
+    pub kind: Option<String>,
+    /// A part of the file's path, in any case.
+    pub file: Option<String>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+/// A symbol that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoundSymbol {
+    /// The file, relative to the root.
+    pub file: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: String,
+    /// What it is a part of.
+    pub parent: Option<String>,
+    /// Its first line.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// How it is declared.
+    pub signature: Option<String>,
+    /// Who may use it.
+    pub visibility: Option<String>,
+}
+
+impl fmt::Display for FoundSymbol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            name,
+            kind,
+            line_start,
+            line_end,
+            ..
+        } = self;
+        write!(formatter, "{file}:{line_start}-{line_end} {kind} ")?;
+        if let Some(parent) = &self.parent {
+            write!(formatter, "{parent}.")?;
+        }
+        write!(formatter, "{name}")?;
+        match &self.signature {
+            Some(signature) if signature != name => write!(formatter, "  {signature}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A reference that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoundReference {
+    /// The file, relative to the root.
+    pub file: String,
+    /// The line.
+    pub from_line: u32,
+    /// The name that is used there.
+    pub to_name: String,
+    /// How it is used.
+    pub kind: Option<String>,
+}
+
+impl fmt::Display for FoundReference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            from_line,
+            to_name,
+            ..
+        } = self;
+        let kind = self.kind.as_deref().unwrap_or("unknown");
+        write!(formatter, "{file}:{from_line} -> {to_name} ({kind})")
+    }
+}
+
+/// How large the index is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The root of the project.
+    pub root: String,
+    /// How many files are in it.
+    pub files: u64,
+    /// How many definitions.
+    pub symbols: u64,
+    /// How many references.
+    pub references: u64,
+    /// How many files of each language, most first.
+    pub languages: Vec<(String, u64)>,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            root,
+            files,
+            symbols,
+            references,
+            languages,
+        } = self;
+        write!(
+            formatter,
+            "{root}\n  files: {files}, symbols: {symbols}, references: {references}"
+        )?;
+        if !languages.is_empty() {
+            let words: Vec<String> = languages
+                .iter()
+                .map(|(name, count)| format!("{name} ({count})"))
+                .collect();
+            write!(formatter, "\n  languages: {}", words.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// An index that is open.
+pub struct IndexReader {
+    pub(crate) index: IndexFile,
+    pub(crate) connection: Connection,
+}
+
+/// How a name is looked for, the best way first. Each way also finds what those before it found.
+#[derive(Clone, Copy)]
+enum Way {
+    Exactly,
+    FromItsBeginning,
+    FromAnywhere,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Exactly, Self::FromItsBeginning, Self::FromAnywhere];
+
+    /// The names, as a query with the one parameter `?1`.
+    fn names(self, wanted: &str) -> &'static str {
+        match self {
+            Self::Exactly => "SELECT id, name FROM names WHERE name = ?1 COLLATE NOCASE",
+            Self::FromItsBeginning => {
+                "SELECT id, name FROM names
+                 WHERE name >= ?1 COLLATE NOCASE AND name < ?1 || char(1114111) COLLATE NOCASE"
+            }
+            Self::FromAnywhere if wanted.chars().count() >= PIECE => {
+                "SELECT rowid AS id, name FROM name_pieces
+                 WHERE name_pieces MATCH '\"' || replace(?1, '\"', '\"\"') || '\"'"
+            }
+            Self::FromAnywhere => "SELECT id, name FROM names WHERE instr(lower(name), lower(?1)) > 0",
+        }
+    }
+}
+
+impl IndexFile {
+    /// Opens the index to look things up.
+    pub fn reader(&self) -> Result<IndexReader, IndexProblem> {
+        let connection = self.open_to_read()?;
+        Ok(IndexReader {
+            index: self.clone(),
+            connection,
+        })
+    }
+}
+
+impl IndexReader {
+    /// The symbols that are wanted: exact names first, then names that begin so, then those with the part anywhere.
+    /// Within each of these, by file and line.
+    pub fn symbols(&self, query: &SymbolQuery) -> Result<Vec<FoundSymbol>, IndexProblem> {
+        let limit = query.limit.unwrap_or(USUAL_LIMIT);
+        let columns =
+            "s.id, f.path, n.name, s.kind, s.parent, s.line_start, s.line_end, s.signature, s.visibility";
+        let filter = "(?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR instr(lower(f.path), lower(?3)) > 0)";
+        let Some(name) = query.name.as_deref().filter(|name| !name.is_empty()) else {
+            // Which table comes first decides how much is looked at.
+            let from = match (&query.kind, &query.file) {
+                (Some(_), None) => {
+                    "symbols s CROSS JOIN files f ON f.id = s.file_id CROSS JOIN names n ON n.id = s.name_id
+                                    WHERE s.kind = ?2 AND"
+                }
+                _ => {
+                    "files f CROSS JOIN symbols s ON s.file_id = f.id CROSS JOIN names n ON n.id = s.name_id WHERE"
+                }
+            };
+            let sql = format!("SELECT {columns} FROM {from} ?1 IS NULL AND {filter} LIMIT ?4");
+            let found = self.collect(
+                &sql,
+                &[&None::<String>, &query.kind, &query.file, &(limit as i64)],
+                symbol,
+            )?;
+            return Ok(by_place(found, |found| (&found.file, found.line_start)));
+        };
+        let sql = |way: Way| {
+            format!(
+                "SELECT {columns} FROM ({}) n CROSS JOIN symbols s ON s.name_id = n.id
+                 CROSS JOIN files f ON f.id = s.file_id WHERE {filter} LIMIT ?4",
+                way.names(name)
+            )
+        };
+        let parameters = |limit: usize| -> Vec<Box<dyn ToSql>> {
+            let (kind, file) = (query.kind.clone(), query.file.clone());
+            vec![
+                Box::new(name.to_owned()),
+                Box::new(kind),
+                Box::new(file),
+                Box::new(limit as i64),
+            ]
+        };
+        self.in_every_way(limit, sql, parameters, symbol, |found| {
+            (&found.file, found.line_start)
+        })
+    }
+
+    /// The places that use a name, in the same order.
+    pub fn references(&self, name: &str, limit: Option<usize>) -> Result<Vec<FoundReference>, IndexProblem> {
+        let sql = |way: Way| {
+            format!(
+                "SELECT r.id, f.path, r.line, n.name, r.kind FROM ({}) n CROSS JOIN refs r ON r.name_id = n.id
+                 CROSS JOIN files f ON f.id = r.file_id LIMIT ?2",
+                way.names(name)
+            )
+        };
+        let parameters =
+            |limit: usize| -> Vec<Box<dyn ToSql>> { vec![Box::new(name.to_owned()), Box::new(limit as i64)] };
+        let limit = limit.unwrap_or(USUAL_LIMIT);
+        self.in_every_way(limit, sql, parameters, reference, |found| {
+            (&found.file, found.from_line)
+        })
+    }
+
+    /// How large the index is.
+    pub fn status(&self) -> Result<Status, IndexProblem> {
+        let count = |table: &str| -> Result<u64, IndexProblem> {
+            let counted = self
+                .connection
+                .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+                    row.get::<_, i64>(0)
+                });
+            counted
+                .map(i64::unsigned_abs)
+                .map_err(|error| self.index.problem(error))
+        };
+        let sql =
+            "SELECT 0, language, count(*) FROM files GROUP BY language ORDER BY count(*) DESC, language";
+        let languages = self.collect(sql, &[], |row| {
+            Ok((row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs()))
+        })?;
+        Ok(Status {
+            root: self.index.root.display().to_string(),
+            files: count("files")?,
+            symbols: count("symbols")?,
+            references: count("refs")?,
+            languages: languages.into_iter().map(|(_, language)| language).collect(),
+        })
+    }
+
+    /// Looks in one way after the other, until there is enough.
+    fn in_every_way<T>(
+        &self,
+        limit: usize,
+        sql: impl Fn(Way) -> String,
+        parameters: impl Fn(usize) -> Vec<Box<dyn ToSql>>,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+        place: fn(&T) -> (&String, u32),
+    ) -> Result<Vec<T>, IndexProblem> {
+        let mut seen = HashSet::new();
+        let mut all = Vec::new();
+        for way in Way::ALL {
+            // A better way's results come again, so there must be room for them.
+            let parameters = parameters(limit + all.len());
+            let parameters: Vec<&dyn ToSql> = parameters.iter().map(AsRef::as_ref).collect();
+            let mut found = self.collect(&sql(way), &parameters, read)?;
+            found.retain(|(id, _)| seen.insert(*id));
+            all.extend(by_place(found, place));
+            if all.len() >= limit {
+                break;
+            }
+        }
+        all.truncate(limit);
+        Ok(all)
+    }
+
+    /// Rows with their numbers, which stand in the first column.
+    pub(crate) fn collect<T>(
+        &self,
+        sql: &str,
+        parameters: &[&dyn ToSql],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<(i64, T)>, IndexProblem> {
+        let rows = || -> rusqlite::Result<Vec<(i64, T)>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, read(row)?)))?;
+            rows.collect()
+        };
+        rows().map_err(|error| self.index.problem(error))
+    }
+}
+
+fn by_place<T>(found: Vec<(i64, T)>, place: fn(&T) -> (&String, u32)) -> Vec<T> {
+    let mut found: Vec<T> = found.into_iter().map(|(_, found)| found).collect();
+    found.sort_by(|one, other| place(one).cmp(&place(other)));
+    found
+}
+
+pub(crate) fn symbol(row: &Row<'_>) -> rusqlite::Result<FoundSymbol> {
+    Ok(FoundSymbol {
+        file: row.get(1)?,
+        name: row.get(2)?,
+        kind: row.get(3)?,
+        parent: row.get(4)?,
+        line_start: row.get(5)?,
+        line_end: row.get(6)?,
+        signature: row.get(7)?,
+        visibility: row.get(8)?,
+    })
+}
+
+fn reference(row: &Row<'_>) -> rusqlite::Result<FoundReference> {
+    Ok(FoundReference {
+        file: row.get(1)?,
+        from_line: row.get(2)?,
+        to_name: row.get(3)?,
+        kind: row.get(4)?,
+    })
+}

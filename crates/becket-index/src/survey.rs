@@ -1,0 +1,232 @@
+//! Which files of a project have changed since they were indexed.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ignore::WalkBuilder;
+use rusqlite::Connection;
+
+use crate::database::IndexProblem;
+use crate::language::{grammar_of, language_of};
+
+/// A file that was changed so recently could be changed again without its time telling.
+const UNSETTLED: Duration = Duration::from_secs(2);
+
+/// What reads a file of a language with a grammar. The number counts up when the same file would be read differently.
+const OWN_READER: &str = "becket 1";
+
+/// What is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest file that is read.
+    pub file_bytes: u64,
+    /// How many files are looked at.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 1024 * 1024,
+            files: 200_000,
+        }
+    }
+}
+
+/// A file that was left out, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A file that is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) path: String,
+    pub(crate) language: &'static str,
+    /// What reads it: a grammar, or the plugin with this name.
+    pub(crate) reader: String,
+    pub(crate) modified_ns: i64,
+    pub(crate) size: u64,
+    /// The hash of what was read, of a file that is in the index.
+    pub(crate) known_hash: Option<[u8; 32]>,
+}
+
+/// A file of the index.
+struct Known {
+    reader: String,
+    modified_ns: i64,
+    size: u64,
+    hash: Option<[u8; 32]>,
+}
+
+/// How the project differs from the index.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// Files of languages that can be read.
+    pub(crate) scanned: usize,
+    pub(crate) unchanged: usize,
+    pub(crate) changed: Vec<Changed>,
+    /// Files of the index that are no longer there, or no longer to be read.
+    pub(crate) gone: Vec<String>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Compares the project with its index. `plugin_for` names the plugin that reads a language.
+pub(crate) fn survey(
+    connection: &Connection,
+    root: &Path,
+    limits: Limits,
+    plugin_for: &dyn Fn(&str) -> Option<String>,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Survey, SurveyProblem> {
+    let mut known = known_files(connection)?;
+    let mut survey = Survey::default();
+    let now = SystemTime::now();
+    // Links are not followed, so nothing outside of the root is reached. What begins with a dot is left out.
+    let walk = WalkBuilder::new(root)
+        .follow_links(false)
+        .require_git(false)
+        .sort_by_file_path(Path::cmp)
+        .build();
+    for entry in walk {
+        if is_cancelled() {
+            return Err(SurveyProblem::Index(IndexProblem::Cancelled));
+        }
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                survey.skipped.push(unread(root, &error));
+                continue;
+            }
+        };
+        if entry.file_type().is_none_or(|kind| !kind.is_file()) {
+            continue;
+        }
+        let Some((path, language, reader)) = readable(root, entry.path(), plugin_for) else {
+            continue;
+        };
+        survey.scanned += 1;
+        if survey.scanned > limits.files {
+            let reason = format!("the project has more than {} source files", limits.files);
+            survey.skipped.push(Skipped { path, reason });
+            break;
+        }
+        let metadata = match measured(&entry, limits) {
+            Ok(metadata) => metadata,
+            Err(reason) => {
+                survey.skipped.push(Skipped { path, reason });
+                continue;
+            }
+        };
+        let (modified_ns, size) = (settled_time(metadata.modified().ok(), now), metadata.len());
+        let old = known.remove(&path).filter(|old| old.reader == reader);
+        match old {
+            Some(old) if modified_ns != 0 && old.modified_ns == modified_ns && old.size == size => {
+                survey.unchanged += 1;
+            }
+            old => survey.changed.push(Changed {
+                path,
+                language,
+                reader,
+                modified_ns,
+                size,
+                known_hash: old.and_then(|old| old.hash),
+            }),
+        }
+    }
+    let mut gone: Vec<String> = known.into_keys().collect();
+    gone.sort();
+    survey.gone = gone;
+    Ok(survey)
+}
+
+/// Why a survey ended early.
+pub(crate) enum SurveyProblem {
+    Index(IndexProblem),
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for SurveyProblem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// A file's path below the root, its language and what reads it; `None` for one that nobody can read.
+fn readable(
+    root: &Path,
+    file: &Path,
+    plugin_for: &dyn Fn(&str) -> Option<String>,
+) -> Option<(String, &'static str, String)> {
+    let language = language_of(file)?;
+    let reader = match plugin_for(language) {
+        Some(plugin) => plugin,
+        None => grammar_of(file).map(|_| OWN_READER.to_owned())?,
+    };
+    // A name that is no text could not be asked for.
+    let path = file.strip_prefix(root).ok()?.to_str()?.to_owned();
+    Some((path, language, reader))
+}
+
+/// A file's size and time; the error says why it is not read.
+fn measured(entry: &ignore::DirEntry, limits: Limits) -> Result<std::fs::Metadata, String> {
+    let metadata = entry.metadata().map_err(|error| error.to_string())?;
+    if metadata.len() > limits.file_bytes {
+        return Err(format!("it is larger than {} KiB", limits.file_bytes / 1024));
+    }
+    Ok(metadata)
+}
+
+/// Whether a grammar reads the file, and not a plugin.
+pub(crate) fn is_own(changed: &Changed) -> bool {
+    changed.reader == OWN_READER
+}
+
+fn known_files(connection: &Connection) -> rusqlite::Result<HashMap<String, Known>> {
+    let mut statement = connection.prepare("SELECT path, reader, modified_ns, size, hash FROM files")?;
+    let rows = statement.query_map([], |row| {
+        let known = Known {
+            reader: row.get(1)?,
+            modified_ns: row.get(2)?,
+            size: row.get::<_, i64>(3)?.unsigned_abs(),
+            hash: row.get::<_, Vec<u8>>(4)?.try_into().ok(),
+        };
+        Ok((row.get(0)?, known))
+    })?;
+    rows.collect()
+}
+
+/// A file's time; 0 for one that was changed just now, so that the next survey looks at its content.
+fn settled_time(modified: Option<SystemTime>, now: SystemTime) -> i64 {
+    let Some(modified) = modified.filter(|modified| *modified + UNSETTLED < now) else {
+        return 0;
+    };
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(0)
+}
+
+fn unread(root: &Path, error: &ignore::Error) -> Skipped {
+    let place = place_of(error).unwrap_or_else(|| root.to_path_buf());
+    let below = place.strip_prefix(root).unwrap_or(&place);
+    let reason = match error.io_error() {
+        Some(error) => error.to_string(),
+        None => error.to_string(),
+    };
+    Skipped {
+        path: below.display().to_string(),
+        reason,
+    }
+}
+
+fn place_of(error: &ignore::Error) -> Option<PathBuf> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path.clone()),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place_of(err),
+        _ => None,
+    }
+}
