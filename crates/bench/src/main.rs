@@ -7,6 +7,7 @@
 mod command;
 mod deadline;
 mod dispatch;
+mod index;
 mod memory;
 mod plugins;
 mod programs;
@@ -46,8 +47,8 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 8] = [
-    "start", "turns", "dispatch", "command", "worker", "plugins", "deadline", "memory",
+const NAMES: [&str; 9] = [
+    "start", "turns", "dispatch", "command", "worker", "plugins", "deadline", "memory", "index",
 ];
 
 /// In the order of `NAMES`.
@@ -60,6 +61,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     plugins::run,
     deadline::run,
     memory::run,
+    index::run,
 ];
 
 fn main() -> ExitCode {
