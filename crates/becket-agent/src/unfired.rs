@@ -13,7 +13,6 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("pre_subagent", "sub-agents"),
     ("post_subagent", "sub-agents"),
     ("agent_switch", "teams of agents"),
-    ("file_indexed", "the code index"),
     ("model_change", "changing the model in the chat"),
     ("resources", "skills and prompt templates"),
 ];

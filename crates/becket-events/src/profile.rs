@@ -74,6 +74,10 @@ impl Profile {
                 "flock_join",
                 "flock_leave",
                 "flock_list",
+                "index_update",
+                "index_query",
+                "index_status",
+                "index_map",
             ],
         }
     }

@@ -205,6 +205,11 @@ pub enum Command {
         #[command(subcommand)]
         command: FlockCommand,
     },
+    /// Look up where things are defined and used in the project's code.
+    Index {
+        #[command(subcommand)]
+        command: IndexCommand,
+    },
     /// Show the configuration in effect, and where it comes from.
     Config,
     /// Look for what may be wrong: configuration, store, hooks, plugins.
@@ -436,6 +441,45 @@ pub enum FlockCommand {
     },
     /// List the flocks with their members.
     List,
+}
+
+/// What can be done with the code index.
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Read the files that have changed since the last time, through all hooks and rules.
+    Update {
+        /// Read all files again.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Find symbols by a part of their name, or the places that use a name.
+    Query {
+        /// A part of the name, in any case.
+        name: Option<String>,
+        /// Only symbols of this kind, such as function, method, struct, class.
+        #[arg(long, value_name = "KIND")]
+        kind: Option<String>,
+        /// Only files with this in their path.
+        #[arg(long, value_name = "PART")]
+        file: Option<String>,
+        /// Find the places that use the name instead.
+        #[arg(long, requires = "name", conflicts_with_all = ["kind", "file"])]
+        refs: bool,
+        /// How many results to show at most.
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+    },
+    /// Show how large the index is.
+    Status,
+    /// Show the most important definitions of the project, by how much the rest of it uses them.
+    Map {
+        /// About how many tokens the map may have.
+        #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+        tokens: u32,
+        /// See the project from the view of files with this in their path.
+        #[arg(long, value_name = "PART")]
+        focus: Option<String>,
+    },
 }
 
 /// What can be done with hooks.

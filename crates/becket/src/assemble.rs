@@ -18,6 +18,7 @@ use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordK
 use becket_dialects::chibi::{self, Asking};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
+use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
 use becket_tools::{
@@ -125,6 +126,11 @@ impl Setup {
         home.then(|| InboxFiles {
             contexts: self.contexts(),
         })
+    }
+
+    /// The code index of the project.
+    pub fn index(&self) -> IndexFile {
+        IndexFile::of_project(&self.project_root, &self.folders.cache.join("index"))
     }
 
     fn shared_folder(&self) -> &Path {
@@ -272,6 +278,12 @@ impl Setup {
         let mut tools = operation_tools(&profile, self.tool_settings(&environment));
         tools.extend(own_tools(&profile, &notes));
         tools.extend(context_tools(&profile, &between));
+        let index = IndexSettings {
+            index: self.index(),
+            limits: Limits::default(),
+            plugins: plugins.languages(&surroundings.cwd),
+        };
+        tools.extend(index_tools(&profile, index));
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
@@ -492,6 +504,7 @@ fn unknown_tool(name: &str) -> Option<String> {
             .map(|kind| kind.name())
             .chain(own_tool_names())
             .chain(context_tool_names())
+            .chain(index_tool_names())
     };
     if own().any(|tool| tool == name) {
         return None;

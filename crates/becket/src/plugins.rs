@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use becket_agent::tool::{Handoff, Tool};
 use becket_dialects::chibi::{
-    self, Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark,
+    self, Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark, TerminalNeed,
 };
 use becket_events::{Face, Profile};
-use becket_hooks::{Engine, Terminal};
+use becket_hooks::{Engine, Invocation, Lane, Terminal};
+use becket_index::{Extract, LanguagePlugin};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
+use futures_util::future::BoxFuture;
 use toml::Spanned;
 
 use crate::args::Options;
@@ -166,6 +168,27 @@ impl Plugins {
         remarks.collect()
     }
 
+    /// Plugins that read languages for the code index.
+    pub fn languages(&self, directory: &Path) -> Vec<Arc<dyn LanguagePlugin>> {
+        let Some(found) = &self.found else {
+            return Vec::new();
+        };
+        let plugins = found.loaded.plugins.iter();
+        let tools = plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+        let readers = tools.filter_map(|(plugin, tool)| {
+            let language = chibi::language_of_tool(&tool.name)?.to_owned();
+            Some(Arc::new(LanguageProgram {
+                host: Arc::clone(&found.host),
+                plugin: plugin.clone(),
+                tool: tool.name.clone(),
+                language,
+                timeout: found.tool_timeout,
+                directory: directory.to_path_buf(),
+            }) as Arc<dyn LanguagePlugin>)
+        });
+        readers.collect()
+    }
+
     /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
     /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate, if
     /// that one has a gate.
@@ -280,6 +303,57 @@ fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
 
 fn names(set: &[Spanned<String>]) -> Vec<String> {
     set.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+/// A plugin that reads the files of a language.
+struct LanguageProgram {
+    host: Arc<Host>,
+    plugin: Plugin,
+    tool: String,
+    language: String,
+    timeout: Duration,
+    directory: PathBuf,
+}
+
+impl LanguagePlugin for LanguageProgram {
+    fn language(&self) -> &str {
+        &self.language
+    }
+
+    fn name(&self) -> &str {
+        &self.tool
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a str,
+        content: &'a str,
+        context_name: &'a str,
+    ) -> BoxFuture<'a, Result<Extract, String>> {
+        Box::pin(async move {
+            // Many files are read, so it does not get the terminal, whatever it would ask there.
+            let lane = chibi::lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
+            let arguments = chibi::language_arguments(path, content);
+            let environment =
+                chibi::tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
+            let invocation = Invocation {
+                input: arguments.into(),
+                environment,
+                directory: self.directory.clone(),
+                timeout: self.timeout,
+            };
+            let finished = lane
+                .run(invocation)
+                .await
+                .map_err(|failure| failure.to_string())?;
+            if finished.code != 0 {
+                let words = finished.stderr.lines().last().unwrap_or_default().to_owned();
+                return Err(format!("it ended with {}: {words}", finished.code));
+            }
+            serde_json::from_slice(&finished.stdout)
+                .map_err(|error| format!("its answer cannot be read: {error}"))
+        })
+    }
 }
 
 /// The tool of becket's own that a plugin's tool stands in for by its name: the one that the model would see, or one by

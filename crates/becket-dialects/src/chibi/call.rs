@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use becket_events::Face;
 use becket_hooks::{CommandLane, Limits, Program, TerminalInput};
+use serde_json::json;
 
 use super::generations::profile_of;
 use super::home::HOME_VARIABLE;
@@ -134,6 +135,16 @@ pub fn tool_variables(
         variables.push((VERBOSE.to_owned(), "1".to_owned()));
     }
     variables
+}
+
+/// The language whose files a plugin's tool reads for the code index; `None` for a tool that does something else.
+pub fn language_of_tool(name: &str) -> Option<&str> {
+    name.strip_prefix("lang_").filter(|language| !language.is_empty())
+}
+
+/// What such a tool is told about a file.
+pub fn language_arguments(path: &str, content: &str) -> String {
+    json!({"files": [{"path": path, "content": content}]}).to_string()
 }
 
 /// The tool of becket's own that a name means in chibi's words, of either generation.

@@ -29,7 +29,10 @@ mod traits;
 mod translation;
 mod words;
 
-pub use call::{CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, patience, tool_variables};
+pub use call::{
+    CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience,
+    tool_variables,
+};
 pub use discovery::Remark;
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
 pub use home::{HOME_VARIABLE, home, plugins_folder};

@@ -48,6 +48,10 @@ pub fn profile() -> Profile {
             "flock_leave",
             "flock_list",
             "call_user",
+            "index_update",
+            "index_query",
+            "index_status",
+            "index_map",
         ],
     }
 }

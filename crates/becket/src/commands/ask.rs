@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_agent::front::Front;
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_events::{EndReason, InputSource, Part};
-use becket_hooks::nearest;
+use becket_hooks::{Watcher, nearest};
 use becket_store::{Claim, ContextName, SqliteStore};
 use clap::CommandFactory;
 use serde_json::{Map, Value};
@@ -176,6 +176,11 @@ impl Conversation {
     /// Archives what was said so far.
     pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, CliError> {
         Ok(self.session.clear(cancel).await?)
+    }
+
+    /// Lets somebody see every event from now on.
+    pub fn watch(&self, watcher: Watcher) {
+        self.assembled.agent.engine.watch(watcher);
     }
 
     /// Where the answers go.

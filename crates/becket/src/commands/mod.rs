@@ -11,6 +11,7 @@ mod doctor;
 mod events;
 mod flock;
 mod inbox;
+mod index;
 mod manual;
 mod piped;
 mod plugin;
@@ -66,6 +67,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Inbox { name, wake: true }) => inbox::wake(&options, name, surroundings),
         Some(Command::Inbox { name, wake: false }) => inbox::show(&options, name, surroundings),
         Some(Command::Flock { command }) => flock::run(&options, command, surroundings),
+        Some(Command::Index { command }) => index::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),

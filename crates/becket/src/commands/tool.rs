@@ -4,6 +4,7 @@ use std::io::Read;
 
 use becket_agent::DirectCall;
 use becket_events::EndReason;
+use becket_hooks::Watcher;
 use serde_json::{Map, Value};
 
 use super::ask::{Conversation, Purpose, unless_lost};
@@ -58,6 +59,17 @@ pub fn call(
     arguments: &Map<String, Value>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
+    call_watched(options, name, arguments, None, surroundings)
+}
+
+/// The same, with somebody who sees its events.
+pub fn call_watched(
+    options: &Options,
+    name: &str,
+    arguments: &Map<String, Value>,
+    watcher: Option<Watcher>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
@@ -67,6 +79,9 @@ pub fn call(
             let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings);
             let mut conversation = opened.await?;
             let output = conversation.output();
+            if let Some(watcher) = watcher {
+                conversation.watch(watcher);
+            }
             let called = conversation.call(name, arguments, cancel).await;
             let (exit, reason) = conclude(&called);
             if !options.json {

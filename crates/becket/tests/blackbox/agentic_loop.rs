@@ -219,9 +219,13 @@ fn rules_may_deny_notes_and_reflection_may_be_switched_off() {
 fn which_tools_of_beckets_own_a_profile_has() {
     let notes = ["update_todos", "update_goals", "update_reflection"];
     let between = ["send_message", "flock_join", "flock_leave", "flock_list"];
+    let index = ["index_update", "index_query", "index_status", "index_map"];
     for (profile, wanted) in [
-        ("becket", [&notes[..], &between[..]].concat()),
-        ("chibi", [&notes[..], &["call_user"], &between[..]].concat()),
+        ("becket", [&notes[..], &between[..], &index[..]].concat()),
+        (
+            "chibi",
+            [&notes[..], &["call_user"], &between[..], &index[..]].concat(),
+        ),
         ("pi", vec![]),
         ("docker-agent", vec![]),
     ] {

@@ -13,6 +13,7 @@ mod contexts;
 mod examples;
 mod flocks;
 mod guard;
+mod index;
 mod input;
 mod interrupt;
 mod messages;

@@ -308,13 +308,17 @@ fn why_there_are_no_plugins_is_told_as_it_is() {
 fn hooks_that_wait_for_their_time_are_a_note_and_misspelt_ones_are_wrong() {
     let room = room();
     let hooks = |hooks: &str| bash("index", &format!(",\"hooks\":[{hooks}]"), "echo '{}'");
-    plugin(&room, "index", &hooks("\"on_start\",\"post_index_file\""));
+    plugin(&room, "index", &hooks("\"on_start\",\"post_spawn_agent\""));
     room.run(["doctor"])
         .ended_with(0)
-        .said("note  plugin index: its hook post_index_file never runs yet");
+        .said("note  plugin index: its hook post_spawn_agent never runs yet");
     let lines = room.run(["--json", "doctor"]).ended_with(0).events();
-    let noted =
-        |line: &Value| line["ok"] == true && line["note"].as_str().is_some_and(|note| note.contains("index"));
+    let noted = |line: &Value| {
+        line["ok"] == true
+            && line["note"]
+                .as_str()
+                .is_some_and(|note| note.contains("post_spawn_agent"))
+    };
     assert!(lines.iter().any(noted), "{lines:?}");
     plugin(&room, "index", &hooks("\"on_start\",\"no_such\""));
     room.run(["doctor"])

@@ -229,11 +229,7 @@ fn a_failing_tool_keeps_what_it_wrote() {
     plugin(
         &room,
         "slow",
-        &bash(
-            "slow",
-            "",
-            &format!("{}\nsleep 600", helper()),
-        ),
+        &bash("slow", "", &format!("{}\nsleep 600", helper())),
     );
     let run = call(&room, "slow", json!({}), &[]);
     assert!(
@@ -759,13 +755,13 @@ fn the_doctor_says_which_hooks_never_run() {
         "index",
         &bash(
             "index",
-            ",\"hooks\":[\"on_start\",\"post_index_file\",\"no_such\"]",
+            ",\"hooks\":[\"on_start\",\"post_spawn_agent\",\"no_such\"]",
             "",
         ),
     );
     room.run(["doctor"])
         .ended_with(1)
-        .said("hooks on_start, post_index_file\n")
-        .said("its hook post_index_file never runs yet")
+        .said("hooks on_start, post_spawn_agent\n")
+        .said("its hook post_spawn_agent never runs yet")
         .said("it wants the hook `no_such`");
 }

@@ -107,6 +107,7 @@ const RUNS: &[&[&str]] = &[
     ],
     &["--json", "context", "clear", "second"],
     &["--json", "send", "fourth", "The tests are red."],
+    &["--json", "-c", "sixth", "index", "update"],
 ];
 
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
@@ -120,6 +121,7 @@ fn events() -> &'static [Value] {
         room.write("failure.toml", FAILURE);
         room.write("summary.toml", SUMMARY);
         room.write("broken.toml", BROKEN_HOOK);
+        room.write("main.rs", "fn main() {\n    greet();\n}\n");
         let root = room.work().parent().unwrap().canonicalize().unwrap();
         let mut all = Vec::new();
         for run in RUNS {

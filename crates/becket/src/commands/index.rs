@@ -1,0 +1,174 @@
+//! `becket index`: where things are defined and used in the project's code.
+//!
+//! An update passes hooks and rules, as the model's own does. Looking things up is the person's own doing: no hook is
+//! asked.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use becket_events::EventId;
+use becket_hooks::Watcher;
+use becket_index::{IndexProblem, MapWish, SymbolQuery};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{print, tool};
+use crate::args::{IndexCommand, Options};
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::surroundings::Surroundings;
+
+/// Updates the index, or looks something up in it.
+pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    if let IndexCommand::Update { force } = command {
+        return update(options, force, surroundings);
+    }
+    let index = Setup::read(options, surroundings)?.index();
+    let reader = index.reader().map_err(told)?;
+    match command {
+        IndexCommand::Update { .. } => {}
+        IndexCommand::Query {
+            name: Some(name),
+            refs: true,
+            limit,
+            ..
+        } => {
+            let found = reader.references(&name, Some(limit as usize)).map_err(told)?;
+            list(options, &found, surroundings)?;
+        }
+        IndexCommand::Query {
+            name,
+            kind,
+            file,
+            limit,
+            ..
+        } => {
+            let query = SymbolQuery {
+                name,
+                kind,
+                file,
+                limit: Some(limit as usize),
+            };
+            list(options, &reader.symbols(&query).map_err(told)?, surroundings)?;
+        }
+        IndexCommand::Status => {
+            let status = reader.status().map_err(told)?;
+            list(options, &[status], surroundings)?;
+        }
+        IndexCommand::Map { tokens, focus } => {
+            let wish = MapWish {
+                tokens: Some(tokens as usize),
+                focus,
+            };
+            let mut draft = wish.draft();
+            let ranked = reader.ranked(&wish).map_err(told)?;
+            let shown: Vec<_> = ranked
+                .into_iter()
+                .take_while(|symbol| draft.add(symbol.clone()))
+                .collect();
+            match options.json {
+                true => list(options, &shown, surroundings)?,
+                false => print(&clean(&draft.draw(), surroundings))?,
+            }
+        }
+    }
+    Ok(Exit::Answered)
+}
+
+/// One line each, or one JSON object each.
+fn list<T: ToString + Serialize>(
+    options: &Options,
+    found: &[T],
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    if found.is_empty() && !options.json {
+        surroundings.remark("nothing was found; `becket index update` brings the index up to date");
+    }
+    for one in found {
+        let line = if options.json {
+            json!(one).to_string()
+        } else {
+            clean(&one.to_string(), surroundings)
+        };
+        print(&format!("{line}\n"))?;
+    }
+    Ok(())
+}
+
+/// Names and signatures are other people's text.
+fn clean(text: &str, surroundings: &Surroundings) -> String {
+    if surroundings.stdout_is_terminal {
+        harmless(text)
+    } else {
+        text.to_owned()
+    }
+}
+
+fn update(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    // Some systems have no such tool; the person who wants the index means becket's own.
+    let options = Options {
+        tools: Some("becket".into()),
+        ..options.clone()
+    };
+    let mut arguments = Map::new();
+    if force {
+        arguments.insert("force".into(), true.into());
+    }
+    let watcher = (surroundings.stderr_is_terminal && !options.json).then(progress_bar);
+    tool::call_watched(&options, "index_update", &arguments, watcher, surroundings)
+}
+
+/// Shows how far the update is, in a line that is written over and over.
+fn progress_bar() -> Watcher {
+    Arc::new(|event, text| {
+        let told: Option<Value> = match event {
+            EventId::ToolUpdate => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        let output = told.as_ref().and_then(|told| told["output"].as_str());
+        let line = match event {
+            // The result goes where the bar was.
+            EventId::ToolEnd => Some(String::new()),
+            _ => output.and_then(bar),
+        };
+        if let Some(line) = line {
+            // A terminal that has gone away needs no bar.
+            let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        }
+    })
+}
+
+/// `12 of 48 files` as a bar.
+fn bar(progress: &str) -> Option<String> {
+    const WIDTH: usize = 30;
+    let mut words = progress.split_whitespace();
+    let done: usize = words.next()?.parse().ok()?;
+    let total: usize = words.nth(1)?.parse().ok()?;
+    let full = (WIDTH * done).checked_div(total)?.min(WIDTH);
+    let (full, empty) = ("█".repeat(full), "░".repeat(WIDTH - full));
+    Some(format!("{full}{empty} {done} of {total} files"))
+}
+
+fn told(problem: IndexProblem) -> CliError {
+    match problem {
+        IndexProblem::Missing(root) => {
+            CliError::failed(format!("there is no index of {} yet", root.display()))
+                .hint("becket index update")
+        }
+        problem => CliError::failed(problem.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn progress_becomes_a_bar() {
+        let half = format!("{}{} 5 of 10 files", "█".repeat(15), "░".repeat(15));
+        assert_eq!(bar("5 of 10 files\n"), Some(half));
+        assert_eq!(bar("0 of 0 files"), None, "nothing to do, nothing to show");
+        assert_eq!(bar("something else"), None);
+    }
+}
