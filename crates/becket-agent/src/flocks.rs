@@ -56,6 +56,8 @@ pub struct FlockTexts {
     pub prompts: Vec<(String, String)>,
     /// The goals of each flock that has some.
     pub goals: Vec<FlockGoals>,
+    /// What was left out, and why. One bad file costs nothing but itself: any member may write it.
+    pub problems: Vec<String>,
 }
 
 /// The file; fields that are not known here are kept.
@@ -210,17 +212,29 @@ impl Flocks {
     }
 
     /// The instructions and goals of all flocks of a context: of the site first, then by name.
-    pub fn texts(&self, context: &str) -> Result<FlockTexts, String> {
+    pub fn texts(&self, context: &str) -> FlockTexts {
         let mut texts = FlockTexts::default();
-        for flock in std::iter::once(SITE.to_owned()).chain(self.of(context)?) {
-            if let Some(prompt) = self.text(&flock, "prompt.md")? {
+        let joined = self.of(context).unwrap_or_else(|problem| {
+            texts.problems.push(problem);
+            Vec::new()
+        });
+        let mut problems = Vec::new();
+        let mut text = |flock: &str, file: &str| {
+            self.text(flock, file).unwrap_or_else(|problem| {
+                problems.push(problem);
+                None
+            })
+        };
+        for flock in std::iter::once(SITE.to_owned()).chain(joined) {
+            if let Some(prompt) = text(&flock, "prompt.md") {
                 texts.prompts.push((flock.clone(), prompt));
             }
-            if let Some(goals) = self.text(&flock, "goals.md")? {
+            if let Some(goals) = text(&flock, "goals.md") {
                 texts.goals.push(FlockGoals { flock, goals });
             }
         }
-        Ok(texts)
+        texts.problems.extend(problems);
+        texts
     }
 
     /// What a file of a flock says; `None` when there is none, or nothing in it.
@@ -449,6 +463,29 @@ mod tests {
         assert!(flocks.of("me").unwrap_err().contains("is broken"));
         assert!(flocks.join("work", "me").unwrap_err().contains("is broken"));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"flocks\": [");
+    }
+
+    #[test]
+    fn a_bad_file_costs_nothing_but_itself() {
+        let (folder, flocks) = flocks();
+        flocks.join("work", "me").unwrap();
+        let write = |file: &str, text: &[u8]| {
+            let file = folder.path().join("vfs").join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        write("site/prompt.md", b"Be kind.");
+        write("site/goals.md", &vec![b'x'; LONGEST_TEXT + 1]);
+        write("flocks/work/prompt.md", b"\xff");
+        write("flocks/work/goals.md", b"Work.");
+        let texts = flocks.texts("me");
+        assert_eq!(texts.prompts, [("site".to_owned(), "Be kind.".to_owned())]);
+        assert_eq!(texts.goals.len(), 1);
+        assert_eq!(texts.problems.len(), 2, "{:?}", texts.problems);
+        write("flocks/registry.json", b"{");
+        let texts = flocks.texts("me");
+        assert_eq!((texts.prompts.len(), texts.goals.len()), (1, 0));
+        assert!(texts.problems[0].contains("is broken"), "{:?}", texts.problems);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use crate::batch::FinishedCall;
 use crate::front::Sight;
 use crate::fuel::REPETITION_COST;
 use crate::handoff::{Word, continuation_prompt};
-use crate::mail::with_letters;
 use crate::message::{assistant, note, user};
 use crate::model_call::CallFailure;
 use crate::provider::{ProviderError, ProviderErrorKind};
@@ -156,10 +155,10 @@ impl Session {
             Err(Ending::Cancelled) => return Ok((TurnEnd::Cancelled, Some(Ending::Cancelled))),
             Err(ending) => return Ok((TurnEnd::HookBlocked, Some(ending))),
         };
-        let letters = self.arrived().await?;
-        (run.prompt, run.context) = (with_letters(&letters, prompt), context);
+        let arrivals = self.arrived().await?;
+        (run.prompt, run.context) = (arrivals.before(prompt), context);
         self.write_system_prompt(run).await;
-        self.add_showing(vec![user(&run.prompt, Vec::new())], &letters)
+        self.add_showing(vec![user(&run.prompt, Vec::new())], &arrivals)
             .await?;
         run.tasks = self.open_tasks();
         self.start_loop(run).await;

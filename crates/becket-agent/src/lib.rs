@@ -27,6 +27,7 @@ pub mod mail;
 mod message;
 mod model_call;
 mod output;
+mod plain;
 mod prompt;
 pub mod provider;
 mod queue;

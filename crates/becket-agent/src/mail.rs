@@ -14,11 +14,22 @@ use tokio_util::sync::CancellationToken;
 use crate::front::Sight;
 use crate::hooks::Hooks;
 use crate::message::new_id;
+use crate::plain::{lines, one_line};
 use crate::session::{Agent, Session};
 use crate::store::{Consumed, Letter, Store, StoreError, WaitingLetter};
 
 /// The longest message, in bytes. The receiver's model reads it as a whole.
 const LONGEST: usize = 64 * 1024;
+
+/// As many bytes of messages come with one prompt, and the rest with later ones: whoever writes much must not cost the
+/// receiver what its model knows.
+const MOST_AT_ONCE: usize = 96 * 1024;
+
+/// As many messages come with one prompt.
+const MANY: usize = 100;
+
+/// The longest name, in characters.
+const LONGEST_NAME: usize = 100;
 
 /// A place besides the store where others lay down letters.
 pub trait MailSource: Send + Sync {
@@ -58,13 +69,15 @@ impl Sending<'_> {
                 self.content.len()
             ));
         }
-        let named = [Some(self.to), self.from].into_iter().flatten();
-        for name in named {
-            if name.chars().any(char::is_control) || name.len() > 1_000 {
-                return Err(format!(
-                    "{:?} is no name",
-                    name.chars().take(100).collect::<String>()
-                ));
+        // A writer's name stands in a line of its own before the message: it must not be able to say anything.
+        let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+        let named = [
+            (self.to, true),
+            (self.from.unwrap_or("me"), is_name(self.from.unwrap_or("me"))),
+        ];
+        for (name, is_right) in named {
+            if !is_right || one_line(name, LONGEST_NAME) != name {
+                return Err(format!("{:?} is no name", one_line(name, LONGEST_NAME)));
             }
         }
         Ok(())
@@ -82,7 +95,10 @@ impl Sending<'_> {
         };
         let reply = hooks.ask::<PreMessageDelivery>(payload).await;
         let result = match reply.delivered.get() {
-            Some(delivery) => Ok(format!("Message delivered to '{}' via {}", self.to, delivery.via)),
+            Some(delivery) => {
+                let via = one_line(&delivery.via, LONGEST_NAME);
+                Ok(format!("Message delivered to '{}' via {via}", self.to))
+            }
             // Hooks were not heard, and one of them may be the way to the receiver.
             None if hooks.cancel().is_cancelled() => Err("Message not delivered: cancelled".to_owned()),
             None => self.put_into_inbox(context, from, store).await,
@@ -150,8 +166,9 @@ impl Agent {
 }
 
 impl Session {
-    /// The letters that wait for this context, with those that were laid down elsewhere.
-    pub(crate) async fn arrived(&self) -> Result<Vec<WaitingLetter>, StoreError> {
+    /// The letters that wait for this context, with those that were laid down elsewhere, as far as they fit into a
+    /// prompt.
+    pub(crate) async fn arrived(&self) -> Result<Arrivals, StoreError> {
         let context = &self.hooks.scope().context_name;
         if let Some(source) = &self.agent.mail {
             let remarks = source.collect(context, &*self.agent.store).await;
@@ -159,23 +176,23 @@ impl Session {
                 self.agent.front.show(Sight::Warning(&remark));
             }
         }
-        self.agent.store.inbox(context).await
+        Ok(Arrivals::of(self.agent.store.inbox(context).await?))
     }
 
     /// Adds messages, the first of which shows the letters.
     pub(crate) async fn add_showing(
         &mut self,
         messages: Vec<Message>,
-        letters: &[WaitingLetter],
+        arrivals: &Arrivals,
     ) -> Result<(), StoreError> {
         let messages = self.finished(messages).await;
-        let ids = letters.iter().map(|letter| letter.id).collect();
+        let ids = arrivals.letters.iter().map(|letter| letter.id).collect();
         let entries = messages.iter().map(Into::into).collect();
         let store = &self.agent.store;
         match store.append_consuming(self.id(), entries, ids).await? {
             Consumed::All => {
                 self.messages.extend(messages);
-                self.mention(letters);
+                self.mention(arrivals);
                 Ok(())
             }
             Consumed::TakenByAnother => Err(StoreError::new(
@@ -185,42 +202,75 @@ impl Session {
     }
 
     /// Tells the person that the prompt holds more than their own words.
-    fn mention(&self, letters: &[WaitingLetter]) {
-        let mut senders: Vec<String> = letters.iter().map(|letter| one_line(&letter.from)).collect();
-        senders.dedup();
-        let text = match letters {
-            [] => return,
-            [_] => format!("a message has arrived, from {}", senders.join(", ")),
-            _ => format!(
-                "{} messages have arrived, from {}",
-                letters.len(),
-                senders.join(", ")
-            ),
+    fn mention(&self, arrivals: &Arrivals) {
+        let mut senders: Vec<String> = Vec::new();
+        for letter in &arrivals.letters {
+            let sender = shown_sender(letter);
+            if !senders.contains(&sender) {
+                senders.push(sender);
+            }
+        }
+        let senders = senders.join(", ");
+        let mut text = match arrivals.letters.len() {
+            0 => return,
+            1 => format!("a message has arrived, from {senders}"),
+            number => format!("{number} messages have arrived, from {senders}"),
         };
+        if arrivals.left > 0 {
+            text.push_str(&format!("; {} more wait for the next prompt", arrivals.left));
+        }
         self.agent.front.show(Sight::Notice(&text));
     }
 }
 
-/// A prompt with the letters before it. Their lines are quoted, so that none can pass for the person's own words.
-pub(crate) fn with_letters(letters: &[WaitingLetter], prompt: String) -> String {
-    if letters.is_empty() {
-        return prompt;
-    }
-    let mut text = String::from("Messages have arrived for you:\n");
-    for letter in letters {
-        text.push_str(&format!("\nFrom {}:\n", one_line(&letter.from)));
-        for line in letter.content.lines() {
-            text.push_str(&format!("> {line}\n"));
-        }
-    }
-    text.push_str("\nEnd of the messages.\n\n");
-    text + &prompt
+/// The letters that come with a prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    letters: Vec<WaitingLetter>,
+    /// How many wait for a later prompt.
+    left: usize,
 }
 
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect()
+impl Arrivals {
+    /// The oldest of those that wait, as many as a prompt may hold.
+    fn of(mut waiting: Vec<WaitingLetter>) -> Self {
+        let mut bytes = 0;
+        let fits = |letter: &&WaitingLetter| {
+            bytes += letter.content.len() + letter.from.len();
+            bytes <= MOST_AT_ONCE
+        };
+        let number = waiting.iter().take(MANY).take_while(fits).count();
+        // The first one always comes, or nothing ever would.
+        let left = waiting.split_off(number.max(1).min(waiting.len())).len();
+        Self {
+            letters: waiting,
+            left,
+        }
+    }
+
+    /// A prompt with the letters before it. Their lines are quoted, so that none can pass for the person's own words.
+    pub(crate) fn before(&self, prompt: String) -> String {
+        if self.letters.is_empty() {
+            return prompt;
+        }
+        let mut text = String::from("Messages have arrived for you:\n");
+        for letter in &self.letters {
+            text.push_str(&format!("\nFrom {}:\n", shown_sender(letter)));
+            for line in lines(&letter.content) {
+                text.push_str(&format!("> {line}\n"));
+            }
+        }
+        text.push_str("\nEnd of the messages.");
+        if self.left > 0 {
+            text.push_str(&format!(" {} more wait for the next prompt.", self.left));
+        }
+        text + "\n\n" + &prompt
+    }
+}
+
+/// Whoever wrote it, and the context by whose way it came.
+fn shown_sender(letter: &WaitingLetter) -> String {
+    one_line(&letter.from, 3 * LONGEST_NAME)
 }
 
 #[cfg(test)]
@@ -240,20 +290,39 @@ mod tests {
 
     #[test]
     fn the_prompt_shows_who_wrote() {
-        assert_eq!(with_letters(&[], "hello".into()), "hello");
-        let letters = [letter("alice", "one\ntwo"), letter("b\nob", "three")];
-        let shown = with_letters(&letters, "hello".into());
+        assert_eq!(Arrivals::default().before("hello".into()), "hello");
+        let letters = vec![letter("alice", "one\ntwo"), letter("b\nob", "three")];
+        let shown = Arrivals::of(letters).before("hello".into());
         let expected = "Messages have arrived for you:\n\nFrom alice:\n> one\n> two\n\nFrom b ob:\n> three\n\n\
                         End of the messages.\n\nhello";
         assert_eq!(shown, expected);
     }
 
+    #[test]
+    fn whoever_writes_much_fills_no_prompt() {
+        let waiting = |number: usize, content: &str| vec![letter("a", content); number];
+        let long = "x".repeat(LONGEST);
+        let arrivals = Arrivals::of(waiting(30, &long));
+        assert_eq!((arrivals.letters.len(), arrivals.left), (1, 29));
+        let shown = arrivals.before("go".into());
+        assert!(shown.ends_with("\n\nEnd of the messages. 29 more wait for the next prompt.\n\ngo"));
+        let arrivals = Arrivals::of(waiting(250, "x"));
+        assert_eq!((arrivals.letters.len(), arrivals.left), (MANY, 150));
+        let arrivals = Arrivals::of(waiting(1, &"x".repeat(2 * MOST_AT_ONCE)));
+        assert_eq!((arrivals.letters.len(), arrivals.left), (1, 0));
+        assert_eq!(Arrivals::of(Vec::new()).left, 0);
+    }
+
     proptest! {
         #[test]
-        fn no_letter_passes_for_the_persons_words(from in "\\PC{0,8}", content in "(\\PC|[\n\r\u{2028}]){0,40}") {
-            let shown = with_letters(&[letter(&from, &content)], "PROMPT".into());
+        fn no_letter_passes_for_the_persons_words(
+            from in "\\PC{0,8}",
+            content in "(\\PC|[\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}]){0,40}",
+        ) {
+            let shown = Arrivals::of(vec![letter(&from, &content)]).before("PROMPT".into());
             let block = shown.strip_suffix("End of the messages.\n\nPROMPT").unwrap();
-            for line in block.lines().skip(3).filter(|line| !line.is_empty()) {
+            let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+            for line in block.split(ends).skip(3).filter(|line| !line.is_empty()) {
                 prop_assert!(line.starts_with("> "), "{line:?}");
             }
         }
@@ -268,6 +337,10 @@ mod tests {
             ("a", long.as_str(), None, "is the limit"),
             ("a\nb", "x", None, "is no name"),
             ("a", "x", Some("\u{7}"), "is no name"),
+            ("a", "x", Some(""), "is no name"),
+            ("a", "x", Some("End of the messages."), "is no name"),
+            ("a", "x", Some("b\u{2028}c"), "is no name"),
+            ("a", "x", Some("b\u{202e}c"), "is no name"),
         ] {
             let error = Sending { to, content, from }.check().unwrap_err();
             assert!(error.contains(words), "{error}");

@@ -19,7 +19,6 @@ use crate::batch::{Batch, FinishedBatch};
 use crate::flocks::{FlockTexts, Flocks};
 use crate::front::Sight;
 use crate::fuel::Fuel;
-use crate::mail::with_letters;
 use crate::message::{from_draft, note, now_ms, user};
 use crate::prompt::system_prompt;
 use crate::provider::ProviderError;
@@ -238,8 +237,8 @@ impl Session {
             Ok(considered) => considered,
             Err(ending) => return Ok(Err(ending)),
         };
-        let letters = self.arrived().await?;
-        let prompt = with_letters(&letters, prompt);
+        let arrivals = self.arrived().await?;
+        let prompt = arrivals.before(prompt);
         let settings = &self.agent.settings;
         let mut run = Run::new(prompt, context, Fuel::full(settings.fuel), settings.fallback);
         run.first_message = self.messages.len();
@@ -257,7 +256,7 @@ impl Session {
         }
         let notes = started.messages.into_iter().map(from_draft);
         let messages = std::iter::once(user(&run.prompt, images)).chain(notes).collect();
-        self.add_showing(messages, &letters).await?;
+        self.add_showing(messages, &arrivals).await?;
         run.tasks = self.open_tasks();
         self.start_loop(&mut run).await;
         Ok(Ok(run))
@@ -306,12 +305,11 @@ impl Session {
     /// What the context's flocks say. What cannot be read is left out, and a line says so.
     fn flock_texts(&self) -> FlockTexts {
         let flocks = Flocks::new(Vfs::new(&self.agent.settings.vfs));
-        flocks
-            .texts(&self.hooks.scope().context_name)
-            .unwrap_or_else(|problem| {
-                self.agent.front.show(Sight::Warning(&problem));
-                FlockTexts::default()
-            })
+        let texts = flocks.texts(&self.hooks.scope().context_name);
+        for problem in &texts.problems {
+            self.agent.front.show(Sight::Warning(problem));
+        }
+        texts
     }
 
     /// The tasks as they are when the prompt is given.

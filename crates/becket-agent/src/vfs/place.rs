@@ -138,12 +138,18 @@ impl VfsPlace {
     /// Everything below a folder, in order; nothing for a file or where nothing is. More than can be judged one by one
     /// is an error.
     pub fn all_below(&self) -> io::Result<Vec<VfsPath>> {
+        let (found, end) = self.listed_below();
+        end.map(|()| found)
+    }
+
+    /// The same as far as it goes, and how it ended.
+    pub fn listed_below(&self) -> (Vec<VfsPath>, io::Result<()>) {
         let mut found = Vec::new();
-        match self.info() {
-            Ok(info) if info.kind == Kind::Folder => self.collect_below(&mut found, 0)?,
-            _ => {}
-        }
-        Ok(found)
+        let end = match self.info() {
+            Ok(info) if info.kind == Kind::Folder => self.collect_below(&mut found, 0),
+            _ => Ok(()),
+        };
+        (found, end)
     }
 
     fn collect_below(&self, found: &mut Vec<VfsPath>, depth: usize) -> io::Result<()> {

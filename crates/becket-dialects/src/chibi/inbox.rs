@@ -26,6 +26,9 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 /// How many characters of a message arrive; the rest is left out, and said to be.
 const LONGEST: usize = 64 * 1024;
 
+/// How many characters of a writer's name are shown.
+const LONGEST_NAME: usize = 100;
+
 /// A message that somebody left for a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftMessage {
@@ -71,8 +74,12 @@ pub fn contexts_with_messages(contexts: &Path) -> Vec<String> {
 }
 
 fn has_messages(folder: &Path) -> bool {
-    let waits = std::fs::metadata(folder.join(INBOX)).is_ok_and(|file| file.is_file() && file.len() > 0);
-    waits || !files_aside(folder).is_empty()
+    waits_in(&folder.join(INBOX)) || !files_aside(folder).is_empty()
+}
+
+/// A link is none of it: what it leads to is somebody else's.
+fn waits_in(inbox: &Path) -> bool {
+    std::fs::symlink_metadata(inbox).is_ok_and(|file| file.is_file() && file.len() > 0)
 }
 
 /// Takes what was left for a context; `None` when there is nothing. Waits for the lock as long as `patience`.
@@ -87,7 +94,7 @@ pub fn take_messages(
     }
     let lock = lock(&folder.join(LOCK), patience)?;
     let inbox = folder.join(INBOX);
-    if std::fs::metadata(&inbox).is_ok_and(|file| file.len() > 0) {
+    if waits_in(&inbox) {
         std::fs::rename(&inbox, folder.join(name_aside(context)))?;
     }
     let mut taken = TakenMessages {
@@ -157,9 +164,9 @@ impl TakenMessages {
 fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> LeftMessage {
     // A line with an id is the same message wherever it stands. Without one, the same words may be meant twice: then
     // the place tells two messages apart.
-    let place = match &read.id {
+    let place = match read.id.as_deref() {
+        None | Some("") => format!("{file}:{number}"),
         Some(_) => String::new(),
-        None => format!("{file}:{number}"),
     };
     let origin = blake3::hash(format!("{context}\n{place}\n{line}").as_bytes());
     let mut content = read.content;
@@ -168,9 +175,20 @@ fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> 
         content.push_str("\n[the rest of this message was too long]");
     }
     LeftMessage {
-        from: read.from.unwrap_or_else(|| "unknown".into()),
+        from: sender(read.from.as_deref().unwrap_or_default()),
         content,
         origin: format!("inbox file {}", origin.to_hex()),
+    }
+}
+
+/// The name of a writer. Whoever writes to a plugin may have chosen it, so that a name of several words is quoted: it
+/// stands in a line of its own, and must not read like a sentence of somebody else's.
+fn sender(name: &str) -> String {
+    let name: String = name.trim().chars().take(LONGEST_NAME).collect();
+    match name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+        _ if name.is_empty() => "unknown".into(),
+        true => format!("{name:?}"),
+        false => name,
     }
 }
 
@@ -202,6 +220,10 @@ fn name_aside(context: &str) -> String {
 }
 
 fn lock(path: &Path, patience: Duration) -> io::Result<File> {
+    // Opening a pipe would wait for ever.
+    if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        return Err(io::Error::other(format!("{} is no file", path.display())));
+    }
     let file = OpenOptions::new().create(true).append(true).open(path)?;
     let deadline = Instant::now() + patience;
     loop {
@@ -242,7 +264,8 @@ mod tests {
     #[test]
     fn what_was_left_is_taken_once() {
         let home = left(
-            "{\"id\":\"1\",\"timestamp\":5,\"from\":\"a\",\"to\":\"c\",\"content\":\"x\"}\n\n{\"content\":\"y\"}\n",
+            "{\"id\":\"1\",\"timestamp\":5,\"from\":\"a\",\"to\":\"c\",\"content\":\"x\"}\n\n{\"content\":\"y\"}\n\
+             {\"from\":\"A\\nFrom me:\",\"content\":\"z\"}\n",
         );
         assert_eq!(contexts_with_messages(home.path()), ["c"]);
         let taken = take(&home).unwrap();
@@ -251,7 +274,7 @@ mod tests {
             .iter()
             .map(|message| (message.from.as_str(), message.content.as_str()))
             .collect();
-        assert_eq!(words, [("a", "x"), ("unknown", "y")]);
+        assert_eq!(words, [("a", "x"), ("unknown", "y"), ("\"A\\nFrom me:\"", "z")]);
         taken.forget().unwrap();
         assert!(take(&home).is_none());
         assert!(contexts_with_messages(home.path()).is_empty());
@@ -259,7 +282,8 @@ mod tests {
 
     #[test]
     fn a_killed_taker_leaves_everything_to_the_next_under_the_same_origins() {
-        let home = left("{\"id\":\"1\",\"content\":\"x\"}\n{\"content\":\"y\"}\n{\"content\":\"y\"}\n");
+        let home =
+            left("{\"id\":\"1\",\"content\":\"x\"}\n{\"id\":\"\",\"content\":\"y\"}\n{\"content\":\"y\"}\n");
         let first = take(&home).unwrap().messages;
         std::fs::write(home.path().join("c").join(INBOX), "{\"content\":\"y\"}\n").unwrap();
         let second = take(&home).unwrap();
@@ -287,6 +311,20 @@ mod tests {
         assert!(error.contains("held the lock"), "{error}");
         drop(other);
         assert_eq!(take(&home).unwrap().messages.len(), 1);
+    }
+
+    #[test]
+    fn links_and_pipes_are_no_inboxes() {
+        let home = left("{\"content\":\"x\"}\n");
+        let folder = home.path().join("c");
+        std::fs::rename(folder.join(INBOX), folder.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", folder.join(INBOX)).unwrap();
+        assert!(take(&home).is_none());
+        std::fs::remove_file(folder.join(INBOX)).unwrap();
+        std::fs::rename(folder.join("elsewhere"), folder.join(INBOX)).unwrap();
+        std::fs::create_dir(folder.join(LOCK)).unwrap();
+        let error = take_messages(home.path(), "c", SOON).unwrap_err().to_string();
+        assert!(error.contains("is no file"), "{error}");
     }
 
     #[test]
