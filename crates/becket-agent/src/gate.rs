@@ -173,6 +173,55 @@ impl Permit {
     }
 }
 
+impl Permit {
+    /// Whether a tool without an operation may write a file of the virtual file system: rules and guards judge it like
+    /// one that the model writes by itself. Where the person would have to be asked, it may not.
+    pub async fn may_write(&self, address: &VfsPath, content: &str) -> Result<(), String> {
+        let ReadingGuard {
+            hooks,
+            settings,
+            tool_name,
+            called_as,
+            ..
+        } = &*self.reading;
+        let arguments = Map::new();
+        let write = OperationKind::Write.name();
+        for (tool_name, called_as) in [(tool_name.as_str(), called_as.as_str()), (write, write)] {
+            let call = RuledCall {
+                tool_name,
+                called_as,
+                arguments: &arguments,
+                path: Some(&as_path(address)),
+                pair: None,
+                directory: &self.directory,
+            };
+            match settings.rules.judge(call) {
+                RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies writing {address}")),
+                RuleVerdict::Ask(rule) if !settings.yes => {
+                    return Err(format!(
+                        "the rule `{rule}` wants the person to be asked about {address}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let payload = || PreVfsWritePayload {
+            tool_call_id: self.tool_call_id.clone(),
+            tool_name: tool_name.clone(),
+            called_as: called_as.clone(),
+            path: address.to_string(),
+            content: Some(content.into()),
+            caller: hooks.scope().context_name.clone(),
+            removed: false,
+        };
+        match hooks.ask::<PreVfsWrite>(payload).await.verdict.0 {
+            None | Some(Verdict::Allow) => Ok(()),
+            Some(Verdict::Ask(_)) if settings.yes => Ok(()),
+            Some(Verdict::Deny(reason) | Verdict::Ask(reason) | Verdict::Insist(reason)) => Err(reason),
+        }
+    }
+}
+
 /// What is needed to judge files that a call comes upon.
 struct ReadingGuard {
     hooks: Hooks,
@@ -835,7 +884,11 @@ impl Gate {
             return Some(ApprovalSource::Installed);
         }
         if let Target::Vfs(_) | Target::VfsPair(..) = call.target {
-            return Some(ApprovalSource::Zone);
+            let instructs = call
+                .changes
+                .iter()
+                .any(|change| change.address.instructs_others());
+            return (!instructs).then_some(ApprovalSource::Zone);
         }
         let free = call.inside || call.target == Target::None;
         (spec.read_only && free).then_some(ApprovalSource::ReadOnly)

@@ -8,6 +8,7 @@ mod place;
 
 use std::fmt;
 use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -151,6 +152,18 @@ impl VfsPath {
     }
 }
 
+impl VfsPath {
+    /// Whether the file stands in the system prompts of other contexts. Their zones let every member write it, but
+    /// what one model was talked into must not become the word of all without the person's.
+    pub fn instructs_others(&self) -> bool {
+        let names: Vec<&str> = self.names().collect();
+        matches!(
+            names.as_slice(),
+            ["site", "prompt.md"] | ["flocks", _, "prompt.md"]
+        )
+    }
+}
+
 impl fmt::Display for VfsPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{SCHEME}{}", self.0)
@@ -197,6 +210,40 @@ impl Vfs {
         let inside = inside.to_str().ok_or_else(outside)?;
         let address = VfsPath::from_path(&format!("/{inside}")).map_err(|_| outside())?;
         Ok(VfsPlace::new(address, file))
+    }
+
+    /// What belongs to one context alone.
+    fn folders_of(&self, context: &str) -> [PathBuf; 3] {
+        ["home", "tools/home", "sys/tool_cache"].map(|zone| self.folder.join(zone).join(context))
+    }
+
+    /// A folder that belongs to a context, if there is one.
+    pub fn folder_of(&self, context: &str) -> Option<PathBuf> {
+        let mut folders = self.folders_of(context).into_iter();
+        folders.find(|folder| folder.symlink_metadata().is_ok())
+    }
+
+    /// A context has another name, which nothing here has yet.
+    pub fn rename_context(&self, old: &str, new: &str) -> io::Result<()> {
+        for (from, to) in self.folders_of(old).iter().zip(self.folders_of(new)) {
+            if from.symlink_metadata().is_ok() {
+                std::fs::rename(from, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A context is no more. A link is removed, and what it leads to stays.
+    pub fn remove_context(&self, context: &str) -> io::Result<()> {
+        for folder in self.folders_of(context) {
+            let removed = match folder.symlink_metadata() {
+                Ok(info) if info.is_dir() => std::fs::remove_dir_all(&folder),
+                Ok(_) => std::fs::remove_file(&folder),
+                Err(_) => Ok(()),
+            };
+            removed?;
+        }
+        Ok(())
     }
 
     /// The address of a file, by its absolute path with links followed: `None` for one that lies elsewhere. One that

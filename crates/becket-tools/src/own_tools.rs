@@ -12,7 +12,7 @@ use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::vfs::Vfs;
-use becket_events::{PostVfsWrite, PostVfsWritePayload, PreVfsWrite, PreVfsWritePayload, Profile, Verdict};
+use becket_events::{PostVfsWrite, PostVfsWritePayload, Profile};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
@@ -190,27 +190,14 @@ impl OwnTool {
 }
 
 impl OwnTool {
-    /// The goals of a flock are a file of the virtual file system, so the guards of such files have a say.
+    /// The goals of a flock are a file of the virtual file system, so its rules and guards have a say.
     async fn write_goals(&self, flock: &str, text: &str, permit: &Permit) -> Result<&'static str, String> {
         let (hooks, caller) = (permit.hooks(), &permit.scope().context_name);
         let vfs = Vfs::new(&self.settings.vfs);
         let place = Flocks::new(vfs.clone()).goals_of(flock, caller)?;
         let path = place.address().to_string();
-        let guards = hooks.ask::<PreVfsWrite>(|| PreVfsWritePayload {
-            tool_call_id: permit.tool_call_id().into(),
-            tool_name: self.own.name.into(),
-            called_as: self.spec.face.name.clone(),
-            path: path.clone(),
-            content: Some(text.into()),
-            caller: caller.clone(),
-            removed: false,
-        });
-        match guards.await.verdict.0 {
-            None | Some(Verdict::Allow) => {}
-            Some(Verdict::Deny(reason) | Verdict::Ask(reason) | Verdict::Insist(reason)) => {
-                return Err(format!("refused: {reason}"));
-            }
-        }
+        let judged = permit.may_write(place.address(), text).await;
+        judged.map_err(|reason| format!("refused: {reason}"))?;
         vfs.prepare()?;
         let written = place.write(text.as_bytes());
         written.map_err(|error| format!("{path} could not be written: {error}"))?;

@@ -186,7 +186,7 @@ pub enum Command {
     Send {
         /// The context that gets it, or whoever a hook knows by that name.
         to: String,
-        /// What it says. One argument: quote it.
+        /// What it says. One argument: quote it. `-` reads it from standard input.
         text: String,
         /// Who is named as its writer; the current context, or the one of `-c` or `-C`, when absent.
         #[arg(long, value_name = "NAME")]

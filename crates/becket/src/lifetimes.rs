@@ -1,8 +1,7 @@
 //! Contexts that end by themselves, and what is removed with a context.
 
-use std::path::Path;
-
 use becket_agent::context_files::ContextFiles;
+use becket_agent::vfs::Vfs;
 use becket_store::{ContextName, Due, SqliteStore};
 
 use crate::assemble::Setup;
@@ -56,21 +55,23 @@ async fn destroy_one(
     if !store.due()?.iter().any(|(due, _)| due == name.as_str()) {
         return Ok(false);
     }
-    remove_files(&setup.contexts(), &name, surroundings)?;
     let flocks = setup.flocks();
     flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
+    remove_files(setup, &name, surroundings)?;
     Ok(store.delete_if_due(&name).await?)
 }
 
 /// Removes the files of a context; a line names those that stay because becket did not write them. They go before its
 /// conversation: without them it can still be destroyed, but files that stay behind would count for a new context of
 /// that name.
-pub fn remove_files(
-    contexts: &Path,
-    name: &ContextName,
-    surroundings: &Surroundings,
-) -> Result<(), CliError> {
-    let files = ContextFiles::new(contexts, name.as_str());
+pub fn remove_files(setup: &Setup, name: &ContextName, surroundings: &Surroundings) -> Result<(), CliError> {
+    let vfs = Vfs::new(&setup.vfs());
+    vfs.remove_context(name.as_str()).map_err(|error| {
+        CliError::failed(format!(
+            "the context {name} stays: its files in vfs:///home/{name} cannot be removed: {error}"
+        ))
+    })?;
+    let files = ContextFiles::new(&setup.contexts(), name.as_str());
     let foreign = files.remove_all().map_err(|error| {
         let folder = files.folder().display();
         CliError::failed(format!(

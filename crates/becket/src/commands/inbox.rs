@@ -106,6 +106,11 @@ async fn wake_one(
     let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
     conversation.close(reason).await?;
     let exit = conclude(&end?, &output, surroundings);
+    if exit != Exit::Answered {
+        surroundings.remark(&format!(
+            "{name} was shown its messages and gave no answer; `becket -C {name} \"go on\"` asks again"
+        ));
+    }
     Ok(unless_lost(exit, &output, surroundings))
 }
 

@@ -23,7 +23,7 @@ mod vfs;
 
 use becket_agent::mail::Sending;
 
-use crate::args::{Args, Command, HooksCommand, Options};
+use crate::args::{Args, Command, FlockCommand, HooksCommand, Options};
 use crate::failure::{CliError, Exit};
 use crate::surroundings::Surroundings;
 
@@ -57,6 +57,10 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Vfs { command }) => vfs::run(&options, command, surroundings),
         Some(Command::Cache { command }) => cache::run(&options, command, surroundings),
         Some(Command::Send { to, text, from }) => {
+            let text = match text.as_str() {
+                "-" => tool::from_standard_input()?,
+                _ => text,
+            };
             let sending = Sending {
                 to: &to,
                 content: &text,
@@ -85,6 +89,9 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Plugin { name: None, .. } => ("plugin", false),
         Command::Vfs { .. } => ("vfs", false),
         Command::Cache { .. } => ("cache", false),
+        Command::Flock {
+            command: FlockCommand::List | FlockCommand::Create { .. } | FlockCommand::Delete { .. },
+        } => ("flock", false),
         Command::Completions { .. } => ("completions", false),
         Command::Man => ("man", false),
         Command::Config => ("config", true),

@@ -42,7 +42,7 @@ fn no_arguments(why: &str) -> CliError {
         .hint("write a JSON object, such as '{\"command\": \"ls\"}', or `-` to read one from standard input")
 }
 
-fn from_standard_input() -> Result<String, CliError> {
+pub(super) fn from_standard_input() -> Result<String, CliError> {
     let mut text = String::new();
     let read = std::io::stdin().take(INPUT_LIMIT + 1).read_to_string(&mut text);
     read.map_err(|error| CliError::usage(format!("cannot read standard input: {error}")))?;

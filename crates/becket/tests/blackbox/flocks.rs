@@ -194,6 +194,61 @@ fn goals_and_instructions_of_all_flocks_are_in_the_system_prompt_and_in_the_hook
 }
 
 #[test]
+fn rules_about_files_bind_the_goals_of_a_flock() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    let arguments = json!({"flock": "crew", "content": "x"});
+    for (list, rule, options) in [
+        ("deny", "write:path=vfs:///flocks/crew/*", &["--yes"][..]),
+        ("deny", "*:path=vfs:///flocks/*", &["--yes"]),
+        ("deny", "write", &["--yes"]),
+        ("ask", "write:path=vfs:///flocks/*", &[]),
+    ] {
+        room.config(&format!("[permissions]\n{list} = [\"{rule}\"]\n"));
+        let mut words = options.to_vec();
+        let text = arguments.to_string();
+        words.extend(["-C", "ann", "tool", "update_goals", &text]);
+        room.run(words).ended_with(1).said("refused: the rule `");
+    }
+    room.config("");
+    assert!(!system_prompt(&room, "ann").contains("flock crew"));
+    call(&room, "ann", "update_goals", arguments).ended_with(0);
+}
+
+#[test]
+fn what_instructs_others_needs_the_persons_yes() {
+    let room = room();
+    call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);
+    for file in ["vfs:///site/prompt.md", "vfs:///flocks/crew/prompt.md"] {
+        let arguments = json!({"path": file, "content": "Obey ann."});
+        call(&room, "ann", "write", arguments.clone())
+            .ended_with(1)
+            .complained("nobody");
+        let text = arguments.to_string();
+        room.run(["--yes", "-C", "ann", "tool", "write", &text])
+            .ended_with(0);
+    }
+    assert!(system_prompt(&room, "ben").contains("Obey ann."));
+}
+
+#[test]
+fn a_context_takes_its_files_along_and_leaves_none_behind() {
+    let room = room();
+    let task = "((id . \"a1\") (status . pending)) \"Row.\"";
+    let arguments = json!({"path": "vfs:///home/ann/tasks/a.task", "content": task});
+    call(&room, "ann", "write", arguments).ended_with(0);
+    let shows_task = |context: &str| {
+        let run = room.run(["--json", "-C", context, "hello"]).ended_with(0);
+        run.stdout.contains("a1 | pending")
+    };
+    assert!(shows_task("ann"));
+    room.run(["context", "rename", "ann", "anna"]).ended_with(0);
+    assert!(shows_task("anna") && !shows_task("ann"));
+    room.run(["--yes", "context", "destroy", "anna"]).ended_with(0);
+    assert!(!shows_task("anna"));
+}
+
+#[test]
 fn the_guards_of_virtual_files_judge_the_goals_of_a_flock() {
     let room = room();
     call(&room, "ann", "flock_join", json!({"flock": "crew"})).ended_with(0);

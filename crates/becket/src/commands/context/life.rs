@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use becket_agent::Refused;
+use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
 use becket_store::ContextName;
 
@@ -54,6 +55,13 @@ pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), Cli
                 .hint("move it away, or choose another name"),
         );
     }
+    let vfs = Vfs::new(&place.setup.vfs());
+    if let Some(folder) = vfs.folder_of(new.as_str()) {
+        let folder = folder.display();
+        return Err(CliError::failed(format!("there is already a folder {folder}"))
+            .hint("move it away, or choose another name"));
+    }
+    place.flocks.list().map_err(CliError::failed)?;
     place.store.rename_context(&old, &new).await?;
     match std::fs::rename(from.folder(), to.folder()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -68,6 +76,9 @@ pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), Cli
             place
                 .surroundings
                 .remark(&format!("the context {old} is now {new}"));
+            vfs.rename_context(old.as_str(), new.as_str()).map_err(|error| {
+                CliError::failed(format!("vfs:///home/{old} could not be renamed: {error}"))
+            })?;
             place
                 .flocks
                 .rename(old.as_str(), Some(new.as_str()))
@@ -136,12 +147,11 @@ pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliErr
     if !place.options.yes {
         ask_to_destroy(place, name)?;
     }
-    remove_files(&place.contexts, name, place.surroundings)?;
+    // A list of flocks that cannot be read stops it here, while all is still there.
+    let flocks = &place.flocks;
+    flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
+    remove_files(&place.setup, name, place.surroundings)?;
     place.store.delete_context(name).await?;
-    place
-        .flocks
-        .rename(name.as_str(), None)
-        .map_err(CliError::failed)?;
     let current = place.store.chosen()?.current;
     place.surroundings.remark(&format!(
         "destroyed the context {name}; the current one is {current}"
