@@ -50,6 +50,7 @@ pub use compact::CompactEnd;
 pub use direct_call::DirectCall;
 pub use hooks::Hooks;
 pub use queue::Queues;
+pub use resolve::{ResolvedUrl, resolve_url};
 pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};

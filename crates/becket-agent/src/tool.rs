@@ -33,6 +33,9 @@ pub trait Tool: Send + Sync {
 /// The source of becket's own tools.
 pub const BUILTIN: &str = "builtin";
 
+/// How the source of a tool begins that belongs to an MCP server; its name follows.
+pub const SERVER: &str = "mcp:";
+
 /// How a tool presents itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
@@ -42,7 +45,7 @@ pub struct ToolSpec {
     pub own_name: String,
     /// What it does, where it is one of becket's operations.
     pub operation: Option<OperationKind>,
-    /// Where it comes from: `builtin`, or the name of the plugin or server.
+    /// Where it comes from: `builtin`, the name of the plugin, or `mcp:` and the name of the server.
     pub source: String,
     /// Whether it changes nothing, or nothing but notes and messages of the person's own contexts, so that
     /// nobody needs to be asked.
@@ -56,6 +59,11 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Whether it belongs to an MCP server: where its calls lead, nobody here can see.
+    pub fn is_of_a_server(&self) -> bool {
+        self.source.starts_with(SERVER)
+    }
+
     /// Arguments of the operation, and those besides.
     pub fn apart(&self, arguments: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
         arguments

@@ -25,8 +25,8 @@ pub use failure::{Cause, Failure};
 pub use handler::{Action, Dialect, Handler, HandlerInfo, NativeHandler};
 pub use hookfile::{HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
-    CommandLane, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program, Terminal, TerminalInput, Tree,
-    WorkerLane, become_subreaper, inherited_environment, reap_orphans,
+    CommandLane, Companion, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program, Terminal,
+    TerminalInput, Tree, WorkerLane, become_subreaper, inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;

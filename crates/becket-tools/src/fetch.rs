@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::resolve_url;
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_events::{FetchArguments, Finding, Part};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -95,6 +96,16 @@ impl Resolve for JudgedAddresses {
         let addresses: Addrs = Box::new(self.0.clone().into_iter());
         Box::pin(std::future::ready(Ok(addresses)))
     }
+}
+
+/// A client that reaches an address where it leads now, and nothing else. It follows no redirect.
+pub async fn client_for(url: Url) -> Result<Client, String> {
+    let resolved = resolve_url(url.as_str()).await?;
+    // What the person has configured may be anywhere but there, where machines keep their own keys.
+    if resolved.sensitive == Some("cloud_metadata") {
+        return Err("its address is the one at which machines in a cloud find their keys".into());
+    }
+    new_client(&url, &resolved.addresses)
 }
 
 /// A client for this one call. The system's certificates are loaded only where they are needed.

@@ -31,6 +31,7 @@ mod write;
 
 use becket_agent::judged_path;
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
+pub use fetch::client_for;
 pub use operation_tool::operation_tools;
 pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use program_tool::{ProgramFace, ProgramTool, Telling};

@@ -169,6 +169,13 @@ pub enum Command {
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
     },
+    /// Look at MCP servers and what they offer.
+    ///
+    /// Their tools are named `SERVER_TOOL`. The model calls them like its other tools, and so does `becket tool`.
+    Mcp {
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// Look at the virtual file system, and change it.
     ///
     /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the person's own
@@ -407,6 +414,23 @@ pub enum CacheCommand {
     Clear {
         /// The context.
         name: Option<String>,
+    },
+}
+
+/// What can be done with MCP servers.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// List the servers, where they come from and what is known of them. None is started.
+    List,
+    /// List the tools of all servers, or of one; a server of which nothing is known is asked.
+    Tools {
+        /// The server.
+        server: Option<String>,
+    },
+    /// Start all servers, or one, and ask them afresh what they offer.
+    Check {
+        /// The server.
+        server: Option<String>,
     },
 }
 

@@ -13,6 +13,7 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::tool::SERVER;
 use becket_agent::vfs::Vfs;
 use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
 use becket_dialects::chibi::{self, Asking};
@@ -36,6 +37,7 @@ use crate::front::Output;
 use crate::mail::InboxFiles;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
+use crate::servers::RunServers;
 use crate::surroundings::Surroundings;
 
 /// Everything that was read before an agent can be put together.
@@ -58,9 +60,17 @@ pub struct Setup {
 pub struct Assembled {
     pub agent: Arc<Agent>,
     pub store: Arc<SqliteStore>,
+    /// The MCP servers behind some of its tools.
+    pub servers: RunServers,
 }
 
 impl Assembled {
+    /// Ends what runs beside the agent, and puts everything on disk.
+    pub async fn close(&self) -> Result<(), CliError> {
+        self.servers.servers.close().await;
+        Ok(self.store.close().await?)
+    }
+
     /// With `--json` every event becomes a line of the output.
     pub fn report_events(&self, options: &Options, output: &Arc<Output>) {
         if options.json {
@@ -161,7 +171,7 @@ impl Setup {
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
-    fn remarks(&self, plugins: &Plugins, profile: &Profile) -> Vec<String> {
+    fn remarks(&self, plugins: &Plugins, servers: &RunServers, profile: &Profile) -> Vec<String> {
         let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
             let info = &hook.info;
             format!(
@@ -175,8 +185,9 @@ impl Setup {
             .cloned()
             .chain(loosened)
             .chain(idle)
-            .chain(self.unknown_tools(plugins, profile))
+            .chain(self.unknown_tools(plugins, servers, profile))
             .chain(plugins.remarks())
+            .chain(servers.remarks().map(ToString::to_string))
             .collect()
     }
 
@@ -195,8 +206,9 @@ impl Setup {
 
     /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
     /// becket's own is known by that one's name, except to the rules that forbid something.
-    pub fn unknown_tools(&self, plugins: &Plugins, profile: &Profile) -> Vec<String> {
-        let missing = |name: &str| unknown_tool(name).filter(|_| !plugins.has_tool(name));
+    pub fn unknown_tools(&self, plugins: &Plugins, servers: &RunServers, profile: &Profile) -> Vec<String> {
+        let is_brought = |name: &str| plugins.has_tool(name) || servers.has_tool(name);
+        let missing = |name: &str| unknown_tool(name).filter(|_| !is_brought(name));
         let renamed = |name: &str| unknown_tool(name).filter(|_| stands_in(name, profile));
         let in_rules = self.permissions().flat_map(PermissionsConfig::lists);
         let in_rules =
@@ -250,12 +262,18 @@ impl Setup {
         surroundings: &Surroundings,
         front: Arc<dyn Front>,
         store: Arc<SqliteStore>,
+        asking_servers: becket_mcp::Asking,
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
+        let servers = RunServers::load(self, surroundings, asking_servers).await;
         let profile = self.profile(options)?;
         // A model that was left out matters only where the command line names none.
         let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
-        for remark in self.remarks(&plugins, &profile).into_iter().chain(context_remark) {
+        for remark in self
+            .remarks(&plugins, &servers, &profile)
+            .into_iter()
+            .chain(context_remark)
+        {
             surroundings.remark(&remark);
         }
         let provider = self.provider(options, surroundings)?;
@@ -266,6 +284,11 @@ impl Setup {
             ..settings
         };
         settings.approval.installed = plugins.sources();
+        // A plugin's name does not make a server's tools free.
+        settings
+            .approval
+            .installed
+            .retain(|source| !source.starts_with(SERVER));
         let notes = NotesSettings {
             contexts: settings.contexts.clone(),
             reflection: settings.reflection.clone(),
@@ -297,6 +320,9 @@ impl Setup {
         for remark in remarks.chain(not_offered.iter().map(NotOffered::remark)) {
             surroundings.remark(&remark.to_string());
         }
+        for remark in servers.add_tools(&profile, &mut tools) {
+            surroundings.remark(&remark.to_string());
+        }
         let agent = Agent {
             engine,
             provider,
@@ -311,6 +337,7 @@ impl Setup {
         Ok(Assembled {
             agent: Arc::new(agent),
             store,
+            servers,
         })
     }
 
@@ -497,7 +524,7 @@ fn exact_tool(rule: &str) -> Option<&str> {
 }
 
 /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
-fn unknown_tool(name: &str) -> Option<String> {
+pub fn unknown_tool(name: &str) -> Option<String> {
     let own = || {
         OperationKind::ALL
             .iter()

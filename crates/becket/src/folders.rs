@@ -59,6 +59,11 @@ impl Folders {
         self.cache.join("plugins.json")
     }
 
+    /// What MCP servers have said that they offer.
+    pub fn server_cache_file(&self) -> PathBuf {
+        self.cache.join("mcp.json")
+    }
+
     /// What was typed in the chat.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.txt")

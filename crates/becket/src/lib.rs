@@ -18,6 +18,7 @@ mod moments;
 mod pictures;
 mod plugins;
 mod project;
+mod servers;
 mod signals;
 mod surroundings;
 mod target;

@@ -61,6 +61,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &["becket-events", "becket-hooks", "becket-agent"],
     ),
     ("becket-tools", &["becket-events", "becket-hooks", "becket-agent"]),
+    ("becket-mcp", &["becket-events", "becket-hooks", "becket-agent"]),
     ("becket-store", &["becket-events", "becket-hooks", "becket-agent"]),
     ("becket-index", &["becket-events", "becket-agent"]),
     (
@@ -74,6 +75,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-agent",
             "becket-providers",
             "becket-tools",
+            "becket-mcp",
             "becket-store",
             "becket-index",
         ],

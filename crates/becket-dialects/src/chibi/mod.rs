@@ -8,6 +8,7 @@
 //! `inbox.rs` takes messages that plugins leave for contexts.
 
 mod answer;
+mod bridge;
 mod call;
 mod discovery;
 mod edit;
@@ -29,6 +30,7 @@ mod traits;
 mod translation;
 mod words;
 
+pub use bridge::{BRIDGE_SECONDS, BridgeReach, BridgeServer, bridge_file, read_bridge};
 pub use call::{
     CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience,
     tool_variables,

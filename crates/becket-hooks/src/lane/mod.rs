@@ -5,10 +5,12 @@
 //!
 //! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
 //! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `terminal.rs` lends them the
-//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts.
+//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
+//! with a protocol of its own.
 
 mod census;
 mod command;
+mod companion;
 mod mark;
 mod orphans;
 mod pipes;
@@ -25,6 +27,7 @@ use futures_util::future::BoxFuture;
 
 use crate::Failure;
 pub use command::CommandLane;
+pub use companion::Companion;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Program, inherited_environment};

@@ -202,8 +202,8 @@ impl Program {
         }
     }
 
-    /// The absolute path of the program.
-    fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
+    /// The absolute path of the program, as it is found from that directory.
+    pub fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
         let Some(name) = self.words.first().filter(|name| !name.is_empty()) else {
             return Err(Failure::new(Cause::NotFound, "the hook names no program"));
         };

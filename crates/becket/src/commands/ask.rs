@@ -6,6 +6,7 @@ use becket_agent::front::Front;
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::{Watcher, nearest};
+use becket_mcp::Asking;
 use becket_store::{Claim, ContextName, SqliteStore};
 use clap::CommandFactory;
 use serde_json::{Map, Value};
@@ -151,7 +152,13 @@ impl Conversation {
         let output = Arc::new(Output::default());
         let front = front(options, surroundings, &output, purpose);
         let options = &with_some_model(&setup, purpose, options, surroundings);
-        let assembled = setup.assemble(options, surroundings, front, store).await?;
+        let asking = match purpose {
+            Purpose::Prompts | Purpose::Call => Asking::WhenUnknown,
+            Purpose::Care => Asking::Never,
+        };
+        let assembled = setup
+            .assemble(options, surroundings, front, store, asking)
+            .await?;
         assembled.report_events(options, &output);
         if target.is_fresh {
             surroundings.remark(&format!("the context is {}", target.name));
@@ -232,7 +239,7 @@ impl Conversation {
     /// Ends the session; everything is on disk afterwards.
     pub async fn close(self, reason: EndReason) -> Result<(), CliError> {
         self.session.end(reason).await?;
-        Ok(self.assembled.store.close().await?)
+        self.assembled.close().await
     }
 }
 
@@ -258,7 +265,7 @@ async fn enter(
     if was_made {
         assembled.store.delete_context(name).await?;
     }
-    assembled.store.close().await?;
+    assembled.close().await?;
     Err(error)
 }
 

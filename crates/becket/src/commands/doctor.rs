@@ -12,6 +12,7 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
+use crate::servers::RunServers;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -178,9 +179,39 @@ fn examine_plugins(
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
-    for trouble in setup.unknown_tools(&plugins, &profile) {
+    let servers = examine_servers(setup, surroundings, findings);
+    for trouble in setup.unknown_tools(&plugins, &servers, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
+}
+
+/// Asks every MCP server afresh what it offers.
+fn examine_servers(setup: &Setup, surroundings: &Surroundings, findings: &mut Vec<Finding>) -> RunServers {
+    let Ok(runtime) = runtime() else {
+        return RunServers::default();
+    };
+    let servers = runtime.block_on(async {
+        let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always).await;
+        servers.servers.close().await;
+        servers
+    });
+    for server in servers.servers.all() {
+        let settings = server.settings();
+        if servers.remarks().any(|remark| remark.server == settings.name) {
+            continue;
+        }
+        let count = servers.servers.offers(&settings.name).len();
+        let (name, place, origin) = (&settings.name, settings.place(), &settings.origin);
+        findings.push(finding(
+            format!("MCP server {name} ({place}, {origin}): {count} tools"),
+            None,
+        ));
+    }
+    for remark in servers.remarks() {
+        let what = format!("MCP server {}", remark.server);
+        findings.push(finding(what, Some(remark.message.clone())));
+    }
+    servers
 }
 
 /// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.

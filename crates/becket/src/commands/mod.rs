@@ -13,6 +13,7 @@ mod flock;
 mod inbox;
 mod index;
 mod manual;
+mod mcp;
 mod piped;
 mod plugin;
 mod send;
@@ -54,6 +55,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         }) => events::run(&options, name.as_deref()),
         Some(Command::Plugin { name, arguments }) => plugin::run(&options, name, arguments, surroundings),
         Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
+        Some(Command::Mcp { command }) => mcp::run(&options, command, surroundings),
         Some(Command::Vfs { command }) => vfs::run(&options, command, surroundings),
         Some(Command::Cache { command }) => cache::run(&options, command, surroundings),
         Some(Command::Send { to, text, from }) => {
@@ -87,6 +89,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Sessions => ("sessions", false),
         Command::Hooks { .. } => ("hooks", false),
         Command::Plugin { name: None, .. } => ("plugin", false),
+        Command::Mcp { .. } => ("mcp", false),
         Command::Vfs { .. } => ("vfs", false),
         Command::Cache { .. } => ("cache", false),
         Command::Flock {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::mail::Sending;
+use becket_mcp::Asking;
 
 use super::ask::{Purpose, front, with_some_model};
 use super::{print, runtime};
@@ -31,13 +32,15 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
             let output = Arc::new(Output::default());
             let front = front(options, surroundings, &output, Purpose::Call);
             let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
-            let assembled = setup.assemble(options, surroundings, front, store).await?;
+            let assembled = setup
+                .assemble(options, surroundings, front, store, Asking::Never)
+                .await?;
             assembled.report_events(options, &output);
             let sent = assembled
                 .agent
                 .send_letter(sending, context.as_str(), cancel.clone())
                 .await;
-            assembled.store.close().await?;
+            assembled.close().await?;
             match sent {
                 Ok(words) if options.json => output.whole().map(|()| drop(words)),
                 Ok(words) => print(&format!("{}\n", harmless(&words))),

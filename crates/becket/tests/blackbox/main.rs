@@ -16,6 +16,7 @@ mod guard;
 mod index;
 mod input;
 mod interrupt;
+mod mcp;
 mod messages;
 mod plugin_faults;
 mod plugins;

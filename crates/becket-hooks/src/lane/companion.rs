@@ -1,0 +1,94 @@
+//! A companion: a program that stays and speaks a protocol of its own over its standard input and output.
+//!
+//! It is started, marked and ended like every program of a lane. What it writes to standard error is read all the time,
+//! so that it never waits for a reader, and only the end of it is kept.
+
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::process::{Limits, Process, Program, deadline_after};
+use super::tree::Tree;
+use crate::Failure;
+
+/// How long a companion may take to end by itself when its input is closed.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// A running companion. Dropping it ends it with everything that it started.
+pub struct Companion {
+    tree: Tree,
+    words: Arc<Mutex<Vec<u8>>>,
+    listening: JoinHandle<()>,
+}
+
+impl Companion {
+    /// Starts a program, which has this long to start.
+    pub async fn start(
+        program: &Program,
+        directory: &Path,
+        limit: Duration,
+    ) -> Result<(Self, ChildStdin, ChildStdout), Failure> {
+        let process = program.start(directory, &[], deadline_after(limit)).await?;
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            tree,
+        } = process;
+        let words = Arc::default();
+        let listening = tokio::spawn(listen(stderr, Arc::clone(&words), Limits::default().stderr));
+        let companion = Self {
+            tree,
+            words,
+            listening,
+        };
+        Ok((companion, stdin, stdout))
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.tree.ended()
+    }
+
+    /// How it ends, if it does so within a time.
+    pub async fn ends_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        timeout(limit, self.tree.wait()).await.ok()?.ok()
+    }
+
+    /// The end of what it has written to standard error.
+    pub fn last_words(&self) -> String {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&words).into_owned()
+    }
+
+    /// Ends it: whoever closed its input before gives it a moment to end by itself.
+    pub async fn end(mut self) {
+        let _ = timeout(FAREWELL, self.tree.wait()).await;
+        self.tree.terminate().await;
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+/// Reads to the end, and keeps the end.
+async fn listen(mut pipe: ChildStderr, words: Arc<Mutex<Vec<u8>>>, limit: usize) {
+    let mut chunk = vec![0; 8 * 1024];
+    while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.extend_from_slice(&chunk[..count]);
+        if words.len() > limit.saturating_mul(2) {
+            let beginning = words.len() - limit;
+            words.drain(..beginning);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! A connection to a running server: made, used and ended within deadlines.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use becket_hooks::Companion;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams,
+    ServerResult,
+};
+use rmcp::service::{ClientInitializeError, PeerRequestOptions, RequestHandle, RunningService, ServiceError};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, serve_client};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::guest::Guest;
+use crate::offer::{MOST_TOOLS, Offer};
+use crate::settings::{Reach, ServerSettings, WebAccess};
+use crate::web::Web;
+
+/// The largest message of a server, in bytes.
+pub(crate) const LARGEST_MESSAGE: usize = 16 * 1024 * 1024;
+
+/// The most pages in which a server may tell its tools.
+const MOST_PAGES: usize = 64;
+
+/// How long a server is waited for that is told something and need not answer.
+const COURTESY: Duration = Duration::from_secs(1);
+
+/// How much of a server's standard error is shown.
+const SHOWN_WORDS: usize = 600;
+
+/// A running server and the way to it.
+pub(crate) struct Connection {
+    service: Mutex<Option<RunningService<RoleClient, Arc<Guest>>>>,
+    peer: rmcp::Peer<RoleClient>,
+    guest: Arc<Guest>,
+    companion: Mutex<Option<Companion>>,
+}
+
+/// What a server offers, and what of it cannot be offered.
+#[derive(Debug, Default)]
+pub(crate) struct Offers {
+    pub(crate) tools: Vec<Offer>,
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Why a call gave no result.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// It was cancelled, and the server was told.
+    Cancelled,
+    /// The server took too long, and was told.
+    TimedOut,
+    /// The server refused it, in its own words.
+    Refused(String),
+    /// The server answered with something else.
+    Rubbish,
+    /// The message did not reach the server.
+    Unsent(String),
+    /// Something went wrong on the way there or back.
+    Failed(String),
+    /// The connection ended after the message was sent.
+    Lost,
+}
+
+impl Connection {
+    /// Starts or reaches a server, and greets it.
+    pub(crate) async fn open(
+        settings: &ServerSettings,
+        guest: Guest,
+        access: &WebAccess,
+    ) -> Result<Self, String> {
+        let deadline = Instant::now() + settings.start_timeout;
+        let guest = Arc::new(guest);
+        match &settings.reach {
+            Reach::Program {
+                program, directory, ..
+            } => {
+                let started = Companion::start(program, directory, settings.start_timeout).await;
+                let (mut companion, stdin, stdout) = started.map_err(|failure| failure.to_string())?;
+                let transport = AsyncRwTransport::new_client(Lines::new(stdout), stdin)
+                    .with_max_line_length(LARGEST_MESSAGE);
+                match timeout_at(deadline, serve_client(Arc::clone(&guest), transport)).await {
+                    Ok(Ok(service)) => Ok(Self::new(service, guest, Some(companion))),
+                    Ok(Err(error)) => {
+                        let how = ending(&mut companion).await.unwrap_or_else(|| error.to_string());
+                        Err(with_words(how, &companion))
+                    }
+                    Err(_) => Err(with_words(too_slow(settings.start_timeout), &companion)),
+                }
+            }
+            Reach::Web { url, headers } => {
+                let greeting = async {
+                    let client = Web(access(url.clone()).await?);
+                    let headers = headers.0.iter().cloned().collect();
+                    let config =
+                        StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
+                    let transport = StreamableHttpClientTransport::with_client(client, config);
+                    let greeted = serve_client(Arc::clone(&guest), transport).await;
+                    greeted.map_err(|error| match &error {
+                        ClientInitializeError::TransportError { error, .. } => innermost(&*error.error),
+                        _ => innermost(&error),
+                    })
+                };
+                let greeted = timeout_at(deadline, greeting).await;
+                let service = greeted.unwrap_or_else(|_| Err(too_slow(settings.start_timeout)))?;
+                Ok(Self::new(service, guest, None))
+            }
+        }
+    }
+
+    fn new(
+        service: RunningService<RoleClient, Arc<Guest>>,
+        guest: Arc<Guest>,
+        companion: Option<Companion>,
+    ) -> Self {
+        Self {
+            peer: service.peer().clone(),
+            service: Mutex::new(Some(service)),
+            guest,
+            companion: Mutex::new(companion),
+        }
+    }
+
+    /// Whether the server is still there, as far as that is known.
+    pub(crate) async fn lives(&self) -> bool {
+        let ended = match &mut *self.companion.lock().await {
+            Some(companion) => companion.ended().is_some(),
+            None => false,
+        };
+        !ended && !self.peer.is_transport_closed()
+    }
+
+    /// Whether the server has said that its tools are others now.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.guest.has_changed()
+    }
+
+    /// What the server offers.
+    pub(crate) async fn offers(&self, limit: Duration) -> Result<Offers, String> {
+        match timeout(limit, self.all_pages()).await {
+            Ok(Ok(offers)) => Ok(offers),
+            Ok(Err(ServiceError::UnexpectedResponse)) => Err(self
+                .told("what it says of its tools cannot be understood".into())
+                .await),
+            Ok(Err(ServiceError::TransportClosed)) => Err(self.how_it_ended().await),
+            Ok(Err(ServiceError::TransportSend(error))) => Err(self.told(innermost(&*error.error)).await),
+            Ok(Err(error)) => Err(self.told(innermost(&error)).await),
+            Err(_) => Err(self
+                .told("it did not say in time which tools it has".into())
+                .await),
+        }
+    }
+
+    async fn all_pages(&self) -> Result<Offers, ServiceError> {
+        let mut offers = Offers::default();
+        let mut cursor = None;
+        for _ in 0..MOST_PAGES {
+            let page = PaginatedRequestParams::default().with_cursor(cursor);
+            let page = self.peer.list_tools(Some(page)).await?;
+            for tool in page.tools {
+                let name = tool.name.to_string();
+                match Offer::check(tool) {
+                    _ if offers.tools.len() >= MOST_TOOLS => {
+                        let rest = format!("it has more than {MOST_TOOLS} tools; the rest is not offered");
+                        offers.left_out.push(rest);
+                        return Ok(offers);
+                    }
+                    Ok(offer) => offers.tools.push(offer),
+                    Err(why) => offers
+                        .left_out
+                        .push(format!("its tool {name:?} is not offered: {why}")),
+                }
+            }
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(offers)
+    }
+
+    /// Calls a tool and waits for its result.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        deadline: Instant,
+        (cancel, progress): (&CancellationToken, UnboundedSender<String>),
+    ) -> Result<CallToolResult, Trouble> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sending = self
+            .peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options());
+        let mut handle = match timeout_at(deadline, sending).await {
+            Ok(Ok(handle)) => handle,
+            Ok(Err(error)) => return Err(Trouble::Unsent(innermost(&error))),
+            Err(_) => return Err(Trouble::TimedOut),
+        };
+        let _heard = self.guest.listen(handle.progress_token.clone(), progress);
+        tokio::select! {
+            biased;
+            answer = &mut handle.rx => read(answer.unwrap_or(Err(ServiceError::TransportClosed))),
+            () = cancel.cancelled() => {
+                take_back(handle, "the call was cancelled").await;
+                Err(Trouble::Cancelled)
+            }
+            () = sleep_until(deadline) => {
+                take_back(handle, "the call took too long").await;
+                Err(Trouble::TimedOut)
+            }
+        }
+    }
+
+    /// How it came that the server is gone, with its last words.
+    pub(crate) async fn how_it_ended(&self) -> String {
+        match &mut *self.companion.lock().await {
+            Some(companion) => {
+                let how = ending(companion).await;
+                with_words(how.unwrap_or_else(|| "it closed its output".into()), companion)
+            }
+            None => "the connection ended".into(),
+        }
+    }
+
+    /// A complaint with the server's last words.
+    pub(crate) async fn told(&self, complaint: String) -> String {
+        match &*self.companion.lock().await {
+            Some(companion) => with_words(complaint, companion),
+            None => complaint,
+        }
+    }
+
+    /// Ends the connection, and the server if it is a program.
+    pub(crate) async fn end(&self) {
+        if let Some(mut service) = self.service.lock().await.take() {
+            let _ = service.close_with_timeout(COURTESY).await;
+        }
+        if let Some(companion) = self.companion.lock().await.take() {
+            companion.end().await;
+        }
+    }
+}
+
+/// Tells the server that nobody waits any more.
+async fn take_back(handle: RequestHandle<RoleClient>, why: &str) {
+    let _ = timeout(COURTESY, handle.cancel(Some(why.to_owned()))).await;
+}
+
+fn read(answer: Result<ServerResult, ServiceError>) -> Result<CallToolResult, Trouble> {
+    match answer {
+        Ok(ServerResult::CallToolResult(result)) => Ok(result),
+        Ok(_) | Err(ServiceError::UnexpectedResponse) => Err(Trouble::Rubbish),
+        Err(ServiceError::McpError(error)) => Err(Trouble::Refused(error.message.into_owned())),
+        Err(ServiceError::TransportSend(error)) if was_not_sent(&*error.error) => {
+            Err(Trouble::Unsent(innermost(&*error.error)))
+        }
+        Err(ServiceError::TransportSend(error)) => Err(Trouble::Failed(innermost(&*error.error))),
+        Err(_) => Err(Trouble::Lost),
+    }
+}
+
+/// Whether an error means that nothing has reached the server.
+fn was_not_sent(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut errors = std::iter::successors(Some(error), |error| error.source());
+    errors.any(|error| {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(
+            kind,
+            Some(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotConnected)
+        )
+    })
+}
+
+/// How a program ended, if it has; one that just closed its output may be about to.
+async fn ending(companion: &mut Companion) -> Option<String> {
+    let status = companion.ends_within(COURTESY).await?;
+    Some(format!("it ended with {status}"))
+}
+
+fn too_slow(limit: Duration) -> String {
+    format!(
+        "it did not answer within {} s; raise `start_timeout` if it needs longer to start",
+        limit.as_secs()
+    )
+}
+
+fn with_words(complaint: String, companion: &Companion) -> String {
+    let words = companion.last_words();
+    let words = words.trim();
+    let beginning = words.ceil_char_boundary(words.len().saturating_sub(SHOWN_WORDS));
+    match &words[beginning..] {
+        "" => complaint,
+        words => format!("{complaint}; its last words: {words}"),
+    }
+}
+
+/// The cause at the bottom of an error: what is above it says only by which layers it came.
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+/// A stream of lines that breaks when a line is longer than a message may be, instead of waiting for its end.
+struct Lines<R> {
+    inner: R,
+    length: usize,
+}
+
+impl<R> Lines<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, length: 0 }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        std::task::ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let read = &buffer.filled()[before..];
+        self.length = match read.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => read.len() - end - 1,
+            None => self.length + read.len(),
+        };
+        Poll::Ready(match self.length > LARGEST_MESSAGE {
+            true => Err(io::Error::other("a message is too large")),
+            false => Ok(()),
+        })
+    }
+}

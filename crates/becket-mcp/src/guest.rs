@@ -1,0 +1,115 @@
+//! What a server is told when it asks something itself: where the work is done, and nothing else.
+
+// The protocol is about to drop models and roots; servers of today still ask for them.
+#![allow(deprecated)]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+    ElicitResult, ErrorCode, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, Root, RootsCapabilities,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, RoleClient};
+use tokio::sync::mpsc::UnboundedSender;
+use url::Url;
+
+/// The side of becket that a server may speak to.
+#[derive(Debug, Default)]
+pub(crate) struct Guest {
+    directory: PathBuf,
+    /// Who wants to hear of progress, by the token of the call.
+    listeners: Mutex<HashMap<ProgressToken, UnboundedSender<String>>>,
+    changed: AtomicBool,
+}
+
+impl Guest {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            ..Self::default()
+        }
+    }
+
+    /// Passes on what a server says of the progress of a call, until the listener is dropped.
+    pub(crate) fn listen(&self, token: ProgressToken, progress: UnboundedSender<String>) -> Listening<'_> {
+        self.listeners().insert(token.clone(), progress);
+        Listening { guest: self, token }
+    }
+
+    /// Whether the server has said that its tools are others now.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<ProgressToken, UnboundedSender<String>>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call whose progress is heard.
+pub(crate) struct Listening<'a> {
+    guest: &'a Guest,
+    token: ProgressToken,
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.guest.listeners().remove(&self.token);
+    }
+}
+
+/// What a server asks for and does not get.
+fn refused(what: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what.to_owned(), None)
+}
+
+impl ClientHandler for Guest {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        let becket = Implementation::new("becket", env!("CARGO_PKG_VERSION"));
+        // The last version that begins with a greeting; servers that know only older ones answer with theirs.
+        ClientConfig::new(capabilities, becket).with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        let directory = Url::from_directory_path(&self.directory);
+        let roots = directory.map(|url| vec![Root::new(url)]).unwrap_or_default();
+        Ok(ListRootsResult::new(roots))
+    }
+
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        Err(refused("becket lends its model to no server; answer without one"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Err(refused(
+            "becket passes no server's questions on to the person; ask for what is needed as an argument",
+        ))
+    }
+
+    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let listener = self.listeners().get(&progress.progress_token).cloned();
+        let (Some(listener), Some(message)) = (listener, progress.message) else {
+            return;
+        };
+        let _ = listener.send(format!("{message}\n"));
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,268 @@
+//! What is known of a server before it runs.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use becket_hooks::{Pattern, Program};
+use futures_util::future::BoxFuture;
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+/// Makes a client that reaches an address and nothing else, after the address was judged; the error says why it may not
+/// be reached. Redirects are for the caller to refuse.
+pub type WebAccess = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<reqwest::Client, String>> + Send + Sync>;
+
+/// A server as it was configured.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// Its name, which its tools bear.
+    pub name: String,
+    /// The file that speaks of it, for the person.
+    pub origin: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// How long it may take to start and to say what it offers.
+    pub start_timeout: Duration,
+    /// How long one call may take.
+    pub call_timeout: Duration,
+    /// Which of its tools are offered.
+    pub filter: ToolFilter,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// A program that speaks over its standard input and output.
+    Program {
+        /// The program, with its environment.
+        program: Program,
+        /// The program and its arguments as they were configured, for the person.
+        words: Vec<String>,
+        /// The variables that were set for it. Their values are nobody's business.
+        variables: Vec<String>,
+        /// Where it runs.
+        directory: PathBuf,
+    },
+    /// A service on the web.
+    Web {
+        /// Its address.
+        url: Url,
+        /// What goes with every request.
+        headers: Headers,
+    },
+}
+
+/// Headers of requests. Their values may be secrets, so only the names are shown.
+#[derive(Clone, Default)]
+pub struct Headers(pub Vec<(HeaderName, HeaderValue)>);
+
+impl Headers {
+    /// Reads names and values; the error names the header and never its value.
+    pub fn read<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        let read = |(name, value): (&str, &str)| {
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| format!("`{name}` is no name of a header"))?;
+            if RESERVED.contains(&name.as_str()) {
+                return Err(format!(
+                    "the header `{name}` belongs to the protocol; leave it out"
+                ));
+            }
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
+                format!("the value of the header `{name}` holds characters that cannot be sent")
+            })?;
+            value.set_sensitive(true);
+            Ok((name, value))
+        };
+        pairs
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, String>>()
+            .map(Self)
+    }
+}
+
+/// Headers that the protocol itself sets.
+const RESERVED: &[&str] = &[
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "transfer-encoding",
+];
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_list()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+/// Which tools of a server are offered, by the names that the server gives them.
+#[derive(Debug, Clone, Default)]
+pub struct ToolFilter {
+    allow: Vec<Pattern>,
+    deny: Vec<Pattern>,
+}
+
+impl ToolFilter {
+    /// A filter of globs. Without any to allow, all are; what is denied is not offered in any case.
+    pub fn read(allow: &[String], deny: &[String]) -> Result<Self, String> {
+        let read = |globs: &[String]| -> Result<Vec<Pattern>, String> {
+            let read = |glob: &String| Pattern::glob(glob).map_err(|error| format!("`{glob}`: {error}"));
+            globs.iter().map(read).collect()
+        };
+        Ok(Self {
+            allow: read(allow)?,
+            deny: read(deny)?,
+        })
+    }
+
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        let names = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
+        (self.allow.is_empty() || names(&self.allow)) && !names(&self.deny)
+    }
+}
+
+impl ServerSettings {
+    /// How it is reached, in a line for the person, without anything that may be a secret.
+    pub fn place(&self) -> String {
+        match &self.reach {
+            Reach::Program { words, .. } => words.join(" "),
+            Reach::Web { url, .. } => bare(url),
+        }
+    }
+
+    /// What tells this server from what it may be later. A program is told by its file, and by the files that its
+    /// arguments name: `python3 server.py` is another server when `server.py` has changed.
+    pub(crate) fn print(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut note = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        match &self.reach {
+            Reach::Program {
+                program,
+                words,
+                variables,
+                directory,
+            } => {
+                note("program");
+                note(&directory.display().to_string());
+                match program.resolve(directory) {
+                    Ok(path) => note(&state(&path)),
+                    Err(failure) => note(&failure.detail),
+                }
+                for word in words {
+                    note(word);
+                    note(&state(&directory.join(word)));
+                }
+                variables.iter().for_each(|name| note(name));
+            }
+            Reach::Web { url, headers } => {
+                note("web");
+                note(url.as_str());
+                headers.0.iter().for_each(|(name, _)| note(name.as_str()));
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+/// An address without its query, which may hold a key, and without name and password.
+pub(crate) fn bare(url: &Url) -> String {
+    let mut url = url.clone();
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
+}
+
+/// A file's path, size and time of change; nothing for what is no file.
+fn state(path: &Path) -> String {
+    let Some(metadata) = path.metadata().ok().filter(|metadata| metadata.is_file()) else {
+        return String::new();
+    };
+    let modified = metadata.modified().ok();
+    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified = modified.map_or(0, |since| since.as_nanos());
+    format!("{} {} {modified}", path.display(), metadata.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_offers_what_it_allows_and_never_what_it_denies() {
+        let filter = |allow: &[&str], deny: &[&str]| {
+            let own = |globs: &[&str]| globs.iter().map(ToString::to_string).collect::<Vec<_>>();
+            ToolFilter::read(&own(allow), &own(deny)).unwrap()
+        };
+        for (allow, deny, tool, offered) in [
+            (&[][..], &[][..], "read", true),
+            (&["read*"][..], &[][..], "read_file", true),
+            (&["read*"][..], &[][..], "write_file", false),
+            (&["*"][..], &["write*"][..], "write_file", false),
+            (&[][..], &["write*"][..], "read", true),
+        ] {
+            assert_eq!(
+                filter(allow, deny).offers(tool),
+                offered,
+                "{allow:?} {deny:?} {tool}"
+            );
+        }
+        assert!(ToolFilter::read(&["[".into()], &[]).is_err());
+    }
+
+    #[test]
+    fn values_of_headers_are_not_shown_and_the_protocols_own_are_refused() {
+        let headers = Headers::read([("Authorization", "Bearer hunter2")]).unwrap();
+        assert!(!format!("{headers:?}").contains("hunter2"));
+        for (name, value) in [("Mcp-Session-Id", "x"), ("a b", "x"), ("x-key", "hunter2\n")] {
+            let error = Headers::read([(name, value)]).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_another_one_when_a_file_of_its_words_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("server.py");
+        let words = vec!["sh".to_owned(), "server.py".to_owned()];
+        let settings = ServerSettings {
+            name: "x".into(),
+            origin: String::new(),
+            reach: Reach::Program {
+                program: Program::exec(&words),
+                words,
+                variables: Vec::new(),
+                directory: folder.path().into(),
+            },
+            start_timeout: Duration::ZERO,
+            call_timeout: Duration::ZERO,
+            filter: ToolFilter::default(),
+        };
+        let absent = settings.print();
+        std::fs::write(&script, "1").unwrap();
+        let first = settings.print();
+        assert_eq!(first, settings.print());
+        std::fs::write(&script, "22").unwrap();
+        assert!(absent != first && first != settings.print());
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_a_key() {
+        let url = Url::parse("https://me:secret@host.test/mcp?key=secret#x").unwrap();
+        assert_eq!(bare(&url), "https://host.test/mcp");
+    }
+}

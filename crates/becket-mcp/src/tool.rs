@@ -1,0 +1,75 @@
+//! A tool of a server as the agent sees it.
+
+use std::sync::Arc;
+
+use becket_agent::gate::Permit;
+use becket_agent::provider::ToolFace;
+use becket_agent::tool::{SERVER, Tool, ToolOutput, ToolRun, ToolSpec};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::offer::{Offer, tool_name};
+use crate::server::Server;
+
+/// A tool of a server. Whatever the server says of it, it is neither free to run nor run beside others.
+pub struct McpTool {
+    spec: ToolSpec,
+    /// Its name at the server.
+    name: String,
+    server: Arc<Server>,
+}
+
+impl McpTool {
+    pub(crate) fn new(offer: Offer, server: Arc<Server>) -> Self {
+        let name = tool_name(&server.settings().name, &offer.name);
+        let spec = ToolSpec {
+            own_name: name.clone(),
+            face: ToolFace {
+                name,
+                description: offer.description,
+                parameters: offer.parameters,
+                operation: None,
+            },
+            operation: None,
+            source: format!("{SERVER}{}", server.settings().name),
+            read_only: false,
+            parallel: false,
+            handoff: None,
+            extra_arguments: Vec::new(),
+        };
+        Self {
+            spec,
+            name: offer.name,
+            server,
+        }
+    }
+}
+
+impl McpTool {
+    /// Its name at the server.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server that it belongs to.
+    pub fn server(&self) -> &str {
+        &self.server.settings().name
+    }
+}
+
+impl Tool for McpTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        Ok(arguments)
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments = permit.arguments().clone();
+            self.server.call(&self.name, arguments, &run).await
+        })
+    }
+}

@@ -1,0 +1,320 @@
+//! The MCP servers of the settings and of the chibi home: how they are reached, and their tools beside becket's own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::tool::Tool;
+use becket_dialects::chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
+use becket_events::Profile;
+use becket_hooks::Program;
+use becket_mcp::{Asking, Headers, LoadSettings, Reach, Remark, ServerSettings, Servers, ToolFilter};
+use becket_tools::client_for;
+use toml::Spanned;
+use url::Url;
+
+use crate::assemble::{Setup, unknown_tool};
+use crate::config::McpServerConfig;
+use crate::plugins::stands_in;
+use crate::surroundings::Surroundings;
+
+/// How many seconds a server may take to start, and for a call, where nothing is said.
+const START_SECONDS: u64 = 10;
+const CALL_SECONDS: u64 = 60;
+
+/// The servers of a run, and what is wrong with those that could not be made of the settings.
+#[derive(Default)]
+pub struct RunServers {
+    pub servers: Servers,
+    pub faults: Vec<Remark>,
+}
+
+impl RunServers {
+    /// Finds the servers, and asks those of which nothing is known what they offer.
+    pub async fn load(setup: &Setup, surroundings: &Surroundings, asking: Asking) -> Self {
+        let (servers, faults) = configured(setup, surroundings);
+        Self {
+            servers: load(setup, surroundings, servers, asking).await,
+            faults,
+        }
+    }
+
+    /// The same for one server alone.
+    pub async fn load_one(setup: &Setup, surroundings: &Surroundings, asking: Asking, name: &str) -> Self {
+        let (mut servers, mut faults) = configured(setup, surroundings);
+        servers.retain(|server| server.name == name);
+        faults.retain(|fault| fault.server == name);
+        Self {
+            servers: load(setup, surroundings, servers, asking).await,
+            faults,
+        }
+    }
+
+    /// What the person should know.
+    pub fn remarks(&self) -> impl Iterator<Item = &Remark> {
+        self.faults.iter().chain(self.servers.remarks())
+    }
+
+    /// Whether a server has a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.servers
+            .tools()
+            .iter()
+            .any(|tool| tool.spec().face.name == name)
+    }
+
+    /// Adds the tools of all servers to those that are there, and says which could not be added. A name that is taken
+    /// stays with who has it: becket's own tools and those of other systems that mean the same, then plugins, then the
+    /// servers in their order.
+    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<Remark> {
+        let mut refused = Vec::new();
+        for tool in self.servers.tools() {
+            let name = tool.spec().face.name.clone();
+            let own = unknown_tool(&name).is_none() || stands_in(&name, profile);
+            let owner = tools.iter().find(|other| other.spec().face.name == name);
+            let owner = owner.map(|owner| owner.spec().source.clone());
+            let owner = owner.or_else(|| own.then(|| "becket".to_owned()));
+            match owner {
+                None => tools.push(tool),
+                Some(owner) => refused.push(Remark {
+                    server: tool.server().to_owned(),
+                    message: format!(
+                        "its tool {:?} is not offered: {name} is a name of {owner}'s; another name of the server would \
+                         tell them apart",
+                        tool.name()
+                    ),
+                }),
+            }
+        }
+        refused
+    }
+}
+
+async fn load(
+    setup: &Setup,
+    surroundings: &Surroundings,
+    servers: Vec<ServerSettings>,
+    asking: Asking,
+) -> Servers {
+    let settings = LoadSettings {
+        cache: setup.folders.server_cache_file(),
+        directory: surroundings.cwd.clone(),
+        access: Arc::new(|url| Box::pin(client_for(url))),
+        asking,
+    };
+    Servers::load(servers, &settings).await
+}
+
+/// The servers that are switched on, by their names. Those of the settings stand in for those of the chibi home.
+fn configured(setup: &Setup, surroundings: &Surroundings) -> (Vec<ServerSettings>, Vec<Remark>) {
+    let mut servers = Vec::new();
+    let mut faults = Vec::new();
+    let mut keep = |name: &str, made: Result<ServerSettings, String>| match made {
+        Ok(server) => servers.push(server),
+        Err(why) => faults.push(Remark {
+            server: name.to_owned(),
+            message: format!("it is left out: {why}"),
+        }),
+    };
+    let own = &setup.config.mcp.servers;
+    for (name, config) in own {
+        let config = config.get_ref();
+        if config.enabled != Some(false) {
+            keep(name, from_settings(name, config, setup, surroundings));
+        }
+    }
+    let home = setup.chibi_home.as_deref();
+    let home = home.filter(|_| setup.config.mcp.bridge != Some(false));
+    match home.map(|home| (home, read_bridge(home))) {
+        None => {}
+        Some((home, Ok(bridge))) => {
+            for server in bridge
+                .into_iter()
+                .filter(|server| !own.contains_key(&server.name))
+            {
+                let made = server
+                    .reach
+                    .and_then(|reach| from_bridge(&server.name, reach, home, setup, surroundings));
+                keep(&server.name, made);
+            }
+        }
+        Some((_, Err(why))) => faults.push(Remark {
+            server: "*".into(),
+            message: why,
+        }),
+    }
+    servers.sort_by(|one, other| one.name.cmp(&other.name));
+    (servers, faults)
+}
+
+fn from_settings(
+    name: &str,
+    config: &McpServerConfig,
+    setup: &Setup,
+    surroundings: &Surroundings,
+) -> Result<ServerSettings, String> {
+    let folder = &setup.folders.config;
+    let expanded = |text: &str| expand(text, surroundings);
+    let all = |texts: &[String]| {
+        texts
+            .iter()
+            .map(|text| expanded(text))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let pairs = |pairs: &std::collections::BTreeMap<String, String>| {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), expanded(value)?)));
+        pairs.collect::<Result<Vec<(String, String)>, String>>()
+    };
+    let reach = match (&config.command, &config.url) {
+        (Some(command), _) => {
+            let directory = match &config.cwd {
+                Some(cwd) => folder.join(expanded(cwd)?),
+                None => folder.clone(),
+            };
+            let words = (expanded(command)?, all(&config.args)?);
+            program(
+                words,
+                &pairs(&config.env)?,
+                folder,
+                directory,
+                (setup, surroundings),
+            )
+        }
+        (None, Some(url)) => web(&expanded(url)?, &pairs(&config.headers)?)?,
+        (None, None) => return Err("its entry has neither `command` nor `url`".into()),
+    };
+    let seconds = |set: &Option<Spanned<u64>>, usual| {
+        Duration::from_secs(set.as_ref().map_or(usual, |seconds| *seconds.get_ref()))
+    };
+    Ok(ServerSettings {
+        name: name.to_owned(),
+        origin: setup.folders.config_file().display().to_string(),
+        reach,
+        start_timeout: seconds(&config.start_timeout, START_SECONDS),
+        call_timeout: seconds(&config.timeout, CALL_SECONDS),
+        filter: ToolFilter::read(&config.tools.allow, &config.tools.deny)?,
+    })
+}
+
+fn from_bridge(
+    name: &str,
+    reach: BridgeReach,
+    home: &Path,
+    setup: &Setup,
+    surroundings: &Surroundings,
+) -> Result<ServerSettings, String> {
+    let reach = match reach {
+        BridgeReach::Program { command, args } => program(
+            (command, args),
+            &[],
+            home,
+            home.to_path_buf(),
+            (setup, surroundings),
+        ),
+        BridgeReach::Web { url, headers } => web(&url, &headers.into_iter().collect::<Vec<_>>())?,
+    };
+    Ok(ServerSettings {
+        name: name.to_owned(),
+        origin: bridge_file(home).display().to_string(),
+        reach,
+        start_timeout: Duration::from_secs(START_SECONDS),
+        call_timeout: Duration::from_secs(BRIDGE_SECONDS),
+        filter: ToolFilter::default(),
+    })
+}
+
+/// A program that runs with the person's environment, without provider keys. A path is seen from the folder of the file
+/// that names it, and so is the directory in which it runs: files of the working directory are not the person's.
+fn program(
+    (command, args): (String, Vec<String>),
+    variables: &[(String, String)],
+    folder: &Path,
+    directory: PathBuf,
+    (setup, surroundings): (&Setup, &Surroundings),
+) -> Reach {
+    let path = match command.contains('/') {
+        true => folder.join(&command).into_os_string(),
+        false => OsString::from(&command),
+    };
+    let words = std::iter::once(path).chain(args.iter().map(OsString::from));
+    let environment = setup.environment(surroundings).variables;
+    let program = Program::exec(words).environment(environment);
+    let program = variables
+        .iter()
+        .fold(program, |program, (name, value)| program.variable(name, value));
+    Reach::Program {
+        program,
+        words: std::iter::once(command).chain(args).collect(),
+        variables: variables.iter().map(|(name, _)| name.clone()).collect(),
+        directory,
+    }
+}
+
+fn web(url: &str, headers: &[(String, String)]) -> Result<Reach, String> {
+    // The address may hold a key, so that it is not repeated here.
+    let url = Url::parse(url).map_err(|error| format!("its `url` is no address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("its `url` is no address of the web: it begins with http:// or https://".into());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("its `url` holds a name or a password; set `headers` instead".into());
+    }
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(Reach::Web {
+        url,
+        headers: Headers::read(headers)?,
+    })
+}
+
+/// The text with variables of the environment in the place of `${NAME}`. `${PWD}` is the working directory.
+fn expand(text: &str, surroundings: &Surroundings) -> Result<String, String> {
+    let mut rest = text;
+    let mut whole = String::new();
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
+        whole.push_str(before);
+        match name {
+            "PWD" => whole.push_str(&surroundings.cwd.display().to_string()),
+            name => {
+                let value = surroundings.variable(name);
+                whole.push_str(&value.ok_or_else(|| format!("the variable {name} is not set"))?);
+            }
+        }
+        rest = behind;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_stand_where_they_are_named() {
+        let surroundings = Surroundings {
+            variables: [("TOKEN".into(), "t".into()), ("EMPTY".into(), "".into())].into(),
+            cwd: "/work".into(),
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+        };
+        for (text, wanted) in [
+            ("plain $TOKEN", Ok("plain $TOKEN")),
+            ("Bearer ${TOKEN}", Ok("Bearer t")),
+            ("${TOKEN}${TOKEN}/x", Ok("tt/x")),
+            ("${PWD}/x", Ok("/work/x")),
+            ("${MISSING}", Err("the variable MISSING is not set")),
+            ("${EMPTY}", Err("the variable EMPTY is not set")),
+            ("${TOKEN", Err("a `${` has no `}` behind it")),
+        ] {
+            let found = expand(text, &surroundings);
+            assert_eq!(found.as_deref().map_err(String::as_str), wanted, "{text}");
+        }
+    }
+}
