@@ -897,7 +897,8 @@ impl Gate {
         if grants.tools.contains(&Granted::tool(spec)) {
             return Some(ApprovalSource::PersonForTool);
         }
-        if spec.operation.is_none() && self.settings.installed.contains(&spec.source) {
+        let is_installed = !spec.is_of_a_server() && self.settings.installed.contains(&spec.source);
+        if spec.operation.is_none() && is_installed {
             return Some(ApprovalSource::Installed);
         }
         if let Target::Vfs(_) | Target::VfsPair(..) = call.target {

@@ -1,10 +1,10 @@
 //! Tools of MCP servers: programs beside becket, or services on the web, that speak the Model Context Protocol.
 //!
 //! Read `settings.rs` first: what is known of a server before it runs. `load.rs` turns servers into tools; what they
-//! offer is remembered (`catalogue.rs`), so that a server starts only when one of its tools is called. `server.rs` keeps
-//! it running and survives whatever it does, `connection.rs` and `web.rs` carry the protocol, `guest.rs` answers what a
-//! server asks. `offer.rs` checks what a server says of its tools, `result.rs` tells the model what came back, `tool.rs`
-//! is what the agent sees.
+//! offer is remembered (`catalogue.rs`), so that a server starts only when one of its tools is called. `server.rs`
+//! keeps it running and survives whatever it does, `connection.rs` and `web.rs` carry the protocol, `guest.rs` answers
+//! what a server asks. `offer.rs` checks what a server says of its tools, `result.rs` tells the model what came back,
+//! `tool.rs` is what the agent sees.
 //!
 //! A server is a guest: what it says of itself is a hint, what it asks is refused, and every wait for it has an end.
 
@@ -23,5 +23,5 @@ pub use catalogue::Known;
 pub use load::{Asking, LoadSettings, Remark, Servers};
 pub use offer::{Offer, tool_name};
 pub use server::Server;
-pub use settings::{Headers, Reach, ServerSettings, ToolFilter, WebAccess};
+pub use settings::{Headers, Reach, Secrets, ServerSettings, ToolFilter, WebAccess};
 pub use tool::McpTool;

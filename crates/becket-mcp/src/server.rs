@@ -65,13 +65,14 @@ impl Server {
         self.catalogue.known(&self.settings)
     }
 
-    /// Asks the server what it offers, and remembers the answer. It goes on running, since its tools may be needed soon.
+    /// Asks the server what it offers, and remembers the answer. It goes on running: its tools may be needed soon.
     pub(crate) async fn ask(&self) -> Result<Offers, String> {
         let mut seat = self.seat.lock().await;
         let answer = match self.connect(&mut seat).await {
             Ok(connection) => connection.offers(self.settings.start_timeout).await,
             Err(failure) => Err(failure),
         };
+        let answer = answer.map_err(|failure| self.settings.discreet(&failure));
         match &answer {
             Ok(offers) => {
                 seat.listed = true;
@@ -154,7 +155,7 @@ impl Server {
     }
 
     fn complaint(&self, what: &str) -> ToolOutput {
-        let name = &self.settings.name;
+        let (name, what) = (&self.settings.name, self.settings.discreet(what));
         ToolOutput::error(format!(
             "[the MCP server {name} failed: {what}. `becket mcp check {name}` tries it]"
         ))

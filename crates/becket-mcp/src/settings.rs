@@ -29,6 +29,18 @@ pub struct ServerSettings {
     pub call_timeout: Duration,
     /// Which of its tools are offered.
     pub filter: ToolFilter,
+    /// What must not be repeated, whoever says it.
+    pub secrets: Secrets,
+}
+
+/// Texts that are shown nowhere.
+#[derive(Clone, Default)]
+pub struct Secrets(pub Vec<String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} secrets", self.0.len())
+    }
 }
 
 /// How a server is reached.
@@ -82,6 +94,9 @@ impl Headers {
             .map(Self)
     }
 }
+
+/// The shortest text that is taken for a secret.
+const SHORTEST_SECRET: usize = 5;
 
 /// Headers that the protocol itself sets.
 const RESERVED: &[&str] = &[
@@ -138,6 +153,19 @@ impl ServerSettings {
             Reach::Program { words, .. } => words.join(" "),
             Reach::Web { url, .. } => bare(url),
         }
+    }
+
+    /// The text without its secrets: a server may repeat them when it complains.
+    pub(crate) fn discreet(&self, text: &str) -> String {
+        let headers = match &self.reach {
+            Reach::Web { headers, .. } => headers.0.as_slice(),
+            Reach::Program { .. } => &[],
+        };
+        let headers = headers.iter().filter_map(|(_, value)| value.to_str().ok());
+        let secrets = headers.chain(self.secrets.0.iter().map(String::as_str));
+        // Shorter ones are words that may stand anywhere.
+        let secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[hidden]"))
     }
 
     /// What tells this server from what it may be later. A program is told by its file, and by the files that its
@@ -251,7 +279,9 @@ mod tests {
             start_timeout: Duration::ZERO,
             call_timeout: Duration::ZERO,
             filter: ToolFilter::default(),
+            secrets: Secrets(vec!["hunter2".into(), "1".into()]),
         };
+        assert_eq!(settings.discreet("1: no hunter2"), "1: no [hidden]");
         let absent = settings.print();
         std::fs::write(&script, "1").unwrap();
         let first = settings.print();

@@ -13,7 +13,7 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
-use becket_agent::tool::SERVER;
+use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
 use becket_dialects::chibi::{self, Asking};
@@ -284,23 +284,7 @@ impl Setup {
             ..settings
         };
         settings.approval.installed = plugins.sources();
-        // A plugin's name does not make a server's tools free.
-        settings
-            .approval
-            .installed
-            .retain(|source| !source.starts_with(SERVER));
-        let notes = NotesSettings {
-            contexts: settings.contexts.clone(),
-            reflection: settings.reflection.clone(),
-            vfs: settings.vfs.clone(),
-        };
-        let between = ContextToolSettings {
-            store: store.clone(),
-            vfs: settings.vfs.clone(),
-        };
-        let mut tools = operation_tools(&profile, self.tool_settings(&environment));
-        tools.extend(own_tools(&profile, &notes));
-        tools.extend(context_tools(&profile, &between));
+        let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
         let index = IndexSettings {
             index: self.index(),
             limits: Limits::default(),
@@ -339,6 +323,29 @@ impl Setup {
             store,
             servers,
         })
+    }
+
+    /// becket's own tools, by the names of a profile.
+    fn becket_tools(
+        &self,
+        profile: &Profile,
+        environment: &HookEnvironment,
+        settings: &AgentSettings,
+        store: &Arc<SqliteStore>,
+    ) -> Vec<Arc<dyn Tool>> {
+        let notes = NotesSettings {
+            contexts: settings.contexts.clone(),
+            reflection: settings.reflection.clone(),
+            vfs: settings.vfs.clone(),
+        };
+        let between = ContextToolSettings {
+            store: store.clone(),
+            vfs: settings.vfs.clone(),
+        };
+        let mut tools = operation_tools(profile, self.tool_settings(environment));
+        tools.extend(own_tools(profile, &notes));
+        tools.extend(context_tools(profile, &between));
+        tools
     }
 
     fn provider_settings(&self) -> ProviderSettings {

@@ -198,8 +198,8 @@ pub struct McpConfig {
     pub servers: BTreeMap<String, Spanned<McpServerConfig>>,
 }
 
-/// An MCP server: a program (`command`) or a service on the web (`url`). In all texts `${NAME}` stands for a variable of
-/// the environment, and `${PWD}` for the working directory.
+/// An MCP server: a program (`command`) or a service on the web (`url`). In all texts `${NAME}` stands for a variable
+/// of the environment, and `${PWD}` for the working directory.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServerConfig {

@@ -1,5 +1,7 @@
 //! The MCP servers of the settings and of the chibi home: how they are reached, and their tools beside becket's own.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +11,9 @@ use becket_agent::tool::Tool;
 use becket_dialects::chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
 use becket_events::Profile;
 use becket_hooks::Program;
-use becket_mcp::{Asking, Headers, LoadSettings, Reach, Remark, ServerSettings, Servers, ToolFilter};
+use becket_mcp::{
+    Asking, Headers, LoadSettings, Reach, Remark, Secrets, ServerSettings, Servers, ToolFilter,
+};
 use becket_tools::client_for;
 use toml::Spanned;
 use url::Url;
@@ -155,35 +159,22 @@ fn from_settings(
     surroundings: &Surroundings,
 ) -> Result<ServerSettings, String> {
     let folder = &setup.folders.config;
-    let expanded = |text: &str| expand(text, surroundings);
-    let all = |texts: &[String]| {
-        texts
-            .iter()
-            .map(|text| expanded(text))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    let pairs = |pairs: &std::collections::BTreeMap<String, String>| {
-        let pairs = pairs
-            .iter()
-            .map(|(name, value)| Ok((name.clone(), expanded(value)?)));
-        pairs.collect::<Result<Vec<(String, String)>, String>>()
-    };
+    let variables = Variables::of(surroundings);
     let reach = match (&config.command, &config.url) {
         (Some(command), _) => {
             let directory = match &config.cwd {
-                Some(cwd) => folder.join(expanded(cwd)?),
+                Some(cwd) => folder.join(variables.expand(cwd)?),
                 None => folder.clone(),
             };
-            let words = (expanded(command)?, all(&config.args)?);
-            program(
-                words,
-                &pairs(&config.env)?,
-                folder,
-                directory,
-                (setup, surroundings),
-            )
+            let args = config.args.iter().map(|text| variables.expand(text));
+            let words = (variables.expand(command)?, args.collect::<Result<_, _>>()?);
+            let env = variables.expand_values(&config.env)?;
+            program(words, &env, folder, directory, (setup, surroundings))
         }
-        (None, Some(url)) => web(&expanded(url)?, &pairs(&config.headers)?)?,
+        (None, Some(url)) => web(
+            &variables.expand(url)?,
+            &variables.expand_values(&config.headers)?,
+        )?,
         (None, None) => return Err("its entry has neither `command` nor `url`".into()),
     };
     let seconds = |set: &Option<Spanned<u64>>, usual| {
@@ -196,6 +187,7 @@ fn from_settings(
         start_timeout: seconds(&config.start_timeout, START_SECONDS),
         call_timeout: seconds(&config.timeout, CALL_SECONDS),
         filter: ToolFilter::read(&config.tools.allow, &config.tools.deny)?,
+        secrets: Secrets(variables.named.into_inner()),
     })
 }
 
@@ -223,6 +215,7 @@ fn from_bridge(
         start_timeout: Duration::from_secs(START_SECONDS),
         call_timeout: Duration::from_secs(BRIDGE_SECONDS),
         filter: ToolFilter::default(),
+        secrets: Secrets::default(),
     })
 }
 
@@ -271,24 +264,47 @@ fn web(url: &str, headers: &[(String, String)]) -> Result<Reach, String> {
     })
 }
 
-/// The text with variables of the environment in the place of `${NAME}`. `${PWD}` is the working directory.
-fn expand(text: &str, surroundings: &Surroundings) -> Result<String, String> {
-    let mut rest = text;
-    let mut whole = String::new();
-    while let Some((before, after)) = rest.split_once("${") {
-        let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
-        whole.push_str(before);
-        match name {
-            "PWD" => whole.push_str(&surroundings.cwd.display().to_string()),
-            name => {
-                let value = surroundings.variable(name);
-                whole.push_str(&value.ok_or_else(|| format!("the variable {name} is not set"))?);
-            }
+/// Variables that settings name. What they hold may be a secret and is remembered as one.
+struct Variables<'a> {
+    surroundings: &'a Surroundings,
+    named: RefCell<Vec<String>>,
+}
+
+impl<'a> Variables<'a> {
+    fn of(surroundings: &'a Surroundings) -> Self {
+        Self {
+            surroundings,
+            named: RefCell::default(),
         }
-        rest = behind;
     }
-    whole.push_str(rest);
-    Ok(whole)
+
+    /// The text with variables of the environment in the place of `${NAME}`. `${PWD}` is the working directory.
+    fn expand(&self, text: &str) -> Result<String, String> {
+        let mut rest = text;
+        let mut whole = String::new();
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
+            whole.push_str(before);
+            if name == "PWD" {
+                whole.push_str(&self.surroundings.cwd.display().to_string());
+            } else {
+                let value = self.surroundings.variable(name);
+                let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
+                whole.push_str(&value);
+                self.named.borrow_mut().push(value);
+            }
+            rest = behind;
+        }
+        whole.push_str(rest);
+        Ok(whole)
+    }
+
+    fn expand_values(&self, pairs: &BTreeMap<String, String>) -> Result<Vec<(String, String)>, String> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| Ok((name.clone(), self.expand(value)?)))
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -313,7 +329,7 @@ mod tests {
             ("${EMPTY}", Err("the variable EMPTY is not set")),
             ("${TOKEN", Err("a `${` has no `}` behind it")),
         ] {
-            let found = expand(text, &surroundings);
+            let found = Variables::of(&surroundings).expand(text);
             assert_eq!(found.as_deref().map_err(String::as_str), wanted, "{text}");
         }
     }

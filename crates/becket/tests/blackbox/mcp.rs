@@ -236,11 +236,8 @@ fn results_of_every_kind_reach_the_model() {
     assert_eq!(run.events_named("post_tool")[0]["is_error"], true);
     assert_eq!(result(&run), "it did not work");
     room.config(&server(&room, "one", "large", ""));
-    let found = got(&room, "one_echo", json!({"text": "x"}));
-    assert!(
-        found.contains("vfs:///") && !found.contains("line 5000 of"),
-        "{found}"
-    );
+    let run = call(&room, "one_echo", json!({"text": "x"}), &["--yes"]);
+    assert_eq!(run.events_named("post_tool")[0]["cached"], true);
 }
 
 #[test]
@@ -250,8 +247,16 @@ fn a_server_that_left_between_two_calls_is_started_again() {
     };
     let calls = |id: &str| json!({"tool_calls": [{"id": id, "name": "one_echo", "arguments": {"text": id}}]});
     let model = room.model(&json!([calls("a"), calls("b"), {"text": "done"}]));
+    // The second call comes when the server has surely left.
+    let left = format!("{}.left", log_file(&room, "one").display());
+    let wait = format!(
+        "id=$(cat '{left}'); while [ -e /proc/$id ] && ! grep -q ') Z ' /proc/$id/stat; do sleep 0.05; done; echo '{{}}'"
+    );
+    let hooks = room.hooks(&format!(
+        "[[hook]]\nname = \"wait\"\nevent = \"post_tool\"\ncommand = \"\"\"{wait}\"\"\"\ntimeout = 60\n"
+    ));
     let run = room
-        .run(["--json", "--yes", "--model", &model, "go"])
+        .run(["--json", "--yes", "--hooks", &hooks, "--model", &model, "go"])
         .ended_with(0);
     let results = run.events_named("post_tool");
     let results: Vec<&Value> = results.iter().map(|event| &event["result"]).collect();
@@ -342,10 +347,10 @@ fn guards_judge_calls_of_servers_and_a_broken_one_refuses() {
     };
     for (body, wanted) in [
         ("echo '{\"verdict\": {\"deny\": \"not today\"}}'", "not today"),
-        ("exit 1", "failed"),
-        ("echo rubbish", "failed"),
-        ("kill -9 $$", "failed"),
-        ("sleep 600", "failed"),
+        ("exit 1", "judge"),
+        ("echo rubbish", "judge"),
+        ("kill -9 $$", "judge"),
+        ("sleep 600", "judge"),
     ] {
         for event in ["pre_tool", "pre_fetch"] {
             let hooks = room.hooks(&format!(
@@ -359,10 +364,9 @@ fn guards_judge_calls_of_servers_and_a_broken_one_refuses() {
             );
             let found = result(&run);
             assert!(
-                found.starts_with("refused: ") && found.contains("judge"),
+                found.starts_with("refused: ") && found.contains(wanted),
                 "{event} {body}: {found}"
             );
-            let _ = wanted;
         }
     }
     assert!(
@@ -507,6 +511,15 @@ fn a_server_gets_no_keys_but_those_that_are_meant_for_it() {
     room.run(["mcp", "check"])
         .ended_with(1)
         .said("wrong one: it is left out: the variable MISSING is not set");
+    let exits = settings.replace("environment", "exits");
+    room.config(&format!(
+        "{exits}\n[mcp.servers.one.env]\nLICENCE = \"${{TOKEN}}\"\n"
+    ));
+    let run = room
+        .run(["mcp", "check"])
+        .ended_with(1)
+        .said("no licence found [hidden]");
+    assert!(!run.stdout.contains("for the server"), "{run:#?}");
 }
 
 #[test]

@@ -136,7 +136,7 @@ def main():
     if mode == "silent":
         time.sleep(600)
     if mode == "exits":
-        sys.stderr.write("no licence found\n")
+        sys.stderr.write("no licence found " + os.environ.get("LICENCE", "") + "\n")
         sys.exit(3)
     if mode == "rubbish":
         while True:
@@ -173,7 +173,8 @@ def main():
             if result is not None:
                 say({"id": id, "result": result})
             if mode == "leaves-once" and not os.path.exists(log + ".left"):
-                open(log + ".left", "w").close()
+                with open(log + ".left", "w") as file:
+                    file.write(str(os.getpid()))
                 sys.exit(0)
         elif method == "ping":
             say({"id": id, "result": {}})
