@@ -99,6 +99,8 @@ def call(message):
     if mode == "noise-in-call":
         while True:
             sys.stdout.write("noise\n")
+    if mode == "loud":
+        sys.stderr.write("noise " * 200_000)
     if mode == "fails":
         return text("it did not work", isError=True)
     if mode == "kinds":
