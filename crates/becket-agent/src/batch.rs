@@ -237,7 +237,7 @@ impl Batch<'_> {
         });
         let applicant = Applicant {
             tool_call_id: &call.id,
-            spec: tool.spec(),
+            tool,
             arguments,
             parent_tool_call_id: None,
         };

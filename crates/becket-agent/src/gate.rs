@@ -5,16 +5,14 @@
 //! the read-only hint may spare the question; then `permission_request`, and at last the person. `--yes` answers in
 //! the person's place and nothing else. A person who is not there has said no.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
-    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload, PreFetch,
-    PreFetchPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
-    PreShellPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Strictest,
-    Verdict,
+    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload,
+    PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
+    PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Strictest, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -22,10 +20,15 @@ use crate::cache::OutputCache;
 use crate::flocks::Flocks;
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
-use crate::resolve::{resolve_path, resolve_url};
+use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall, Rules};
-use crate::tool::{BUILTIN, ToolSpec};
+use crate::tool::{BUILTIN, Tool, ToolSpec};
+use crate::url_policy::{JudgedUrl, UrlJudge, UrlVerdict};
 use crate::vfs::{Caller, Kind, Vfs, VfsPath, VfsPlace};
+
+mod web;
+
+pub use web::NotFetched;
 
 /// Proof that a call passed the gate. It cannot be copied, and a tool that runs uses it up.
 #[derive(Debug)]
@@ -47,8 +50,10 @@ pub enum Target {
     Vfs(VfsPlace),
     /// Two places in it: what is copied or moved, and where to.
     VfsPair(VfsPlace, VfsPlace),
-    /// The addresses behind a URL's host.
-    Addresses(Vec<SocketAddr>),
+    /// An address of the web, with the network addresses behind its host.
+    Web(JudgedUrl),
+    /// The network, at a place that the call does not name.
+    UnnamedWeb,
 }
 
 impl Target {
@@ -57,7 +62,7 @@ impl Target {
         match self {
             Self::Path(path) => Some(path),
             Self::Vfs(place) => Some(place.file()),
-            Self::None | Self::VfsPair(..) | Self::Addresses(_) => None,
+            Self::None | Self::VfsPair(..) | Self::Web(_) | Self::UnnamedWeb => None,
         }
     }
 
@@ -147,6 +152,7 @@ impl Permit {
                 path: Some(path),
                 pair: None,
                 directory: &self.directory,
+                web: None,
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(_) => return false,
@@ -252,6 +258,8 @@ pub struct ApprovalSettings {
     /// Sources of tools that the person has installed. Such a tool needs no yes, unless it stands in for one of
     /// becket's own: then it needs what that one needs.
     pub installed: Vec<String>,
+    /// Judges addresses of the web.
+    pub urls: UrlJudge,
 }
 
 /// Judges calls for one session.
@@ -289,16 +297,22 @@ impl Granted {
 }
 
 /// A call that wants to pass.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Applicant<'a> {
     /// Identifies the call.
     pub tool_call_id: &'a str,
     /// The tool.
-    pub spec: &'a ToolSpec,
+    pub tool: &'a dyn Tool,
     /// Its arguments, normalised.
     pub arguments: &'a Map<String, Value>,
     /// The call from within which this one is made.
     pub parent_tool_call_id: Option<&'a str>,
+}
+
+impl<'a> Applicant<'a> {
+    fn spec(&self) -> &'a ToolSpec {
+        self.tool.spec()
+    }
 }
 
 /// What the gate says.
@@ -347,8 +361,6 @@ struct FinalCall {
     changes: Vec<VfsChange>,
     /// Whether the path lies where reading is free.
     inside: bool,
-    /// Why the address is sensitive.
-    sensitive: Option<&'static str>,
 }
 
 /// How a call was decided, and by whom.
@@ -452,7 +464,7 @@ impl Gate {
             .arguments
             .get()
             .unwrap_or_else(|| applicant.arguments.clone());
-        let arguments = normalised(applicant.spec, arguments);
+        let arguments = normalised(applicant.spec(), arguments);
         let opinion = Opinion::new(reply.verdict, handlers);
         let (decision, call) = match opinion.verdict {
             _ if hooks.cancel().is_cancelled() => (Decision::cancelled(), FinalCall::unresolved(arguments)),
@@ -460,7 +472,7 @@ impl Gate {
                 let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
                 (decision, FinalCall::unresolved(arguments))
             }
-            _ => match self.finalise(hooks, applicant.spec, arguments.clone()).await {
+            _ => match self.finalise(hooks, applicant.tool, arguments.clone()).await {
                 Ok(call) => (self.decide(hooks, applicant, &call, opinion).await, call),
                 Err(reason) => {
                     let decision = Decision::deny(ApprovalSource::Unresolved, reason);
@@ -482,8 +494,8 @@ impl Gate {
                     hooks: hooks.clone(),
                     settings: Arc::clone(&self.settings),
                     vfs: self.vfs.clone(),
-                    tool_name: applicant.spec.own_name.clone(),
-                    called_as: applicant.spec.face.name.clone(),
+                    tool_name: applicant.spec().own_name.clone(),
+                    called_as: applicant.spec().face.name.clone(),
                 }),
             }),
             verdict => Judgement::Refused {
@@ -531,18 +543,33 @@ impl Gate {
     async fn finalise(
         &self,
         hooks: &Hooks,
-        spec: &ToolSpec,
+        tool: &dyn Tool,
         arguments: Map<String, Value>,
     ) -> Result<FinalCall, String> {
+        let spec = tool.spec();
         let Some(kind) = spec.operation else {
-            return Ok(FinalCall::unresolved(arguments));
+            let target = self.resolve_web(tool.network(&arguments)).await?;
+            return Ok(FinalCall {
+                target,
+                ..FinalCall::unresolved(arguments)
+            });
         };
         let (arguments, extra) = spec.apart(arguments);
         let operation = kind
             .read(arguments)
             .map_err(|error| format!("the arguments of {} are wrong: {error}", spec.own_name))?;
-        let operation = self.by_address(operation)?;
-        let mut call = FinalCall::unresolved(operation.arguments());
+        let mut operation = self.by_address(operation)?;
+        let mut web = Target::None;
+        if let Operation::Fetch(fetch) = &mut operation {
+            let judged = self.settings.urls.judge(&fetch.url).await?;
+            // Everybody after this sees the address in the one way in which it will be used.
+            fetch.url = judged.url().to_string();
+            web = Target::Web(judged);
+        }
+        let mut call = FinalCall {
+            target: web,
+            ..FinalCall::unresolved(operation.arguments())
+        };
         call.arguments.extend(extra);
         if let Some((target, changes)) = self.resolve_vfs(hooks, &operation)? {
             (call.target, call.changes) = (target, changes);
@@ -556,11 +583,6 @@ impl Gate {
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
             call.inside = free.into_iter().any(|folder| resolved.starts_with(folder));
             call.target = Target::Path(resolved);
-        }
-        if let Operation::Fetch(fetch) = &operation {
-            let resolved = resolve_url(&fetch.url).await?;
-            call.sensitive = resolved.sensitive;
-            call.target = Target::Addresses(resolved.addresses);
         }
         call.operation = Some(operation);
         Ok(call)
@@ -646,10 +668,13 @@ impl Gate {
         if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
-        let rule = match self.rule_of(applicant.spec, call) {
+        let rule = match self.rule_of(applicant.spec(), call) {
             Ok(rule) => rule,
             Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
         };
+        if let Some(reason) = call.web().and_then(JudgedUrl::denied) {
+            return Decision::deny(ApprovalSource::UrlPolicy, reason);
+        }
         let Opinion { verdict, handlers } =
             opinion.and(self.ask_permission_guards(hooks, applicant, call).await);
         let ask = |reason, insists| Wanted {
@@ -669,10 +694,16 @@ impl Gate {
             }
             (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook).by(handlers),
             (None, RuleVerdict::Allow) => Decision::allow(ApprovalSource::AllowRule),
-            (None, RuleVerdict::Ask(_)) => self.question(hooks, applicant, call, ask(None, false)).await,
-            (None, _) => match self.granted(applicant.spec, call) {
+            (None, RuleVerdict::Ask(_)) => {
+                self.question(hooks, applicant, call, ask(call.sensitivity(), false))
+                    .await
+            }
+            (None, _) => match self.granted(applicant.spec(), call) {
                 Some(source) => Decision::allow(source),
-                None => self.question(hooks, applicant, call, ask(None, false)).await,
+                None => {
+                    self.question(hooks, applicant, call, ask(call.sensitivity(), false))
+                        .await
+                }
             },
         }
     }
@@ -722,6 +753,7 @@ impl Gate {
                     .as_ref()
                     .map(|(source, destination)| (source.as_path(), destination.as_path())),
                 directory: &self.directory,
+                web: call.web(),
             })
         };
         let verdicts = addresses
@@ -742,8 +774,8 @@ impl Gate {
     ) -> Opinion {
         let payload = || PreFileReadPayload {
             tool_call_id: applicant.tool_call_id.into(),
-            tool_name: applicant.spec.own_name.clone(),
-            called_as: applicant.spec.face.name.clone(),
+            tool_name: applicant.spec().own_name.clone(),
+            called_as: applicant.spec().face.name.clone(),
             path: path.display().to_string(),
             inside,
         };
@@ -767,8 +799,8 @@ impl Gate {
             };
             PreFileWritePayload {
                 tool_call_id: applicant.tool_call_id.into(),
-                tool_name: applicant.spec.own_name.clone(),
-                called_as: applicant.spec.face.name.clone(),
+                tool_name: applicant.spec().own_name.clone(),
+                called_as: applicant.spec().face.name.clone(),
                 path: path.display().to_string(),
                 content,
                 edits,
@@ -792,8 +824,8 @@ impl Gate {
         for change in &call.changes {
             let payload = || PreVfsWritePayload {
                 tool_call_id: applicant.tool_call_id.into(),
-                tool_name: applicant.spec.own_name.clone(),
-                called_as: applicant.spec.face.name.clone(),
+                tool_name: applicant.spec().own_name.clone(),
+                called_as: applicant.spec().face.name.clone(),
                 path: change.address.to_string(),
                 content: match operation {
                     Operation::Write(write) => Some(write.content.clone()),
@@ -833,8 +865,11 @@ impl Gate {
         call: &FinalCall,
     ) -> Opinion {
         let tool_call_id = || applicant.tool_call_id.to_string();
-        let tool_name = || applicant.spec.own_name.clone();
-        let called_as = || applicant.spec.face.name.clone();
+        let tool_name = || applicant.spec().own_name.clone();
+        let called_as = || applicant.spec().face.name.clone();
+        if let Target::Web(_) | Target::UnnamedWeb = call.target {
+            return self.ask_network_guards(hooks, applicant, call).await;
+        }
         let (Some(operation), target) = (&call.operation, &call.target) else {
             return match applicant.spec.is_of_a_server() {
                 true => self.ask_network_guards(hooks, applicant, call).await,
@@ -869,18 +904,6 @@ impl Gate {
                 let (reply, handlers) = hooks.ask_whom::<PreShell>(payload).await;
                 Opinion::new(reply.verdict, handlers)
             }
-            (_, Operation::Fetch(fetch), _) => {
-                let payload = || PreFetchPayload {
-                    tool_call_id: tool_call_id(),
-                    tool_name: tool_name(),
-                    called_as: called_as(),
-                    url: Some(fetch.url.clone()),
-                    sensitive: call.sensitive.map(Into::into),
-                    call_summary: None,
-                };
-                let (reply, handlers) = hooks.ask_whom::<PreFetch>(payload).await;
-                Opinion::new(reply.verdict, handlers)
-            }
             _ => Opinion::default(),
         }
     }
@@ -893,6 +916,12 @@ impl Gate {
             .expect("no panic happens while grants are held");
         if grants.everything {
             return Some(ApprovalSource::PersonForSession);
+        }
+        match call.web() {
+            Some(web) if web.ruling().verdict == UrlVerdict::Allow => return Some(ApprovalSource::UrlPolicy),
+            // A yes to a tool was no yes to this machine and its neighbours.
+            Some(web) if web.class().is_some() => return None,
+            _ => {}
         }
         if grants.tools.contains(&Granted::tool(spec)) {
             return Some(ApprovalSource::PersonForTool);
@@ -942,16 +971,21 @@ impl Gate {
             return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
         let question = Question {
-            tool_name: applicant.spec.own_name.clone(),
-            operation: applicant.spec.operation,
-            source: Some(applicant.spec.source.clone()).filter(|source| source != BUILTIN),
+            tool_name: applicant.spec().own_name.clone(),
+            operation: applicant.spec().operation,
+            source: Some(applicant.spec().source.clone()).filter(|source| source != BUILTIN),
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
             metadata: self.with_place(call, reply.metadata.0),
         };
-        self.ask_person(hooks, question, wanted.insists, Lasting::Possible(applicant.spec))
-            .await
+        self.ask_person(
+            hooks,
+            question,
+            wanted.insists,
+            Lasting::Possible(applicant.spec()),
+        )
+        .await
     }
 
     /// The person must see where a path really leads, not only how it was written.
@@ -1042,7 +1076,6 @@ impl FinalCall {
             target: Target::None,
             changes: Vec::new(),
             inside: false,
-            sensitive: None,
         }
     }
 
@@ -1051,6 +1084,18 @@ impl FinalCall {
             Target::Path(path) => Some(path),
             _ => None,
         }
+    }
+
+    fn web(&self) -> Option<&JudgedUrl> {
+        match &self.target {
+            Target::Web(judged) => Some(judged),
+            _ => None,
+        }
+    }
+
+    /// Why the person must be asked about the address, if it is not one of the open internet.
+    fn sensitivity(&self) -> Option<String> {
+        self.web().and_then(JudgedUrl::sensitivity)
     }
 
     /// Every address of the virtual file system that it reads or changes.
@@ -1159,9 +1204,9 @@ fn in_few_words(arguments: &Map<String, Value>) -> String {
 fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {
     PreToolPayload {
         tool_call_id: applicant.tool_call_id.into(),
-        tool_name: applicant.spec.own_name.clone(),
-        called_as: applicant.spec.face.name.clone(),
-        operation: applicant.spec.operation,
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
         arguments: applicant.arguments.clone(),
         parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
     }
@@ -1174,8 +1219,8 @@ fn request_payload(
 ) -> PermissionRequestPayload {
     PermissionRequestPayload {
         tool_call_id: applicant.tool_call_id.into(),
-        tool_name: applicant.spec.own_name.clone(),
-        operation: applicant.spec.operation,
+        tool_name: applicant.spec().own_name.clone(),
+        operation: applicant.spec().operation,
         arguments: call.arguments.clone(),
         reason,
     }
@@ -1188,7 +1233,7 @@ fn decided_payload(
 ) -> ApprovalDecidedPayload {
     ApprovalDecidedPayload {
         tool_call_id: applicant.tool_call_id.into(),
-        tool_name: applicant.spec.own_name.clone(),
+        tool_name: applicant.spec().own_name.clone(),
         arguments: call.arguments.clone(),
         decision: decision.verdict,
         source: decision.source,

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model
 //! is shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of
-//! them may run; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of
+//! them may run, and `url_policy.rs` what it may connect to; `output.rs` is what the model sees of their results; `compact.rs` puts a summary in the place of
 //! what is old; `direct_call.rs` is a tool that the person calls; `session.rs` is what lasts between prompts, and
 //! `switching.rs` what concerns its whole context; `vfs.rs` is the virtual file system, and `cache.rs` keeps large
 //! outputs in it; `mail.rs` is messages between contexts, `flocks.rs` groups of them with their goals, and `tasks.rs`
@@ -44,13 +44,13 @@ mod tasks;
 pub mod tool;
 mod transcript;
 mod unfired;
+pub mod url_policy;
 pub mod vfs;
 
 pub use compact::CompactEnd;
 pub use direct_call::DirectCall;
 pub use hooks::Hooks;
 pub use queue::Queues;
-pub use resolve::{ResolvedUrl, resolve_url};
 pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};

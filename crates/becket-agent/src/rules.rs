@@ -11,6 +11,7 @@ use becket_events::OperationKind;
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
+use crate::url_policy::JudgedUrl;
 use crate::vfs::SCHEME;
 
 /// The rules, in three lists.
@@ -52,6 +53,8 @@ struct PermissionRule {
     text: String,
     tool: Pattern,
     arguments: Vec<(String, Pattern)>,
+    /// What it says about an address of the web.
+    url: Option<String>,
 }
 
 /// A call as rules see it.
@@ -70,6 +73,9 @@ pub struct RuledCall<'a> {
     pub pair: Option<(&'a Path, &'a Path)>,
     /// The directory in which the agent works.
     pub directory: &'a Path,
+    /// The address of the web, where the call leads to one. An allow rule covers a place that is not the open internet
+    /// only if it speaks of the address.
+    pub web: Option<&'a JudgedUrl>,
 }
 
 impl Rules {
@@ -137,6 +143,10 @@ impl PermissionRule {
         Ok(Self {
             text: text.into(),
             tool: glob(tool)?,
+            url: arguments
+                .iter()
+                .find(|(name, _)| name == "url")
+                .map(|(_, glob)| glob.clone()),
             arguments: arguments
                 .into_iter()
                 .map(|(name, text)| Ok((name, glob(&text)?)))
@@ -160,7 +170,8 @@ impl PermissionRule {
 
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
     /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory. Nor
-    /// does a rule allow what only looks like the place that it speaks of, and is a link to another one.
+    /// does a rule allow what only looks like the place that it speaks of, and is a link to another one, or has the
+    /// allowed host somewhere in its path.
     fn is_outwitted_by(&self, call: RuledCall<'_>) -> bool {
         let by_link = |(name, pattern): &(String, Pattern)| {
             resolved(name, call).is_some_and(|path| !pattern.matches(&path.display().to_string()))
@@ -169,6 +180,11 @@ impl PermissionRule {
             return true;
         }
         let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
+        if let Some(web) = call.web {
+            let sensitive = web.class().is_some() && !speaks_of("url");
+            let unclear = self.url.as_ref().is_some_and(|glob| !web.is_certainly(glob));
+            return sensitive || unclear;
+        }
         let Some(Value::String(command)) = call.arguments.get("command") else {
             return false;
         };
@@ -233,6 +249,9 @@ fn texts_of(name: &str, call: RuledCall<'_>) -> Vec<String> {
             .map(|path| path.display().to_string())
             .collect();
     }
+    if let ("url", Some(web)) = (name, call.web) {
+        return web.texts();
+    }
     let written = match call.arguments.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Null) | None => None,
@@ -269,6 +288,7 @@ mod tests {
             arguments: arguments.as_object().unwrap(),
             path: path.map(Path::new),
             directory: Path::new("/work"),
+            web: None,
         })
     }
 

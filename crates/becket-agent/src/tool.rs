@@ -26,8 +26,25 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// What a call does on the network, for a tool that is no operation. The gate judges it.
+    fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
+        let _ = arguments;
+        NetworkUse::None
+    }
+
     /// Runs the call that the permit allows.
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// What a call does on the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkUse {
+    /// Nothing, as far as becket knows.
+    None,
+    /// It talks to somebody whom its arguments do not name.
+    Unnamed,
+    /// It fetches this address.
+    Address(String),
 }
 
 /// The source of becket's own tools.

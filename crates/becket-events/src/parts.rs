@@ -120,6 +120,8 @@ words! {
         AllowRule,
         /// A rule of the configuration that denies.
         DenyRule,
+        /// The policy for addresses of the web.
+        UrlPolicy,
         /// A hook.
         Hook,
         /// The tool only reads where that is free, or changes nothing but the context's own notes.

@@ -582,6 +582,10 @@ events! {
         url: Option<String>,
         /// Why the address is sensitive, such as `loopback` or `private_network`; `None` when it is not.
         sensitive: Option<String>,
+        /// The network addresses behind its host; a connection goes to one of them and to no other.
+        addresses: Vec<String>,
+        /// The address that leads to this one by a redirect; `None` for the one that the call names.
+        redirected_from: Option<String>,
         /// The call in a few words, where there is no address.
         call_summary: Option<String>,
     }

@@ -1,14 +1,16 @@
 //! Fetching an address over HTTP.
 //!
-//! The host was resolved and judged before; the connection goes to the judged addresses and to no other. A redirect
-//! is not followed but told, so that the new address passes the gate as a call of its own.
+//! The host was resolved and judged before; the connection goes to the judged addresses and to no other, whatever proxy
+//! the environment names. Each redirect is judged like the first address, by the same rules and guards. One that the
+//! person would have to be asked about is told and not followed: the new address is a call of its own.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::resolve_url;
+use becket_agent::gate::NotFetched;
 use becket_agent::tool::{ToolOutput, ToolRun};
+use becket_agent::url_policy::{JudgedUrl, without_credentials};
 use becket_events::{FetchArguments, Finding, Part};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
@@ -17,27 +19,28 @@ use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::json;
 use tokio::time::timeout;
-use url::{Host, Url};
+use url::Url;
 
 use crate::answer::Answer;
-use crate::html;
 use crate::judged_path::size;
+use crate::page::{Page, without_torn_end};
 use crate::settings::ToolSettings;
 
-/// Fetches the address from the hosts that were judged for it.
-pub(crate) async fn run(
+/// Fetches the address from the hosts that were judged for it. `may_fetch` judges where a redirect leads.
+pub(crate) async fn run<F, W>(
     arguments: &FetchArguments,
-    addresses: &[SocketAddr],
+    first: &JudgedUrl,
+    may_fetch: F,
     settings: &ToolSettings,
     run: ToolRun,
-) -> Answer {
+) -> Answer
+where
+    F: Fn(JudgedUrl, String) -> W,
+    W: Future<Output = Result<JudgedUrl, NotFetched>>,
+{
     let limit = match arguments.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.fetch_timeout_limit),
         None => settings.fetch_timeout,
-    };
-    let url = match judged_url(&arguments.url, addresses) {
-        Ok(url) => url,
-        Err(problem) => return ToolOutput::error(format!("Cannot fetch: {problem}.")).into(),
     };
     let most = match arguments.max_bytes {
         Some(bytes) => {
@@ -45,12 +48,7 @@ pub(crate) async fn run(
         }
         None => settings.fetch_bytes,
     };
-    let place = without_password(&url);
-    let work = async {
-        let client = new_client(&url, addresses)?;
-        let response = client.get(url.clone()).send().await.map_err(described)?;
-        answer(response, &url, most).await
-    };
+    let work = follow(first, may_fetch, settings.fetch_redirects, most);
     let result = tokio::select! {
         biased;
         () = run.cancel.cancelled() => Err("the call was cancelled".to_owned()),
@@ -58,63 +56,95 @@ pub(crate) async fn run(
             result.unwrap_or_else(|_| Err(format!("there was no whole answer within {} seconds", limit.as_secs())))
         }
     };
-    result.unwrap_or_else(|problem| ToolOutput::error(format!("Cannot fetch {place}: {problem}.")).into())
+    result.unwrap_or_else(|problem| {
+        ToolOutput::error(format!("Cannot fetch {}: {problem}.", first.url())).into()
+    })
 }
 
-/// The address, if it is one that was judged: a host name is looked up in the judged addresses only, a bare IP
-/// address must be among them.
-fn judged_url(text: &str, addresses: &[SocketAddr]) -> Result<Url, String> {
-    let url = Url::parse(text.trim()).map_err(|error| format!("the address is not valid ({error})"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!(
-            "only http and https addresses can be fetched, not {}",
-            url.scheme()
-        ));
+/// Goes from redirect to redirect, as long as everybody agrees.
+async fn follow<F, W>(
+    first: &JudgedUrl,
+    may_fetch: F,
+    redirects: usize,
+    most: usize,
+) -> Result<Answer, String>
+where
+    F: Fn(JudgedUrl, String) -> W,
+    W: Future<Output = Result<JudgedUrl, NotFetched>>,
+{
+    let mut place = first.clone();
+    let mut way = Vec::new();
+    loop {
+        let response = send(&place).await?;
+        let Some(target) = redirect_of(&response, place.url())? else {
+            return answer(response, &place, &way, most).await;
+        };
+        let status = response.status().as_u16();
+        let shown = without_credentials(&target);
+        if redirects == 0 {
+            return Ok(told(status, &shown, "redirects are not followed").into());
+        }
+        if way.len() == redirects {
+            return Err(format!(
+                "there are more than {redirects} redirects, the next one to {shown}"
+            ));
+        }
+        if place.url().scheme() == "https" && !target.starts_with("https:") {
+            return Ok(told(status, &shown, "it leads away from https").into());
+        }
+        let next = match may_fetch(place.clone(), target).await {
+            Ok(next) => next,
+            Err(NotFetched::Denied(reason)) => {
+                return Err(format!("it leads to {shown}, and that is refused: {reason}"));
+            }
+            Err(NotFetched::NeedsYes(reason)) => return Ok(told(status, &shown, &reason).into()),
+        };
+        way.push(place.url().to_string());
+        place = next;
     }
-    let literal = match url.host() {
-        None => return Err("the address names no host".to_owned()),
-        Some(Host::Domain(_)) => None,
-        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
-        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
-    };
-    if addresses.is_empty() {
+}
+
+/// Asks for one address, at the network addresses that were judged for it.
+async fn send(place: &JudgedUrl) -> Result<Response, String> {
+    if place.addresses().is_empty() {
         return Err("its host has no network address that was judged".to_owned());
     }
-    match literal {
-        Some(literal) if !addresses.iter().any(|address| address.ip() == literal) => {
-            Err("its network address is not the one that was judged".to_owned())
-        }
-        _ => Ok(url),
+    let client = client_for(place)?;
+    let response = client.get(place.url().clone()).send().await.map_err(described)?;
+    match response.remote_addr() {
+        Some(peer) if !place.addresses().iter().any(|judged| judged.ip() == peer.ip()) => Err(format!(
+            "the connection went to {}, which was not judged",
+            peer.ip()
+        )),
+        _ => Ok(response),
     }
 }
 
-/// Answers every question for a host with the judged addresses.
-struct JudgedAddresses(Vec<SocketAddr>);
+/// Answers the question for the judged host with the judged addresses, and no other question.
+struct JudgedAddresses {
+    host: String,
+    addresses: Vec<SocketAddr>,
+}
 
 impl Resolve for JudgedAddresses {
-    fn resolve(&self, _: Name) -> Resolving {
-        let addresses: Addrs = Box::new(self.0.clone().into_iter());
-        Box::pin(std::future::ready(Ok(addresses)))
+    fn resolve(&self, name: Name) -> Resolving {
+        let answer = match name.as_str() == self.host {
+            true => Ok(Box::new(self.addresses.clone().into_iter()) as Addrs),
+            false => Err(format!("{} was not judged", name.as_str()).into()),
+        };
+        Box::pin(std::future::ready(answer))
     }
 }
 
-/// A client that reaches an address where it leads now, and nothing else. It follows no redirect.
-pub async fn client_for(url: Url) -> Result<Client, String> {
-    let resolved = resolve_url(url.as_str()).await?;
-    // What the person has configured may be anywhere but there, where machines keep their own keys.
-    if resolved.sensitive == Some("cloud_metadata") {
-        return Err("its address is the one at which machines in a cloud find their keys".into());
-    }
-    new_client(&url, &resolved.addresses)
-}
-
-/// A client for this one call. The system's certificates are loaded only where they are needed.
-fn new_client(url: &Url, addresses: &[SocketAddr]) -> Result<Client, String> {
+/// A client that connects to one judged address and to nothing else: it follows no redirect, asks no name server and
+/// uses no proxy. For everything that fetches something.
+pub fn client_for(place: &JudgedUrl) -> Result<Client, String> {
     let crypto = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(crypto)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let tls = if url.scheme() == "https" {
+    // The system's certificates are loaded only where they are needed.
+    let tls = if place.url().scheme() == "https" {
         builder
             .with_platform_verifier()
             .map_err(|error| format!("{error}. Install the system's root certificates (ca-certificates)"))?
@@ -130,13 +160,51 @@ fn new_client(url: &Url, addresses: &[SocketAddr]) -> Result<Client, String> {
         .retry(reqwest::retry::never())
         .no_proxy()
         .referer(false)
-        .dns_resolver(JudgedAddresses(addresses.to_vec()))
+        .dns_resolver(JudgedAddresses {
+            host: place.url().host_str().unwrap_or_default().to_owned(),
+            addresses: place.addresses().to_vec(),
+        })
         .user_agent(concat!("becket/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(described)
 }
 
-async fn answer(response: Response, url: &Url, most: usize) -> Result<Answer, String> {
+/// Where a response sends its reader, if it does.
+fn redirect_of(response: &Response, url: &Url) -> Result<Option<String>, String> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(LOCATION) else {
+        return Ok(None);
+    };
+    let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+    match url.join(&location) {
+        Ok(target) => Ok(Some(target.to_string())),
+        Err(error) => {
+            let shown = without_credentials(&location);
+            Err(format!("it leads to `{shown}`, which is not an address: {error}"))
+        }
+    }
+}
+
+/// The words about a redirect that is not followed.
+fn told(status: u16, target: &str, reason: &str) -> ToolOutput {
+    ToolOutput {
+        content: vec![Part::text(format!(
+            "[HTTP status {status}: the page is at {target}. That was not followed: {reason}. Fetch that address to go \
+             on.]"
+        ))],
+        is_error: false,
+        details: Some(json!({"status": status, "location": target})),
+    }
+}
+
+async fn answer(
+    response: Response,
+    place: &JudgedUrl,
+    way: &[String],
+    most: usize,
+) -> Result<Answer, String> {
     let status = response.status();
     let header = |name| {
         response
@@ -147,33 +215,38 @@ async fn answer(response: Response, url: &Url, most: usize) -> Result<Answer, St
     };
     let kind = header(CONTENT_TYPE).unwrap_or_default();
     let encoding = header(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
-    if let Some(location) = header(LOCATION).filter(|_| status.is_redirection()) {
-        return Ok(redirect(status.as_u16(), url, &location).into());
-    }
     let (bytes, whole) = body(response, most).await?;
-    let sent = sent_text(&kind, &bytes).filter(|_| encoding.is_none() && status.is_success());
+    let page = Page::new(&kind, &bytes);
+    let sent = page.sent().filter(|_| encoding.is_none() && status.is_success());
     let mut text = match encoding {
         Some(encoding) => format!("[Compressed data ({encoding}), {}.]", size(bytes.len() as u64)),
-        None => readable(&kind, &bytes, url),
+        None => page.readable(place.url()),
     };
     if text.is_empty() {
         text.push_str("[The answer is empty.]");
     }
-    let notice = (!whole).then(|| {
+    let shortened = (!whole).then(|| {
         let size = size(most as u64);
         format!("[The answer is longer than {size}; the rest was not read.]")
     });
+    let notices: Vec<String> = shortened.into_iter().chain(page.notice()).collect();
+    let notice = (!notices.is_empty()).then(|| notices.join("\n"));
     if let Some(notice) = &notice {
         text.push_str(&format!("\n{notice}"));
     }
     if !status.is_success() {
         text = format!("[HTTP status {status}]\n{text}");
     }
+    if !way.is_empty() {
+        text = format!("[Redirected to {}]\n{text}", place.url());
+    }
     let output = ToolOutput {
         content: vec![Part::text(text)],
         is_error: !status.is_success(),
         details: Some(json!({
             "status": status.as_u16(),
+            "url": place.url().as_str(),
+            "redirected_from": way,
             "content_type": kind,
             "bytes": bytes.len(),
             "complete": whole,
@@ -185,19 +258,6 @@ async fn answer(response: Response, url: &Url, most: usize) -> Result<Answer, St
     })
 }
 
-fn redirect(status: u16, url: &Url, location: &str) -> ToolOutput {
-    let target = url
-        .join(location)
-        .map_or_else(|_| location.to_owned(), |target| without_password(&target));
-    ToolOutput {
-        content: vec![Part::text(format!(
-            "[HTTP status {status}: the page is at {target}. Fetch that address to go on.]"
-        ))],
-        is_error: false,
-        details: Some(json!({"status": status, "location": target})),
-    }
-}
-
 /// The body up to that many bytes, and whether that is all of it.
 async fn body(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
@@ -205,79 +265,14 @@ async fn body(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), St
         let room = most - bytes.len();
         if chunk.len() > room {
             bytes.extend_from_slice(&chunk[..room]);
-            return Ok((bytes, false));
+            return Ok((without_torn_end(bytes), false));
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok((bytes, true))
 }
 
-/// The body as text for a reader, or a word on what it is.
-fn readable(kind: &str, bytes: &[u8], url: &Url) -> String {
-    let essence = essence(kind);
-    match sent_text(kind, bytes) {
-        Some(page) if is_html(&essence) => html::to_text(&page, url),
-        Some(text) => text,
-        None => {
-            let name = if essence.is_empty() {
-                "of unknown type"
-            } else {
-                &essence
-            };
-            format!("[Binary data, {name}, {}.]", size(bytes.len() as u64))
-        }
-    }
-}
-
-/// The body as it was sent, if it is text.
-fn sent_text(kind: &str, bytes: &[u8]) -> Option<String> {
-    let essence = essence(kind);
-    let is_text = essence.starts_with("text/")
-        || essence.ends_with("+json")
-        || essence.ends_with("+xml")
-        || matches!(
-            essence.as_str(),
-            "application/json"
-                | "application/xml"
-                | "application/javascript"
-                | "application/x-yaml"
-                | "application/toml"
-        );
-    // Without a useful type the bytes decide.
-    let is_unknown = matches!(essence.as_str(), "" | "application/octet-stream");
-    let looks_like_text = !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
-    (is_html(&essence) || is_text || (is_unknown && looks_like_text)).then(|| characters(kind, bytes))
-}
-
-fn essence(kind: &str) -> String {
-    let essence = kind.split(';').next().unwrap_or_default();
-    essence.trim().to_ascii_lowercase()
-}
-
-fn is_html(essence: &str) -> bool {
-    matches!(essence, "text/html" | "application/xhtml+xml")
-}
-
-fn characters(kind: &str, bytes: &[u8]) -> String {
-    let kind = kind.to_ascii_lowercase();
-    let latin = ["iso-8859-1", "latin1", "windows-1252"]
-        .iter()
-        .any(|name| kind.contains(name));
-    if latin && std::str::from_utf8(bytes).is_err() {
-        return bytes.iter().map(|byte| char::from(*byte)).collect();
-    }
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// An address fit to be shown: a password in it stays secret.
-fn without_password(url: &Url) -> String {
-    let mut shown = url.clone();
-    // Addresses with a host, and there are no others here, can always lose their password.
-    let _ = shown.set_password(None);
-    shown.to_string()
-}
-
-/// A failure with its deepest cause, without the address, which may hold a password.
+/// A failure with its deepest cause, without the address.
 fn described(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
@@ -296,6 +291,10 @@ fn described(error: reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
+
+    use becket_agent::url_policy::{Resolver, UrlJudge};
+    use futures_util::future::BoxFuture;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio_util::sync::CancellationToken;
@@ -342,6 +341,15 @@ mod tests {
         }
     }
 
+    /// A name server that knows one answer.
+    struct Knows(Vec<IpAddr>);
+
+    impl Resolver for Knows {
+        fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, String>> {
+            Box::pin(async { Ok(self.0.clone()) })
+        }
+    }
+
     async fn call(
         url: &str,
         addresses: &[SocketAddr],
@@ -353,7 +361,17 @@ mod tests {
             timeout_seconds: None,
             max_bytes: None,
         };
-        timeout(HANGS, run(&arguments, addresses, settings, tool_run))
+        let knows = Knows(addresses.iter().map(SocketAddr::ip).collect());
+        let judged = match UrlJudge::default()
+            .with_resolver(Arc::new(knows))
+            .judge(url)
+            .await
+        {
+            Ok(judged) => judged,
+            Err(problem) => return ToolOutput::error(problem),
+        };
+        let may_fetch = |_, _| async { Err(NotFetched::NeedsYes("nobody is there".into())) };
+        timeout(HANGS, run(&arguments, &judged, may_fetch, settings, tool_run))
             .await
             .expect("a fetch ends in time")
             .output
@@ -411,14 +429,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_redirect_is_told_and_not_followed() {
+    async fn a_redirect_that_needs_a_yes_is_told_and_not_followed() {
         let server =
             server("HTTP/1.1 302 Found\r\nLocation: //169.254.169.254/secret\r\nContent-Length: 0\r\n\r\n")
                 .await;
         let output = fetch(&server).await;
         assert_eq!(
             text(&output),
-            "[HTTP status 302: the page is at http://169.254.169.254/secret. Fetch that address to go on.]"
+            "[HTTP status 302: the page is at http://169.254.169.254/secret. That was not followed: nobody is there. \
+             Fetch that address to go on.]"
         );
         assert!(!output.is_error);
     }
@@ -482,44 +501,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_not_judged_is_not_fetched() {
+    async fn what_cannot_be_judged_is_not_fetched() {
         let server = server(response("text/plain", "secret")).await;
-        let elsewhere: SocketAddr = "192.0.2.1:80".parse().unwrap();
         let settings = ToolSettings::default();
-        let literal = format!("http://{}/", server.address);
-        let output = call(&literal, &[elsewhere], &settings, tool_run()).await;
-        assert!(
-            text(&output).contains("not the one that was judged"),
-            "{}",
-            text(&output)
-        );
-        let output = call("http://page.example/", &[], &settings, tool_run()).await;
-        assert!(text(&output).contains("no network address"), "{}", text(&output));
         for bad in [
             "file:///etc/passwd",
             "ftp://a.example/",
             "not an address",
             "data:text/plain,x",
+            "http://user:s3cret@page.example/",
+            "http://user:s3cret@[page.example/",
         ] {
-            assert!(
-                call(bad, &[elsewhere], &settings, tool_run()).await.is_error,
-                "{bad}"
-            );
+            let output = call(bad, &[server.address], &settings, tool_run()).await;
+            assert!(output.is_error, "{bad}");
+            assert!(!text(&output).contains("s3cret"), "{}", text(&output));
         }
-        let output = call(&literal, &[server.address], &settings, tool_run()).await;
+        let output = call("http://page.example/", &[], &settings, tool_run()).await;
+        assert!(text(&output).contains("no network address"), "{}", text(&output));
+        let literal = format!("http://{}/", server.address);
+        let output = call(&literal, &[], &settings, tool_run()).await;
         assert_eq!(text(&output), "secret");
     }
 
     #[tokio::test]
-    async fn a_refused_connection_says_so_without_the_password() {
+    async fn a_refused_connection_says_so() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        let url = format!("http://user:s3cret@page.example:{}/", address.port());
+        let url = format!("http://page.example:{}/", address.port());
         let output = call(&url, &[address], &ToolSettings::default(), tool_run()).await;
         assert!(output.is_error);
         assert!(text(&output).contains("refused"), "{}", text(&output));
-        assert!(!text(&output).contains("s3cret"), "{}", text(&output));
     }
 
     #[tokio::test]

@@ -3,6 +3,8 @@
 
 use url::Url;
 
+use crate::page::windows_1252;
+
 /// The text of a page. `base` is its address, against which links are resolved.
 pub(crate) fn to_text(html: &str, base: &Url) -> String {
     let mut writer = Writer::new(base);
@@ -14,6 +16,9 @@ pub(crate) fn to_text(html: &str, base: &Url) -> String {
     writer.text(rest);
     writer.finish()
 }
+
+/// Deeper lists and quotations are not indented any further.
+const MAX_INDENT: usize = 8;
 
 /// Elements whose content is not for readers.
 const UNREAD: &[&str] = &[
@@ -143,8 +148,16 @@ struct Writer<'a> {
     space: bool,
     /// How deep in preformatted text.
     preformatted: usize,
-    /// Where the open link began, and where it leads.
-    link: Option<(usize, String)>,
+    /// Whether the line end right after `<pre>`, which is not part of the text, may still come.
+    fresh_block: bool,
+    /// The lists that are open; a numbered one with its next number.
+    lists: Vec<Option<usize>>,
+    /// Whether an item has begun and has no words yet: they stand on its line.
+    fresh_item: bool,
+    /// How deep in quotations.
+    quotes: usize,
+    /// Where the open link leads, and whether it has words.
+    link: Option<(String, bool)>,
 }
 
 impl<'a> Writer<'a> {
@@ -155,6 +168,10 @@ impl<'a> Writer<'a> {
             breaks: 0,
             space: false,
             preformatted: 0,
+            fresh_block: false,
+            lists: Vec::new(),
+            fresh_item: false,
+            quotes: 0,
             link: None,
         }
     }
@@ -162,41 +179,64 @@ impl<'a> Writer<'a> {
     fn text(&mut self, raw: &str) {
         let text = decoded(raw);
         if self.preformatted > 0 {
+            let text = match std::mem::take(&mut self.fresh_block) {
+                true => text
+                    .strip_prefix("\r\n")
+                    .or(text.strip_prefix('\n'))
+                    .unwrap_or(&text),
+                false => &text,
+            };
             if !text.is_empty() {
                 self.begin();
-                self.text.push_str(&text);
+                self.text.push_str(text);
             }
             return;
         }
         self.space |= text.starts_with(char::is_whitespace);
         for word in text.split_whitespace() {
-            self.begin();
-            self.text.push_str(word);
+            self.word(word);
             self.space = true;
         }
         self.space = self.space && (text.is_empty() || text.ends_with(char::is_whitespace));
     }
 
-    /// Puts the line ends and the space that are due.
+    /// Everything that is due before a word.
     fn begin(&mut self) {
-        if self.text.is_empty() {
-            // Nothing to keep apart from.
-        } else if self.breaks > 0 {
-            self.text.extend(std::iter::repeat_n('\n', self.breaks));
+        self.begin_line();
+        if let Some((_, has_words @ false)) = &mut self.link {
+            self.text.push('[');
+            *has_words = true;
+        }
+    }
+
+    /// Puts the line ends or the space that are due, and what stands at the beginning of a line.
+    fn begin_line(&mut self) {
+        if self.text.is_empty() || self.breaks > 0 {
+            let breaks = if self.text.is_empty() { 0 } else { self.breaks };
+            self.text.extend(std::iter::repeat_n('\n', breaks));
+            self.text.push_str(&"> ".repeat(self.quotes));
         } else if self.space && !self.text.ends_with([' ', '\n']) {
             self.text.push(' ');
         }
         self.breaks = 0;
         self.space = false;
+        self.fresh_item = false;
     }
 
     fn need_breaks(&mut self, count: usize) {
-        self.breaks = self.breaks.max(count);
+        if !self.fresh_item {
+            self.breaks = self.breaks.max(count);
+        }
     }
 
     fn mark(&mut self, mark: &str) {
-        self.begin();
+        self.begin_line();
         self.text.push_str(mark);
+    }
+
+    fn word(&mut self, word: &str) {
+        self.begin();
+        self.text.push_str(word);
     }
 
     fn tag(&mut self, tag: &Tag) {
@@ -207,10 +247,11 @@ impl<'a> Writer<'a> {
                 self.mark("---");
                 self.need_breaks(2);
             }
-            ("li", false) => {
-                self.need_breaks(1);
-                self.mark("- ");
-            }
+            ("ul" | "ol" | "menu", closing) => self.list(tag, closing),
+            ("li", false) => self.item(),
+            ("blockquote", closing) => self.quotation(closing),
+            ("code" | "tt" | "kbd" | "samp", false) if self.preformatted == 0 => self.word("`"),
+            ("code" | "tt" | "kbd" | "samp", true) if self.preformatted == 0 => self.text.push('`'),
             ("td" | "th", false) => {
                 if self.breaks == 0 && !self.text.is_empty() {
                     self.text.push_str(" |");
@@ -238,7 +279,7 @@ impl<'a> Writer<'a> {
             }
             (Some(_), true) => self.need_breaks(2),
             (None, _) => match name {
-                "p" | "ul" | "ol" | "table" | "blockquote" | "article" | "section" | "dl" | "title" => {
+                "p" | "table" | "article" | "section" | "dl" | "title" => {
                     self.need_breaks(2);
                 }
                 "div" | "tr" | "header" | "footer" | "main" | "nav" | "aside" | "form" | "figure"
@@ -246,6 +287,44 @@ impl<'a> Writer<'a> {
                 _ => {}
             },
         }
+    }
+
+    /// A list inside of an item follows it at once; other lists stand by themselves.
+    fn list(&mut self, tag: &Tag, closing: bool) {
+        if closing {
+            self.fresh_item = false;
+            self.lists.pop();
+        }
+        let inside = !self.lists.is_empty();
+        if !closing {
+            let first = tag.attribute("start").and_then(|start| start.parse().ok());
+            self.fresh_item = false;
+            self.lists.push((tag.name == "ol").then(|| first.unwrap_or(1)));
+        }
+        self.need_breaks(if inside { 1 } else { 2 });
+    }
+
+    fn item(&mut self) {
+        self.fresh_item = false;
+        self.need_breaks(1);
+        let indent = "  ".repeat(self.lists.len().saturating_sub(1).min(MAX_INDENT));
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number = number.saturating_add(1);
+                format!("{indent}{}. ", number.saturating_sub(1))
+            }
+            _ => format!("{indent}- "),
+        };
+        self.mark(&mark);
+        self.fresh_item = true;
+    }
+
+    fn quotation(&mut self, closing: bool) {
+        self.need_breaks(2);
+        self.quotes = match closing {
+            true => self.quotes.saturating_sub(1),
+            false => (self.quotes + 1).min(MAX_INDENT),
+        };
     }
 
     fn preformatted_block(&mut self, closing: bool) {
@@ -257,6 +336,7 @@ impl<'a> Writer<'a> {
             self.need_breaks(2);
             self.mark("```\n");
             self.preformatted += 1;
+            self.fresh_block = true;
         }
         self.need_breaks(if closing { 2 } else { 0 });
     }
@@ -270,21 +350,15 @@ impl<'a> Writer<'a> {
             return;
         };
         if matches!(address.scheme(), "http" | "https" | "mailto") {
-            self.mark("[");
-            self.link = Some((self.text.len(), address.to_string()));
+            // Its bracket comes with its first word: a link without words is none.
+            self.link = Some((address.to_string(), false));
         }
     }
 
     fn close_link(&mut self) {
-        let Some((start, address)) = self.link.take() else {
-            return;
-        };
-        if self.text.len() == start {
-            // A link without words, such as a picture without a description.
-            self.text.truncate(start - 1);
-            return;
+        if let Some((address, true)) = self.link.take() {
+            self.text.push_str(&format!("]({address})"));
         }
-        self.text.push_str(&format!("]({address})"));
     }
 
     fn picture(&mut self, tag: &Tag) {
@@ -292,7 +366,7 @@ impl<'a> Writer<'a> {
             .attribute("alt")
             .filter(|description| !description.trim().is_empty())
         {
-            self.mark(&format!("[picture: {}]", description.trim()));
+            self.word(&format!("[picture: {}]", description.trim()));
         }
     }
 
@@ -386,7 +460,11 @@ fn entity(name: &str) -> Option<char> {
             Some(hex) => u32::from_str_radix(hex, 16).ok()?,
             None => number.parse().ok()?,
         };
-        return char::from_u32(code).filter(|character| *character != '\0');
+        return match code {
+            // What pages mean by these numbers, as browsers know.
+            0x80..0xA0 => Some(windows_1252(code as u8)),
+            code => char::from_u32(code).filter(|character| *character != '\0'),
+        };
     }
     NAMED
         .iter()
@@ -418,9 +496,53 @@ mod tests {
     fn preformatted_text_keeps_its_shape() {
         assert_eq!(
             text("<p>x<pre>\n  a &lt; b\n    c</pre>y"),
-            "x\n\n```\n\n  a < b\n    c\n```\n\ny"
+            "x\n\n```\n  a < b\n    c\n```\n\ny"
         );
         assert_eq!(text("<pre>never closed"), "```\nnever closed\n```");
+    }
+
+    #[test]
+    fn lists_keep_their_numbers_and_their_depth() {
+        let table = [
+            ("<ol><li>one<li>two</ol>", "1. one\n2. two"),
+            ("<ol start=7><li>one</li></ol>", "7. one"),
+            (
+                "a<ul><li>one<ol><li>in<li>side</ol></li><li>two</ul>b",
+                "a\n\n- one\n  1. in\n  2. side\n- two\n\nb",
+            ),
+            (
+                "<ul><li><p>words</p></li><li><p>more</p></li></ul>",
+                "- words\n- more",
+            ),
+            ("<ul><li></li><li>x</li></ul></ul>", "- \n- x"),
+        ];
+        for (page, expected) in table {
+            let lines: Vec<String> = text(page)
+                .lines()
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect();
+            let wanted: Vec<&str> = expected.lines().filter(|line| !line.is_empty()).collect();
+            assert_eq!(lines, wanted, "{page}");
+        }
+    }
+
+    #[test]
+    fn code_and_quotations_are_marked() {
+        assert_eq!(
+            text("run <code>ls -l</code>, then <kbd>q</kbd>"),
+            "run `ls -l`, then `q`"
+        );
+        assert_eq!(text("<pre><code>a\n  b</code></pre>"), "```\na\n  b\n```");
+        assert_eq!(
+            text("x<blockquote><p>wise</p><p>words</p></blockquote>y"),
+            "x\n\n> wise\n\n> words\n\ny"
+        );
+        assert_eq!(
+            text("<a href='/x'><h2>News</h2></a>"),
+            "## [News](https://example.org/x)"
+        );
+        assert_eq!(text("&#150; &#x80;"), "– €");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! becket's own tools: one implementation per operation, whatever name the model knows it by.
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
-//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` and `vfs.rs`. Files are opened by
+//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`. Files are opened by
 //! `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells results in the words of a
 //! face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
 //! `context_tools.rs` those between contexts: messages and flocks. `program_tool.rs` makes a
@@ -20,6 +20,7 @@ mod kept_output;
 mod list;
 mod operation_tool;
 mod own_tools;
+mod page;
 mod place;
 mod program_tool;
 mod read;

@@ -94,8 +94,9 @@ async fn perform(
             };
             shell::run(arguments, path, streams, settings, run).await
         }
-        (Operation::Fetch(arguments), Target::Addresses(addresses), _) => {
-            fetch::run(arguments, addresses, settings, run).await
+        (Operation::Fetch(arguments), Target::Web(judged), _) => {
+            let may_fetch = |from, url: String| async move { permit.may_fetch(&from, &url).await };
+            fetch::run(arguments, judged, may_fetch, settings, run).await
         }
         (Operation::Read(arguments), _, Some(path)) if place == Place::Cache => {
             read::run_cached(arguments, path)

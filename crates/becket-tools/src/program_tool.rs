@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
-use becket_agent::tool::{Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{Handoff, NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_events::{Effect, Face, OperationKind, Part};
 use becket_hooks::{Cause, Failure, Finished, Invocation, Lane};
 use futures_util::future::BoxFuture;
@@ -27,6 +27,7 @@ pub struct ProgramTool {
     spec: ToolSpec,
     stands_in_for: Option<Face>,
     summary_arguments: Vec<String>,
+    uses_network: bool,
     lane: Arc<dyn Lane>,
     telling: Telling,
     timeout: Duration,
@@ -49,6 +50,8 @@ pub struct ProgramFace {
     pub handoff: Option<Handoff>,
     /// Arguments that tell a call in a few words.
     pub summary_arguments: Vec<String>,
+    /// Whether the person says that it talks to the network.
+    pub uses_network: bool,
 }
 
 impl ProgramTool {
@@ -78,6 +81,7 @@ impl ProgramTool {
             spec,
             stands_in_for: None,
             summary_arguments: face.summary_arguments,
+            uses_network: face.uses_network,
             lane,
             telling,
             timeout,
@@ -195,6 +199,20 @@ impl Tool for ProgramTool {
             .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
             .collect();
         (!words.is_empty()).then(|| words.join(" "))
+    }
+
+    fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
+        if !self.uses_network {
+            return NetworkUse::None;
+        }
+        let named = ["url", "uri"].iter().find_map(|name| arguments.get(*name));
+        match named {
+            None | Some(Value::Null) => NetworkUse::Unnamed,
+            Some(Value::String(url)) if url.trim().is_empty() => NetworkUse::Unnamed,
+            Some(Value::String(url)) => NetworkUse::Address(url.clone()),
+            // The program may read an address into it, so it must be one that can be judged.
+            Some(other) => NetworkUse::Address(other.to_string()),
+        }
     }
 
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {

@@ -24,6 +24,8 @@ pub struct ToolSettings {
     pub fetch_timeout_limit: Duration,
     /// How many bytes of an answer are read.
     pub fetch_bytes: usize,
+    /// How many redirects are followed, if everybody agrees to each of them.
+    pub fetch_redirects: usize,
 }
 
 impl Default for ToolSettings {
@@ -37,6 +39,7 @@ impl Default for ToolSettings {
             fetch_timeout: Duration::from_secs(30),
             fetch_timeout_limit: Duration::from_secs(300),
             fetch_bytes: 5 * 1024 * 1024,
+            fetch_redirects: 10,
         }
     }
 }
@@ -55,6 +58,7 @@ impl fmt::Debug for ToolSettings {
             .field("search_timeout", &self.search_timeout)
             .field("fetch_timeout", &self.fetch_timeout)
             .field("fetch_bytes", &self.fetch_bytes)
+            .field("fetch_redirects", &self.fetch_redirects)
             .finish_non_exhaustive()
     }
 }

@@ -81,7 +81,7 @@ impl Session {
         let arguments = tool.normalise(arguments).expect("the arguments are right");
         let applicant = Applicant {
             tool_call_id: "call",
-            spec: tool.spec(),
+            tool: &**tool,
             arguments: &arguments,
             parent_tool_call_id: None,
         };
@@ -98,7 +98,7 @@ impl Session {
             .expect("the arguments are right");
         let applicant = Applicant {
             tool_call_id: "call",
-            spec: tool.spec(),
+            tool: &**tool,
             arguments: &arguments,
             parent_tool_call_id: None,
         };

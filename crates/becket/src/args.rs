@@ -217,6 +217,11 @@ pub enum Command {
         #[command(subcommand)]
         command: IndexCommand,
     },
+    /// Try the policy for addresses of the web.
+    Url {
+        #[command(subcommand)]
+        command: UrlCommand,
+    },
     /// Show the configuration in effect, and where it comes from.
     Config,
     /// Look for what may be wrong: configuration, store, hooks, plugins.
@@ -503,6 +508,19 @@ pub enum IndexCommand {
         /// See the project from the view of files with this in their path.
         #[arg(long, value_name = "PART")]
         focus: Option<String>,
+    },
+}
+
+/// What can be done with addresses of the web.
+#[derive(Debug, Subcommand)]
+pub enum UrlCommand {
+    /// Say what kind of place each address leads to, and what the policy decides. Names are looked up, nothing is fetched.
+    ///
+    /// Ends with 1 if one of them is denied. Guards and permission rules are not asked.
+    Check {
+        /// The addresses.
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,7 +229,11 @@ impl Setup {
                 ))
             })
         });
-        in_rules.chain(in_hooks).collect()
+        let in_network = self.config.tools.network.iter();
+        let in_network = in_network.filter(|name| !plugins.has_tool(name));
+        let in_network =
+            in_network.map(|name| format!("`tools.network` names the tool `{name}`, which no plugin has"));
+        in_rules.chain(in_hooks).chain(in_network).collect()
     }
 
     /// The person's rules, then those of the trusted project.
@@ -400,9 +404,16 @@ impl Setup {
             environment: variables,
             ..ToolSettings::default()
         };
-        if let Some(seconds) = &self.config.tools.shell_timeout {
+        let config = &self.config.tools;
+        if let Some(seconds) = &config.shell_timeout {
             settings.shell_timeout = Duration::from_secs(*seconds.get_ref());
         }
+        if let Some(seconds) = &config.fetch_timeout {
+            settings.fetch_timeout = Duration::from_secs(*seconds.get_ref());
+            settings.fetch_timeout_limit = settings.fetch_timeout_limit.max(settings.fetch_timeout);
+        }
+        settings.fetch_bytes = config.fetch_bytes.map_or(settings.fetch_bytes, NonZeroUsize::get);
+        settings.fetch_redirects = config.fetch_redirects.unwrap_or(settings.fetch_redirects);
         settings
     }
 
@@ -507,6 +518,7 @@ impl Setup {
             .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
             .collect();
         Ok(ApprovalSettings {
+            urls: self.url_judge()?,
             rules,
             yes: options.yes,
             readable,

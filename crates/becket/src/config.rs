@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::time::Duration;
 
 use becket_agent::Rules;
+use becket_agent::url_policy::{UrlVerdict, check_rule};
 use becket_events::Fallback;
 use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
 use becket_providers::ProviderEntry;
@@ -35,6 +36,8 @@ pub struct Config {
     pub cache: CacheConfig,
     /// Who may do what without being asked.
     pub permissions: PermissionsConfig,
+    /// Which addresses of the web may be fetched. Without it the person is asked.
+    pub url_policy: Option<UrlPolicyConfig>,
     /// The plugins of a chibi home.
     pub chibi: ChibiConfig,
     /// MCP servers, whose tools the model may use.
@@ -125,6 +128,16 @@ pub struct ToolsConfig {
     pub shell_timeout: Option<Spanned<u64>>,
     /// Variables that hold provider keys and that the model's commands may see all the same.
     pub pass_env: Vec<String>,
+    /// How many seconds a fetch may take that names no time of its own; at most 30 days; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub fetch_timeout: Option<Spanned<u64>>,
+    /// How many bytes of a page are read; 5242880 where nothing is said.
+    pub fetch_bytes: Option<NonZeroUsize>,
+    /// How many redirects a fetch follows, each after it was judged; 10 where nothing is said, 0 for none.
+    pub fetch_redirects: Option<usize>,
+    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or as
+    /// one of an unknown address.
+    pub network: Vec<String>,
 }
 
 /// Tool outputs that were put aside.
@@ -158,6 +171,65 @@ pub struct PermissionsConfig {
     pub ask: Vec<Spanned<String>>,
     /// Folders besides the working directory that are free to read.
     pub readable: Vec<std::path::PathBuf>,
+}
+
+/// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A rule
+/// is `preset:CLASS`, or a glob for the whole address.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UrlPolicyConfig {
+    /// Denied, whatever else is said, also by the policy of a context.
+    #[schemars(with = "Vec<String>")]
+    pub deny_override: Vec<Spanned<String>>,
+    /// Allowed, also if it is in `deny`.
+    #[schemars(with = "Vec<String>")]
+    pub allow_override: Vec<Spanned<String>>,
+    /// Denied, such as `preset:private_network` or `https://*.example.com/*`.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
+    /// Allowed without a question.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
+    /// What counts for all other addresses: `ask`, `allow` or `deny`; `ask` where nothing is said.
+    pub default: UrlDefault,
+}
+
+/// What counts for addresses of which no rule speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlDefault {
+    /// The person is asked, as without a policy.
+    #[default]
+    Ask,
+    /// Everything else is allowed.
+    Allow,
+    /// Everything else is denied.
+    Deny,
+}
+
+impl UrlPolicyConfig {
+    /// Whether every rule can be understood.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let lists = [
+            ("deny_override", &self.deny_override, UrlVerdict::Deny),
+            ("allow_override", &self.allow_override, UrlVerdict::Allow),
+            ("deny", &self.deny, UrlVerdict::Deny),
+            ("allow", &self.allow, UrlVerdict::Allow),
+        ];
+        for (list, rules, verdict) in lists {
+            for rule in rules {
+                check_rule(rule.get_ref(), verdict).map_err(|message| {
+                    error_at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("url_policy.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The plugins of a chibi home.
@@ -300,6 +372,7 @@ impl Config {
         for (key, seconds) in [
             ("agent.idle_timeout", &config.agent.idle_timeout),
             ("tools.shell_timeout", &config.tools.shell_timeout),
+            ("tools.fetch_timeout", &config.tools.fetch_timeout),
             ("chibi.hook_timeout", &config.chibi.hook_timeout),
             ("chibi.tool_timeout", &config.chibi.tool_timeout),
             ("chibi.schema_timeout", &config.chibi.schema_timeout),
@@ -313,6 +386,9 @@ impl Config {
             }
         }
         config.permissions.check(text, file)?;
+        if let Some(policy) = &config.url_policy {
+            policy.check(text, file)?;
+        }
         config.chibi.check(text, file)?;
         config.mcp.check(text, file)?;
         Ok((config, hooks))
@@ -433,6 +509,7 @@ fn rows(page: &mut String, schema: &Value, root: &Value, prefix: &str) {
         };
         let target = inner
             .get("$ref")
+            .or_else(|| inner.pointer("/anyOf/0/$ref"))
             .and_then(Value::as_str)
             .and_then(|path| root.pointer(&path[1..]));
         if let Some(target) = target {

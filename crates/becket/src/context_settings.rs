@@ -1,10 +1,10 @@
 //! The settings of one context: `settings.toml` in its folder. They count more than the person's configuration and
 //! less than the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
-use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, model_named, read_local_settings};
+use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, UrlRules, model_named, read_local_settings};
 use becket_events::Fallback;
 use becket_hooks::{SettingsError, read_toml};
 use schemars::JsonSchema;
@@ -34,6 +34,10 @@ pub struct ContextSettings {
     pub fuel: Option<u32>,
     /// Who goes on when the model has answered: `call_user` or `call_agent`.
     pub fallback: Option<Fallback>,
+    /// What chibi keeps beside the context about addresses of the web, and where.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub url_rules: Option<(PathBuf, UrlRules)>,
 }
 
 /// The keys that `becket context set` writes into the file.
@@ -75,6 +79,7 @@ impl ContextSettings {
             max_tokens: own.max_tokens.or(local.max_tokens),
             fuel: own.fuel.or(local.fuel),
             fallback: own.fallback.or(local.fallback),
+            url_rules: local.url_policy.map(|rules| (file, rules)),
         };
         Ok((settings, remark))
     }

@@ -22,6 +22,7 @@ mod servers;
 mod signals;
 mod surroundings;
 mod target;
+mod urls;
 
 use std::process::ExitCode;
 

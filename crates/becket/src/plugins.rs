@@ -38,6 +38,8 @@ struct Found {
     host: Arc<Host>,
     loaded: Loaded,
     tool_timeout: Duration,
+    /// Tools that talk to the network.
+    network: Vec<String>,
 }
 
 /// A tool of a plugin that the model does not see.
@@ -124,6 +126,7 @@ impl Plugins {
                 host: Arc::new(host),
                 loaded,
                 tool_timeout: seconds(config.tool_timeout.as_ref(), CALL_SECONDS),
+                network: setup.config.tools.network.clone(),
             }),
         }
     }
@@ -273,6 +276,7 @@ impl Found {
             parallel: tool.parallel,
             handoff,
             summary_arguments: tool.summary_params.clone(),
+            uses_network: self.network.contains(&tool.name),
         };
         let call = Call::Tool(plugin.terminal);
         let timeout = chibi::patience(&self.host, call, self.tool_timeout);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::tool::Tool;
+use becket_agent::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
 use becket_dialects::chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
 use becket_events::Profile;
 use becket_hooks::Program;
@@ -101,13 +102,31 @@ async fn load(
     servers: Vec<ServerSettings>,
     asking: Asking,
 ) -> Servers {
+    let judge = setup.url_judge().map_err(|error| error.to_string());
     let settings = LoadSettings {
         cache: setup.folders.server_cache_file(),
         directory: surroundings.cwd.clone(),
-        access: Arc::new(|url| Box::pin(client_for(url))),
+        access: Arc::new(move |url| {
+            let judge = judge.clone();
+            Box::pin(async move { client_for(&judged(judge?, &url).await?) })
+        }),
         asking,
     };
     Servers::load(servers, &settings).await
+}
+
+/// The place of a server that the person has named. What their policy denies stays denied; otherwise it may be anywhere
+/// but there, where machines keep their own keys.
+async fn judged(judge: UrlJudge, url: &Url) -> Result<JudgedUrl, String> {
+    let place = judge.judge(url.as_str()).await?;
+    let is_ruled = place.ruling().rule != "default";
+    if let Some(why) = place.denied().filter(|_| is_ruled) {
+        return Err(why);
+    }
+    if place.class() == Some(UrlClass::CloudMetadata) && place.ruling().verdict != UrlVerdict::Allow {
+        return Err("its address is the one at which machines in a cloud find their keys".into());
+    }
+    Ok(place)
 }
 
 /// The servers that are switched on, by their names. Those of the settings stand in for those of the chibi home.

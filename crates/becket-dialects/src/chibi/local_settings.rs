@@ -7,6 +7,9 @@ use serde::Deserialize;
 /// The file's name in the folder of a context.
 pub const LOCAL_SETTINGS_FILE: &str = "local.toml";
 
+/// The name of the file for the whole home.
+pub const HOME_SETTINGS_FILE: &str = "config.toml";
+
 /// Settings of one context.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalSettings {
@@ -20,6 +23,35 @@ pub struct LocalSettings {
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
     pub max_tokens: Option<u64>,
+    /// Which addresses of the web are allowed and denied.
+    pub url_policy: Option<UrlRules>,
+}
+
+/// Which addresses of the web are allowed and denied, in lists of rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UrlRules {
+    /// What counts where no rule does.
+    pub default: UrlAction,
+    /// Allowed, unless it is denied.
+    pub allow: Vec<String>,
+    /// Denied.
+    pub deny: Vec<String>,
+    /// Allowed, also if it is denied.
+    pub allow_override: Vec<String>,
+    /// Denied, whatever else is said.
+    pub deny_override: Vec<String>,
+}
+
+/// What is done with an address of which no rule speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlAction {
+    /// It is fetched.
+    #[default]
+    Allow,
+    /// It is not.
+    Deny,
 }
 
 #[derive(Deserialize)]
@@ -29,6 +61,13 @@ struct File {
     fallback_tool: Option<String>,
     #[serde(default)]
     api: Api,
+    url_policy: Option<UrlRules>,
+}
+
+/// The settings of the whole home, as far as they are read.
+#[derive(Deserialize)]
+struct HomeFile {
+    url_policy: Option<UrlRules>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,7 +83,25 @@ pub fn read_local_settings(text: &str) -> Result<LocalSettings, String> {
         fuel,
         fallback_tool,
         api,
-    } = toml::from_str(text).map_err(|error| {
+        url_policy,
+    } = read(text)?;
+    Ok(LocalSettings {
+        model,
+        fuel,
+        fallback: fallback_tool.as_deref().map(fallback).transpose()?,
+        temperature: api.temperature,
+        max_tokens: api.max_tokens,
+        url_policy,
+    })
+}
+
+/// Which addresses the settings of the whole home allow and deny, if they say anything about that.
+pub fn read_home_url_rules(text: &str) -> Result<Option<UrlRules>, String> {
+    read(text).map(|file: HomeFile| file.url_policy)
+}
+
+fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
         let before = error
             .span()
             .map_or("", |span| &text[..span.start.min(text.len())]);
@@ -53,13 +110,6 @@ pub fn read_local_settings(text: &str) -> Result<LocalSettings, String> {
             before.matches('\n').count() + 1,
             in_plain_words(error.message())
         )
-    })?;
-    Ok(LocalSettings {
-        model,
-        fuel,
-        fallback: fallback_tool.as_deref().map(fallback).transpose()?,
-        temperature: api.temperature,
-        max_tokens: api.max_tokens,
     })
 }
 
@@ -94,6 +144,7 @@ mod tests {
             fallback: Some(Fallback::CallAgent),
             temperature: Some(1.0),
             max_tokens: Some(300),
+            url_policy: None,
         };
         assert_eq!(read_local_settings(text), Ok(settings));
         assert_eq!(read_local_settings(""), Ok(LocalSettings::default()));
@@ -113,6 +164,27 @@ mod tests {
         ];
         for (id, expected) in table {
             assert_eq!(model_named(id).as_deref(), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn rules_about_addresses_are_read_from_both_files() {
+        let text = "[url_policy]\ndeny = [\"preset:loopback\"]\nallow_override = [\"http://localhost:*\"]\n";
+        let rules = UrlRules {
+            deny: vec!["preset:loopback".into()],
+            allow_override: vec!["http://localhost:*".into()],
+            ..UrlRules::default()
+        };
+        assert_eq!(rules.default, UrlAction::Allow);
+        assert_eq!(read_home_url_rules(text), Ok(Some(rules.clone())));
+        assert_eq!(read_local_settings(text).unwrap().url_policy, Some(rules));
+        assert_eq!(read_home_url_rules("model = \"x\""), Ok(None));
+        for wrong in [
+            "[url_policy]\nblock = []",
+            "[url_policy]\ndefault = \"maybe\"",
+            "url_policy = 1",
+        ] {
+            assert!(read_home_url_rules(wrong).is_err(), "{wrong}");
         }
     }
 

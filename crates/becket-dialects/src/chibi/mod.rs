@@ -41,6 +41,9 @@ pub use home::{HOME_VARIABLE, home, plugins_folder};
 pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use loading::{Asking, LoadSettings, Loaded, load};
-pub use local_settings::{LOCAL_SETTINGS_FILE, LocalSettings, model_named, read_local_settings};
+pub use local_settings::{
+    HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, UrlAction, UrlRules, model_named,
+    read_home_url_rules, read_local_settings,
+};
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
 pub use tools::profile;

@@ -297,12 +297,24 @@ pub(super) fn pre_fetch_url(at: &Situation<'_, PreFetch>) -> String {
     let tool_name = at.words.tool_name(&fetch.called_as, &fetch.tool_name);
     text(match &fetch.url {
         Some(url) => {
-            json!({ "tool_name": tool_name, "url": url, "safety": "sensitive", "reason": or_empty(&fetch.sensitive) })
+            json!({ "tool_name": tool_name, "url": url, "safety": "sensitive", "reason": class(&fetch.sensitive) })
         }
         None => {
             json!({ "tool_name": tool_name, "safety": "no_url", "summary": or_empty(&fetch.call_summary) })
         }
     })
+}
+
+/// Why an address is sensitive, in chibi's words; kinds that it does not tell apart keep becket's.
+fn class(sensitive: &Option<String>) -> &str {
+    match sensitive.as_deref().unwrap_or_default() {
+        "loopback" | "unspecified" => "loopback address",
+        "private_network" | "carrier_nat" => "private network address",
+        "link_local" => "link-local address",
+        "cloud_metadata" => "cloud metadata endpoint",
+        "unparseable" => "could not parse URL",
+        other => other,
+    }
 }
 
 // ---------------------------------------------------------------- other agents, the index

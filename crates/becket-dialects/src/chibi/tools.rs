@@ -316,8 +316,8 @@ fn file_grep() -> Face {
 fn fetching() -> Face {
     Face {
         name: "fetch_url",
-        description: "Fetch a URL with HTTP GET and return the answer as it was sent. A redirect is told and not \
-                      followed.",
+        description: "Fetch a URL with HTTP GET and return the answer as it was sent. Redirects are followed where \
+                      they may be.",
         parameters: defaulting(
             schema(
                 &[

@@ -333,11 +333,18 @@ fn an_address_and_the_lack_of_one_are_shown_differently() {
         called_as: "fetch".into(),
         url: url.map(Into::into),
         sensitive: url.map(|_| "loopback".into()),
+        addresses: vec!["127.0.0.1".into()],
+        redirected_from: None,
         call_summary: Some("what it does".into()),
     };
     assert_eq!(
         shown::<PreFetch>(show::pre_fetch_url, &payload(Some("http://localhost/"))),
-        json!({"tool_name": "fetch_url", "url": "http://localhost/", "safety": "sensitive", "reason": "loopback"})
+        json!({
+            "tool_name": "fetch_url",
+            "url": "http://localhost/",
+            "safety": "sensitive",
+            "reason": "loopback address",
+        })
     );
     assert_eq!(
         shown::<PreFetch>(show::pre_fetch_url, &payload(None)),

@@ -20,6 +20,7 @@ mod send;
 mod sessions;
 mod switch;
 mod tool;
+mod url;
 mod vfs;
 
 use becket_agent::mail::Sending;
@@ -74,6 +75,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Inbox { name, wake: false }) => inbox::show(&options, name, surroundings),
         Some(Command::Flock { command }) => flock::run(&options, command, surroundings),
         Some(Command::Index { command }) => index::run(&options, command, surroundings),
+        Some(Command::Url { command }) => url::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
@@ -97,6 +99,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         } => ("flock", false),
         Command::Completions { .. } => ("completions", false),
         Command::Man => ("man", false),
+        Command::Url { .. } => ("url", true),
         Command::Config => ("config", true),
         Command::Doctor => ("doctor", true),
         _ => return Ok(()),

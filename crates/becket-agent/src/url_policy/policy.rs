@@ -1,0 +1,464 @@
+//! The person's policy: which addresses are allowed and which are denied.
+//!
+//! Four lists of rules, and what counts for the rest. The first list with a rule that matches decides: `deny_override`,
+//! `allow_override`, `deny`, `allow`. A rule is `preset:CLASS`, or a glob for the whole address, in which `*` stands for
+//! anything, `?` for one character, and `\` takes the meaning of the next one away. A rule that denies is read
+//! generously and one that allows strictly: what could be meant both ways is denied.
+
+use std::net::IpAddr;
+
+use url::Url;
+
+use super::class::{Classes, UrlClass};
+
+/// What may be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlVerdict {
+    /// Nobody needs to be asked.
+    Allow,
+    /// The person is asked.
+    Ask,
+    /// Not at all.
+    Deny,
+}
+
+/// What counts for addresses of which no rule speaks.
+pub type PolicyDefault = UrlVerdict;
+
+/// A verdict, and what it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// What may be done.
+    pub verdict: UrlVerdict,
+    /// The rule with its list, such as `deny preset:loopback`; or `default`.
+    pub rule: String,
+}
+
+impl Ruling {
+    /// Without a policy the person decides.
+    pub(super) fn without_policy() -> Self {
+        Self {
+            verdict: UrlVerdict::Ask,
+            rule: "no policy".into(),
+        }
+    }
+}
+
+/// The rules as they are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PolicyLists {
+    /// Denied, whatever else is said.
+    pub deny_override: Vec<String>,
+    /// Allowed, unless it is in the list above.
+    pub allow_override: Vec<String>,
+    /// Denied.
+    pub deny: Vec<String>,
+    /// Allowed, unless it is denied.
+    pub allow: Vec<String>,
+}
+
+/// A policy.
+#[derive(Debug, Clone)]
+pub struct UrlPolicy {
+    /// In the order in which they count.
+    lists: [(List, Vec<UrlRule>); 4],
+    default: PolicyDefault,
+}
+
+/// One of the lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    DenyOverride,
+    AllowOverride,
+    Deny,
+    Allow,
+}
+
+impl List {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::DenyOverride => "deny_override",
+            Self::AllowOverride => "allow_override",
+            Self::Deny => "deny",
+            Self::Allow => "allow",
+        }
+    }
+
+    const fn verdict(self) -> UrlVerdict {
+        match self {
+            Self::DenyOverride | Self::Deny => UrlVerdict::Deny,
+            Self::AllowOverride | Self::Allow => UrlVerdict::Allow,
+        }
+    }
+}
+
+/// One rule.
+#[derive(Debug, Clone)]
+struct UrlRule {
+    text: String,
+    matcher: Matcher,
+}
+
+#[derive(Debug, Clone)]
+enum Matcher {
+    /// A class by its name.
+    Class(UrlClass),
+    /// Every class: all that is not the open internet.
+    Sensitive,
+    /// An address.
+    Glob(UrlGlob),
+}
+
+/// What rules look at.
+struct Place<'a> {
+    forms: Forms,
+    /// `None` while nothing was looked up.
+    classes: Option<&'a Classes>,
+}
+
+impl UrlPolicy {
+    /// Reads the rules; the error names the one that cannot be meant.
+    pub fn parse(lists: &PolicyLists, default: PolicyDefault) -> Result<Self, String> {
+        let read = |list: List, rules: &[String]| -> Result<(List, Vec<UrlRule>), String> {
+            let rules = rules.iter().map(|rule| UrlRule::parse(rule, list.verdict()));
+            let rules: Result<Vec<UrlRule>, String> = rules.collect();
+            Ok((list, rules.map_err(|error| format!("{}: {error}", list.name()))?))
+        };
+        Ok(Self {
+            lists: [
+                read(List::DenyOverride, &lists.deny_override)?,
+                read(List::AllowOverride, &lists.allow_override)?,
+                read(List::Deny, &lists.deny)?,
+                read(List::Allow, &lists.allow)?,
+            ],
+            default,
+        })
+    }
+
+    /// What it says about an address and everything behind it.
+    pub(super) fn rule(&self, url: &Url, classes: &Classes, addresses: &[IpAddr]) -> Ruling {
+        self.judge(&Place {
+            forms: Forms::of(url, addresses),
+            classes: Some(classes),
+        })
+    }
+
+    /// What it says if it denies the address whatever network addresses are behind its host.
+    pub(super) fn denies_by_name(&self, url: &Url) -> Option<Ruling> {
+        let ruling = self.judge(&Place {
+            forms: Forms::of(url, &[]),
+            classes: None,
+        });
+        (ruling.verdict == UrlVerdict::Deny).then_some(ruling)
+    }
+
+    fn judge(&self, place: &Place<'_>) -> Ruling {
+        for (list, rules) in &self.lists {
+            if let Some(rule) = rules.iter().find(|rule| rule.matches(*list, place)) {
+                return Ruling {
+                    verdict: list.verdict(),
+                    rule: format!("{} {}", list.name(), rule.text),
+                };
+            }
+        }
+        Ruling {
+            verdict: self.default,
+            rule: "default".into(),
+        }
+    }
+}
+
+/// Whether a rule can be understood in a list that allows, or in one that denies.
+pub fn check_rule(text: &str, verdict: UrlVerdict) -> Result<(), String> {
+    UrlRule::parse(text, verdict).map(|_| ())
+}
+
+/// An address as rules may write it.
+pub(super) fn texts(url: &Url) -> Vec<String> {
+    let forms = Forms::of(url, &[]);
+    let texts = forms.authorities.iter().map(|authority| forms.whole(authority));
+    texts.chain([url.to_string()]).collect()
+}
+
+/// Whether a glob that allows means the address.
+pub(super) fn is_certainly(glob: &str, url: &Url) -> bool {
+    UrlGlob::parse(glob, UrlVerdict::Allow).is_ok_and(|glob| glob.matches_strictly(&Forms::of(url, &[])))
+}
+
+impl UrlRule {
+    fn parse(text: &str, verdict: UrlVerdict) -> Result<Self, String> {
+        let matcher = match text.strip_prefix("preset:") {
+            Some("sensitive") => Matcher::Sensitive,
+            Some(name) => {
+                Matcher::Class(class_named(name).map_err(|error| format!("rule `{text}`: {error}"))?)
+            }
+            None => Matcher::Glob(
+                UrlGlob::parse(text, verdict).map_err(|error| format!("rule `{text}`: {error}"))?,
+            ),
+        };
+        Ok(Self {
+            text: text.into(),
+            matcher,
+        })
+    }
+
+    /// A preset denies if one of the network addresses is of its kind, and allows only if all are. Before anything was
+    /// looked up, a rule that may yet allow does.
+    fn matches(&self, list: List, place: &Place<'_>) -> bool {
+        let denies = list.verdict() == UrlVerdict::Deny;
+        let Some(classes) = place.classes else {
+            return match &self.matcher {
+                Matcher::Glob(glob) if denies => glob.matches_generously(&place.forms),
+                Matcher::Glob(glob) => glob.matches_strictly(&place.forms),
+                Matcher::Class(_) | Matcher::Sensitive => !denies,
+            };
+        };
+        match &self.matcher {
+            Matcher::Class(preset) if denies => classes.any(|class| preset.covers(class)),
+            Matcher::Class(preset) => classes.all(|class| preset.covers(class)),
+            Matcher::Sensitive if denies => classes.any(|_| true),
+            Matcher::Sensitive => classes.all(|_| true),
+            Matcher::Glob(glob) if denies => glob.matches_generously(&place.forms),
+            // Who allows all hosts does not mean those that somebody has pointed at this machine.
+            Matcher::Glob(glob) if list == List::Allow && glob.open_host && classes.worst().is_some() => {
+                false
+            }
+            Matcher::Glob(glob) => glob.matches_strictly(&place.forms),
+        }
+    }
+}
+
+fn class_named(name: &str) -> Result<UrlClass, String> {
+    if let Some(class) = UrlClass::ALL.into_iter().find(|class| class.name() == name) {
+        return Ok(class);
+    }
+    let names = UrlClass::ALL.map(UrlClass::name);
+    Err(match becket_hooks::nearest(name, names.into_iter()) {
+        Some(near) => format!("there is no preset `{name}`; did you mean `preset:{near}`?"),
+        None => format!(
+            "there is no preset `{name}`; there are sensitive, {}",
+            names.join(", ")
+        ),
+    })
+}
+
+/// An address in the ways in which it can be written.
+struct Forms {
+    scheme: String,
+    /// The host with its port, and without where that is the usual one.
+    authorities: Vec<String>,
+    /// The same without a port in any case, and the network addresses in the place of the host: everything that a rule
+    /// against it may name.
+    wider: Vec<String>,
+    /// Path and query.
+    rest: String,
+}
+
+impl Forms {
+    fn of(url: &Url, addresses: &[IpAddr]) -> Self {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let port = url.port_or_known_default().unwrap_or(80);
+        let bare = url.port().is_none().then(|| host.clone());
+        let addresses = addresses.iter().map(|address| match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        });
+        let hosts = [host.clone()].into_iter().chain(addresses);
+        let query = url.query().map_or(String::new(), |query| format!("?{query}"));
+        Self {
+            scheme: url.scheme().to_owned(),
+            authorities: [Some(format!("{host}:{port}")), bare]
+                .into_iter()
+                .flatten()
+                .collect(),
+            wider: hosts.flat_map(|host| [format!("{host}:{port}"), host]).collect(),
+            rest: plainly(&format!("{}{query}", url.path())),
+        }
+    }
+
+    fn whole(&self, authority: &str) -> String {
+        format!("{}://{authority}{}", self.scheme, self.rest)
+    }
+}
+
+/// A path in which nothing is written in a roundabout way: `%61` is `a`, and `%2f` is `%2F`.
+fn plainly(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(start) = rest.find('%') {
+        plain.push_str(&rest[..start]);
+        let code = rest
+            .get(start + 1..start + 3)
+            .filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(code) = code else {
+            plain.push('%');
+            rest = &rest[start + 1..];
+            continue;
+        };
+        let character = u8::from_str_radix(code, 16).map_or('\0', char::from);
+        match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.' | '_' | '~' => plain.push(character),
+            _ => plain.extend(
+                ['%']
+                    .into_iter()
+                    .chain(code.chars().map(|digit| digit.to_ascii_uppercase())),
+            ),
+        }
+        rest = &rest[start + 3..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// A glob for addresses.
+#[derive(Debug, Clone)]
+struct UrlGlob {
+    whole: String,
+    /// Scheme, host with port, and what follows; `None` for a glob that is not written like an address.
+    parts: Option<(String, String, String)>,
+    /// Whether it leaves the host open.
+    open_host: bool,
+}
+
+impl UrlGlob {
+    fn parse(text: &str, verdict: UrlVerdict) -> Result<Self, String> {
+        if text.is_empty() || text.trim() != text {
+            return Err("it is empty or has blanks around it".into());
+        }
+        let Some((scheme, after)) = text.split_once("://") else {
+            if text != "*" && (verdict != UrlVerdict::Deny || !text.starts_with('*')) {
+                return Err(format!(
+                    "write the whole address, as in `https://{}/*`, or `preset:CLASS`",
+                    text.trim_start_matches(['*', '.'])
+                        .split('/')
+                        .next()
+                        .unwrap_or_default()
+                ));
+            }
+            return Ok(Self {
+                whole: text.to_lowercase(),
+                parts: None,
+                open_host: true,
+            });
+        };
+        let end = after.find('/').unwrap_or(after.len());
+        let (authority, rest) = (&after[..end], &after[end..]);
+        if authority.is_empty() {
+            return Err("it names no host; `*` is any".into());
+        }
+        if !authority.is_ascii() {
+            return Err(
+                "a host is written in plain letters here, as `xn--…`; `becket url check` shows it".into(),
+            );
+        }
+        if authority.contains('@') {
+            return Err("addresses with a name or a password are never fetched".into());
+        }
+        let whole_port = authority == "*" || authority.ends_with(":*");
+        if verdict != UrlVerdict::Deny && authority.ends_with('*') && !whole_port {
+            return Err(format!(
+                "it would also allow `{scheme}://{}.evil.example`; end the host with `/`",
+                authority.trim_end_matches('*')
+            ));
+        }
+        let (scheme, authority) = (scheme.to_lowercase(), authority.to_lowercase());
+        let rest = plainly(rest);
+        Ok(Self {
+            whole: format!("{scheme}://{authority}{rest}"),
+            open_host: host_of(&authority).contains(['*', '?']),
+            parts: Some((scheme, authority, rest)),
+        })
+    }
+
+    /// Whether the address may be meant: in any of its forms, by its text or by its parts.
+    fn matches_generously(&self, forms: &Forms) -> bool {
+        forms.wider.iter().any(|authority| {
+            let whole = forms.whole(authority);
+            match self.parts {
+                Some(_) => {
+                    glob_matches(&self.whole, &whole) || self.has_parts_of(forms, authority, UrlVerdict::Deny)
+                }
+                // `*.example.com` is a host, `*secret*` is anything.
+                None => {
+                    glob_matches(&self.whole, authority) || glob_matches(&self.whole, &whole.to_lowercase())
+                }
+            }
+        })
+    }
+
+    /// Whether the address is certainly meant: a `*` in the host covers nothing but the host.
+    fn matches_strictly(&self, forms: &Forms) -> bool {
+        forms
+            .authorities
+            .iter()
+            .any(|authority| self.has_parts_of(forms, authority, UrlVerdict::Allow))
+    }
+
+    fn has_parts_of(&self, forms: &Forms, wanted: &str, verdict: UrlVerdict) -> bool {
+        let Some((scheme, authority, rest)) = &self.parts else {
+            return self.whole == "*";
+        };
+        let rest_matches = match rest.as_str() {
+            // A host without a path: to deny it is to deny everything there.
+            "" if verdict == UrlVerdict::Deny || authority.ends_with('*') => true,
+            "" => forms.rest == "/",
+            rest => glob_matches(rest, &forms.rest),
+        };
+        rest_matches && glob_matches(scheme, &forms.scheme) && glob_matches(authority, wanted)
+    }
+}
+
+/// The host of a host with a port; a newer address has colons of its own, in brackets.
+fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => host,
+        _ => authority,
+    }
+}
+
+/// Whether a glob covers the whole text. Takes no longer than the product of both lengths.
+fn glob_matches(glob: &str, text: &str) -> bool {
+    let glob = glob_pieces(glob);
+    let text: Vec<char> = text.chars().collect();
+    let (mut at, mut read) = (0, 0);
+    // Where the last `*` stands, and how far it reaches so far.
+    let mut star: Option<(usize, usize)> = None;
+    while read < text.len() {
+        match glob.get(at) {
+            Some(Piece::Any) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(Piece::One) => (at, read) = (at + 1, read + 1),
+            Some(Piece::Exactly(character)) if *character == text[read] => (at, read) = (at + 1, read + 1),
+            _ => {
+                let Some((place, reach)) = star else {
+                    return false;
+                };
+                star = Some((place, reach + 1));
+                (at, read) = (place + 1, reach + 1);
+            }
+        }
+    }
+    glob[at..].iter().all(|piece| matches!(piece, Piece::Any))
+}
+
+enum Piece {
+    Any,
+    One,
+    Exactly(char),
+}
+
+fn glob_pieces(glob: &str) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(glob.len());
+    let mut characters = glob.chars();
+    while let Some(character) = characters.next() {
+        pieces.push(match character {
+            '*' => Piece::Any,
+            '?' => Piece::One,
+            '\\' => Piece::Exactly(characters.next().unwrap_or('\\')),
+            character => Piece::Exactly(character),
+        });
+    }
+    pieces
+}
