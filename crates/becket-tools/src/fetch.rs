@@ -89,7 +89,7 @@ where
                 "there are more than {redirects} redirects, the next one to {shown}"
             ));
         }
-        if place.url().scheme() == "https" && !target.starts_with("https:") {
+        if leaves_https(place.url(), &target) {
             return Ok(told(status, &shown, "it leads away from https").into());
         }
         let next = match may_fetch(place.clone(), target).await {
@@ -185,6 +185,11 @@ fn redirect_of(response: &Response, url: &Url) -> Result<Option<String>, String>
             Err(format!("it leads to `{shown}`, which is not an address: {error}"))
         }
     }
+}
+
+/// Whether what was asked for in secret would be asked for openly.
+fn leaves_https(from: &Url, to: &str) -> bool {
+    from.scheme() == "https" && !to.starts_with("https:")
 }
 
 /// The words about a redirect that is not followed.
@@ -440,6 +445,24 @@ mod tests {
              Fetch that address to go on.]"
         );
         assert!(!output.is_error);
+    }
+
+    #[test]
+    fn only_https_follows_https() {
+        let table = [
+            ("https://a.example/", "http://a.example/", true),
+            ("https://a.example/", "ftp://a.example/", true),
+            ("https://a.example/", "https://b.example/", false),
+            ("http://a.example/", "http://b.example/", false),
+            ("http://a.example/", "https://a.example/", false),
+        ];
+        for (from, to, leaves) in table {
+            assert_eq!(
+                leaves_https(&Url::parse(from).unwrap(), to),
+                leaves,
+                "{from} {to}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -431,7 +431,7 @@ async fn a_hook_hears_of_a_redirect_and_may_deny_it() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_needs_a_yes_or_leaves_https_is_told() {
+async fn a_redirect_that_needs_a_yes_is_told() {
     let secret = Server::at("127.0.0.1:0", vec![page("the secret")]).await;
     let start = Server::at(
         "127.0.0.1:0",

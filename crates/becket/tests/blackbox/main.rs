@@ -23,6 +23,7 @@ mod plugins;
 mod project;
 mod sessions;
 mod terminal;
+mod urls;
 mod vfs;
 mod vocabulary;
 mod wire;

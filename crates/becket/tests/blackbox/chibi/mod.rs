@@ -15,6 +15,7 @@ mod permissions;
 mod plugins;
 mod prompts;
 mod tools;
+mod urls;
 mod words;
 
 use std::collections::BTreeMap;
