@@ -45,7 +45,7 @@ pub fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if metadata.len() > most {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len() + 1).unwrap_or_default());
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(too_large());

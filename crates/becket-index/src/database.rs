@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 /// Counts up with every change of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long a reader waits for a writer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -17,6 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
+    DROP TABLE IF EXISTS refs;
+    DROP TABLE IF EXISTS symbols;
+    DROP TABLE IF EXISTS name_pieces;
+    DROP TABLE IF EXISTS pieces;
+    DROP TABLE IF EXISTS names;
+    DROP TABLE IF EXISTS files;
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
         path TEXT NOT NULL UNIQUE,
@@ -26,9 +32,11 @@ const TABLES: &str = "
         size INTEGER NOT NULL,
         hash BLOB NOT NULL
     );
-    CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-    CREATE INDEX names_in_any_case ON names (name COLLATE NOCASE);
+    CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE VIRTUAL TABLE name_pieces USING fts5 (name, content = 'names', content_rowid = 'id', tokenize = 'trigram');
+    -- Names up to this number have their pieces there; the few after it are looked through.
+    CREATE TABLE pieces (up_to INTEGER NOT NULL);
+    INSERT INTO pieces VALUES (0);
     CREATE TABLE symbols (
         id INTEGER PRIMARY KEY,
         file_id INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
@@ -40,9 +48,6 @@ const TABLES: &str = "
         signature TEXT,
         visibility TEXT
     );
-    CREATE INDEX symbols_of_file ON symbols (file_id);
-    CREATE INDEX symbols_of_name ON symbols (name_id);
-    CREATE INDEX symbols_of_kind ON symbols (kind);
     CREATE TABLE refs (
         id INTEGER PRIMARY KEY,
         file_id INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
@@ -50,6 +55,14 @@ const TABLES: &str = "
         line INTEGER NOT NULL,
         kind TEXT
     );
+";
+
+/// Made after the first files are in: to sort everything once is much faster than to keep it sorted.
+const INDICES: &str = "
+    CREATE INDEX names_in_any_case ON names (name COLLATE NOCASE);
+    CREATE INDEX symbols_of_file ON symbols (file_id);
+    CREATE INDEX symbols_of_name ON symbols (name_id);
+    CREATE INDEX symbols_of_kind ON symbols (kind);
     CREATE INDEX refs_of_file ON refs (file_id);
     CREATE INDEX refs_of_name ON refs (name_id);
 ";
@@ -95,6 +108,17 @@ pub struct IndexFile {
     pub file: PathBuf,
 }
 
+/// A connection that writes. Everything since the last `keep` goes when it is dropped or its process is killed.
+pub(crate) struct Writer {
+    pub(crate) connection: Connection,
+    /// Whether nothing is in it yet but what this writer has written, and it has no indices.
+    pub(crate) is_new: bool,
+    /// Whether it takes the place of an index that is still good.
+    pub(crate) replaces: bool,
+    /// Kept until the end.
+    _lock: WriteLock,
+}
+
 /// Kept while an update runs; the operating system takes it back when the process ends.
 pub(crate) struct WriteLock {
     _file: File,
@@ -132,8 +156,8 @@ impl IndexFile {
             .ok_or_else(|| IndexProblem::Missing(self.root.clone()))
     }
 
-    /// Opens it to write; it is made if it is not there, and emptied if it is of another version or `anew`.
-    pub(crate) fn open_to_write(&self, anew: bool) -> Result<(Connection, WriteLock), IndexProblem> {
+    /// Opens it to write; it is made if it is not there, and made again if it is of another version or `anew`.
+    pub(crate) fn open_to_write(&self, anew: bool) -> Result<Writer, IndexProblem> {
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         let files = |what, path: &Path| {
             let path = path.to_path_buf();
@@ -149,37 +173,39 @@ impl IndexFile {
             .open(&self.file);
         // Closed before SQLite opens it: closing a file later would drop SQLite's locks.
         drop(created.map_err(files("cannot make the index", &self.file))?);
-        let connection = match self.connect(anew) {
+        let connected = match self.connect(anew) {
             Err(error) if is_no_database(&error) => {
                 std::fs::write(&self.file, "").map_err(files("cannot empty the index", &self.file))?;
                 self.connect(anew)
             }
             connected => connected,
         };
-        Ok((connection.map_err(|error| self.problem(error))?, lock))
+        let (connection, had) = connected.map_err(|error| self.problem(error))?;
+        let is_good = had == VERSION;
+        Ok(Writer {
+            connection,
+            is_new: anew || !is_good,
+            replaces: anew && is_good,
+            _lock: lock,
+        })
     }
 
-    fn connect(&self, anew: bool) -> rusqlite::Result<Connection> {
+    /// A connection in which a transaction has begun, and the version of what was there.
+    fn connect(&self, anew: bool) -> rusqlite::Result<(Connection, i64)> {
         let connection = Connection::open_with_flags(&self.file, flags())?;
         connection.busy_timeout(PATIENCE)?;
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "cache_size", -65_536)?;
-        let is_empty = version(&connection)? == 0;
-        if anew || version(&connection)? != VERSION {
-            let begun = connection.unchecked_transaction()?;
-            if !is_empty {
-                begun.execute_batch(
-                    "DROP TABLE IF EXISTS refs; DROP TABLE IF EXISTS symbols; DROP TABLE IF EXISTS name_pieces;
-                     DROP TABLE IF EXISTS names; DROP TABLE IF EXISTS files;",
-                )?;
-            }
-            begun.execute_batch(TABLES)?;
-            begun.pragma_update(None, "user_version", VERSION)?;
-            begun.commit()?;
+        let had = version(&connection)?;
+        let is_new = anew || had != VERSION;
+        // In a new index nothing is replaced, so nothing needs to go with a file.
+        connection.pragma_update(None, "foreign_keys", !is_new)?;
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        if is_new {
+            connection.execute_batch(TABLES)?;
         }
-        Ok(connection)
+        Ok((connection, had))
     }
 
     /// Waits until nobody else writes.
@@ -207,6 +233,18 @@ impl IndexFile {
                 Err(TryLockError::Error(error)) => return Err(told(error)),
             }
         }
+    }
+}
+
+impl Writer {
+    /// Makes what was written until now durable, and goes on.
+    pub(crate) fn keep(&mut self) -> rusqlite::Result<()> {
+        self.replaces = false;
+        if std::mem::take(&mut self.is_new) {
+            self.connection.execute_batch(INDICES)?;
+            self.connection.pragma_update(None, "user_version", VERSION)?;
+        }
+        self.connection.execute_batch("COMMIT; BEGIN IMMEDIATE")
     }
 }
 

@@ -1,12 +1,13 @@
 //! The walk through a syntax tree that collects definitions and references.
 
 use std::collections::HashSet;
+use std::num::NonZeroU16;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser};
 
-use crate::grammar::{Around, Grammar, OWNER, Rule, text};
+use crate::grammar::{Around, Grammar, Inside, OWNER, Rule, text};
 use crate::symbol::{Extract, Reference, Symbol};
 
 /// How long one file may take to be parsed.
@@ -15,51 +16,52 @@ const PARSE_LIMIT: Duration = Duration::from_secs(5);
 /// The longest signature.
 const LONGEST_SIGNATURE: usize = 200;
 
-/// Fields that lead from an expression or a type to the name that it ends in.
-const TOWARDS_NAME: &[&str] = &[
-    "list",
-    "name",
-    "field",
-    "property",
-    "attribute",
-    "function",
-    "path",
-    "value",
-    "type",
-];
+/// Reads files, one after the other.
+#[derive(Default)]
+pub(crate) struct Extractor {
+    parser: Parser,
+}
 
-/// Reads a file. The error says why that was not possible.
-pub(crate) fn extract(
-    grammar: &'static Grammar,
-    source: &[u8],
-    is_cancelled: &dyn Fn() -> bool,
-) -> Result<Extract, String> {
-    let mut parser = Parser::new();
-    parser
-        .set_language(&grammar.language)
-        .map_err(|error| format!("the grammar does not fit: {error}"))?;
-    let deadline = Instant::now() + PARSE_LIMIT;
-    let mut go_on = |_: &tree_sitter::ParseState| {
-        if is_cancelled() || Instant::now() > deadline {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let options = ParseOptions::new().progress_callback(&mut go_on);
-    let mut rest = |place: usize, _| source.get(place..).unwrap_or_default();
-    let tree = parser
-        .parse_with_options(&mut rest, None, Some(options))
-        .ok_or_else(|| format!("parsing took longer than {} seconds", PARSE_LIMIT.as_secs()))?;
-    let mut walk = Walk {
-        grammar,
-        source,
-        scopes: Vec::new(),
-        names: HashSet::new(),
-        found: Extract::default(),
-    };
-    walk.through(tree.root_node());
-    Ok(walk.found)
+impl Extractor {
+    /// Reads a file. The error says why that was not possible.
+    pub(crate) fn extract(
+        &mut self,
+        grammar: &'static Grammar,
+        source: &[u8],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Extract, String> {
+        self.parser
+            .set_language(&grammar.language)
+            .map_err(|error| format!("the grammar does not fit: {error}"))?;
+        let deadline = Instant::now() + PARSE_LIMIT;
+        let mut go_on = |_: &tree_sitter::ParseState| {
+            if is_cancelled() || Instant::now() > deadline {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let options = ParseOptions::new().progress_callback(&mut go_on);
+        let mut rest = |place: usize, _| source.get(place..).unwrap_or_default();
+        let Some(tree) = self.parser.parse_with_options(&mut rest, None, Some(options)) else {
+            // Otherwise it would go on with this file.
+            self.parser.reset();
+            return Err(format!(
+                "parsing took longer than {} seconds",
+                PARSE_LIMIT.as_secs()
+            ));
+        };
+        let mut walk = Walk {
+            grammar,
+            source,
+            scopes: Vec::new(),
+            above: Vec::new(),
+            names: HashSet::new(),
+            found: Extract::default(),
+        };
+        walk.through(tree.root_node());
+        Ok(walk.found)
+    }
 }
 
 /// A definition that is being walked through.
@@ -73,18 +75,20 @@ struct Scope {
 /// The kind of a scope that only makes its contents local.
 const LOCAL: &str = "local";
 
-struct Walk<'a> {
+struct Walk<'a, 'tree> {
     grammar: &'static Grammar,
     source: &'a [u8],
     scopes: Vec<Scope>,
+    /// The nodes around the one that is visited.
+    above: Vec<Node<'tree>>,
     /// Where names stand that are defined: they are no references.
     names: HashSet<usize>,
     found: Extract,
 }
 
-impl Walk<'_> {
+impl<'tree> Walk<'_, 'tree> {
     /// Visits every node. It does not call itself: a file may be nested deeper than a stack is.
-    fn through(&mut self, root: Node<'_>) {
+    fn through(&mut self, root: Node<'tree>) {
         let mut cursor = root.walk();
         loop {
             let node = cursor.node();
@@ -92,31 +96,33 @@ impl Walk<'_> {
                 self.enter(node);
             }
             if cursor.goto_first_child() {
+                self.above.push(node);
                 continue;
             }
+            let mut left = node;
             loop {
-                let left = cursor.node().id();
-                while self.scopes.last().is_some_and(|scope| scope.node == left) {
+                while self.scopes.last().is_some_and(|scope| scope.node == left.id()) {
                     self.scopes.pop();
                 }
                 if cursor.goto_next_sibling() {
                     break;
                 }
-                if !cursor.goto_parent() {
-                    return;
-                }
+                let Some(parent) = self.above.pop() else { return };
+                cursor.goto_parent();
+                left = parent;
             }
         }
     }
 
-    fn enter(&mut self, node: Node<'_>) {
+    fn enter(&mut self, node: Node<'tree>) {
         let rule = self.grammar.rule(node);
         self.refer(node, rule);
         if let Some(kind) = rule.definition {
             self.define(node, kind);
         }
         if let Some(field) = rule.owner {
-            let owner = node.child_by_field_name(field).and_then(last_name);
+            let owner = node.child_by_field_id(field.get());
+            let owner = owner.and_then(|owner| self.last_name(owner));
             let name = owner.map(|owner| text(owner, self.source).to_owned());
             self.scopes.push(Scope {
                 node: node.id(),
@@ -133,19 +139,19 @@ impl Walk<'_> {
         }
     }
 
-    fn define(&mut self, node: Node<'_>, kind: &'static str) {
-        let Some(kind) = (self.grammar.table().refine)(node, kind) else {
+    fn define(&mut self, node: Node<'tree>, kind: &'static str) {
+        let around = self.around();
+        let Some(kind) = (self.grammar.table().refine)(node, kind, around) else {
             return;
         };
-        let innermost = self.scopes.last().map(|scope| scope.kind);
+        let innermost = around.parent;
         let kind = match kind {
             "function" if innermost.is_some_and(is_type) => "method",
             "field" if !innermost.is_some_and(is_type) => return,
             "variable" | "constant" | "prototype" if innermost.is_some_and(is_body) => return,
             kind => kind,
         };
-        let mut names = Vec::new();
-        defined_names(node, &mut names);
+        let names = self.defined_names(node);
         let Some(first) = names.first() else { return };
         let scope = Scope {
             node: node.id(),
@@ -162,17 +168,21 @@ impl Walk<'_> {
         }
     }
 
-    fn add_symbol(&mut self, node: Node<'_>, name: Node<'_>, kind: &'static str) {
+    fn around(&self) -> Around<'_, 'tree> {
+        Around {
+            source: self.source,
+            parent: self.scopes.last().map(|scope| scope.kind),
+            above: &self.above,
+        }
+    }
+
+    fn add_symbol(&mut self, node: Node<'tree>, name: Node<'tree>, kind: &'static str) {
         // Several names in one body: each stands for itself.
         let span = if node.kind() == "enum_body" { name } else { node };
         let name = text(name, self.source);
         if name.is_empty() || name == "_" {
             return;
         }
-        let around = Around {
-            source: self.source,
-            parent: self.scopes.last().map(|scope| scope.kind),
-        };
         let table = self.grammar.table();
         let (first, last) = (span.start_position(), span.end_position());
         let ends_before = usize::from(last.column == 0 && last.row > first.row);
@@ -183,18 +193,18 @@ impl Walk<'_> {
             line_start: line(first.row),
             line_end: line(last.row - ends_before),
             signature: Some(self.signature(span)).filter(|signature| !signature.is_empty()),
-            visibility: (table.visibility)(node, name, around).map(str::to_owned),
+            visibility: (table.visibility)(node, name, self.around()).map(str::to_owned),
         };
         self.found.symbols.push(symbol);
     }
 
     /// What a definition is a part of: the type of its receiver, or the nearest definition around it.
-    fn parent_of(&self, node: Node<'_>, kind: &str) -> Option<String> {
+    fn parent_of(&self, node: Node<'tree>, kind: &str) -> Option<String> {
         let receiver = node
             .child_by_field_name("receiver")
             .and_then(|receiver| receiver.named_child(0))
             .and_then(|receiver| receiver.child_by_field_name("type"))
-            .and_then(last_name);
+            .and_then(|owner| self.last_name(owner));
         if let Some(receiver) = receiver {
             return Some(text(receiver, self.source).to_owned());
         }
@@ -208,15 +218,18 @@ impl Walk<'_> {
     }
 
     /// The declaration without its body, in one line.
-    fn signature(&self, node: Node<'_>) -> String {
-        let mut start = node;
-        while let Some(parent) = start.parent() {
-            let belongs = self.grammar.table().wrappers.contains(&parent.kind());
-            if !belongs || parent.start_position().row != node.start_position().row {
-                break;
-            }
-            start = parent;
-        }
+    fn signature(&self, node: Node<'tree>) -> String {
+        let row = node.start_position().row;
+        let wrappers = self.grammar.table().wrappers;
+        let belongs =
+            |above: &&Node<'_>| wrappers.contains(&above.kind()) && above.start_position().row == row;
+        let start = self
+            .above
+            .iter()
+            .rev()
+            .take_while(belongs)
+            .last()
+            .unwrap_or(&node);
         let value = node.child_by_field_name("value");
         let body = node
             .child_by_field_name("body")
@@ -246,17 +259,17 @@ impl Walk<'_> {
         }
     }
 
-    fn refer(&mut self, node: Node<'_>, rule: Rule) {
+    fn refer(&mut self, node: Node<'tree>, rule: Rule) {
         let mut used = Vec::new();
         if let Some(kind) = rule.leaf {
-            used_names(node, &mut used);
+            self.used_names(node, &mut used);
             self.add_references(&used, kind);
             used.clear();
         }
         if let Some((field, kind)) = rule.field {
             let mut cursor = node.walk();
-            for target in node.children_by_field_name(field, &mut cursor) {
-                used_names(target, &mut used);
+            for target in node.children_by_field_id(field, &mut cursor) {
+                self.used_names(target, &mut used);
             }
             self.add_references(&used, kind);
         }
@@ -279,6 +292,61 @@ impl Walk<'_> {
             });
         }
     }
+    /// The names that a definition gives.
+    fn defined_names(&self, node: Node<'tree>) -> Vec<Node<'tree>> {
+        let mut names = Vec::new();
+        let has = |field: &&NonZeroU16| node.child_by_field_id(field.get()).is_some();
+        let Some(field) = self.grammar.naming.iter().find(has) else {
+            return names;
+        };
+        let mut cursor = node.walk();
+        for mut named in node.children_by_field_id(*field, &mut cursor) {
+            while let Some(inner) = within_declarator(named) {
+                named = inner;
+            }
+            match named.kind() {
+                "pattern_list" | "tuple_pattern" => {
+                    let mut parts = named.walk();
+                    let parts = named.named_children(&mut parts);
+                    names.extend(parts.filter(|part| part.kind() == "identifier"));
+                }
+                kind if named.is_named() && kind.ends_with("identifier") => names.push(named),
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// The last name of an expression or a type.
+    fn last_name(&self, node: Node<'tree>) -> Option<Node<'tree>> {
+        let mut names = Vec::new();
+        self.used_names(node, &mut names);
+        names.pop()
+    }
+
+    /// The names in which expressions, types and lists of them end.
+    fn used_names(&self, node: Node<'tree>, names: &mut Vec<Node<'tree>>) {
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            let last = node.named_child_count().checked_sub(1);
+            let last = last.and_then(|last| u32::try_from(last).ok());
+            match (self.grammar.rule(node).inside, last) {
+                (Inside::Nowhere, _) => {}
+                (Inside::Each, _) => {
+                    let mut cursor = node.walk();
+                    let listed: Vec<Node<'tree>> = node.named_children(&mut cursor).collect();
+                    pending.extend(listed.into_iter().rev());
+                }
+                (Inside::Last, Some(last)) => names.extend(node.named_child(last)),
+                (Inside::Further, Some(_)) => {
+                    let mut fields = self.grammar.towards_name.iter();
+                    let towards = fields.find_map(|field| node.child_by_field_id(field.get()));
+                    pending.extend(towards.or_else(|| node.named_child(0)));
+                }
+                (Inside::Further | Inside::Last, None) => names.push(node),
+            }
+        }
+    }
 }
 
 /// Whether functions in it are methods, and declarations fields.
@@ -294,72 +362,12 @@ fn is_body(kind: &str) -> bool {
     matches!(kind, "function" | "method" | LOCAL)
 }
 
-/// The names that a definition gives.
-fn defined_names<'tree>(node: Node<'tree>, names: &mut Vec<Node<'tree>>) {
-    let Some(field) = ["name", "left", "property", "declarator"]
-        .into_iter()
-        .find(|field| node.child_by_field_name(field).is_some())
-    else {
-        return;
-    };
-    let mut cursor = node.walk();
-    for mut named in node.children_by_field_name(field, &mut cursor) {
-        while let Some(inner) = within_declarator(named) {
-            named = inner;
-        }
-        let mut parts = named.walk();
-        match named.kind() {
-            "pattern_list" | "tuple_pattern" => {
-                let parts = named.named_children(&mut parts);
-                names.extend(parts.filter(|part| part.kind() == "identifier"));
-            }
-            kind if named.is_named() && kind.ends_with("identifier") => names.push(named),
-            _ => {}
-        }
-    }
-}
-
 /// What a declarator is around.
 fn within_declarator(node: Node<'_>) -> Option<Node<'_>> {
     match node.kind() {
         "parenthesized_declarator" => node.named_child(0),
         kind if kind.ends_with("_declarator") => node.child_by_field_name("declarator"),
         _ => None,
-    }
-}
-
-/// The last name of an expression or a type.
-fn last_name(node: Node<'_>) -> Option<Node<'_>> {
-    let mut names = Vec::new();
-    used_names(node, &mut names);
-    names.pop()
-}
-
-/// The names in which expressions, types and lists of them end.
-fn used_names<'tree>(node: Node<'tree>, names: &mut Vec<Node<'tree>>) {
-    let mut pending = vec![node];
-    while let Some(node) = pending.pop() {
-        match node.kind() {
-            // A name that is used for something else, or nothing with a name.
-            "call_expression" | "call" | "keyword_argument" | "string" | "use_wildcard"
-            | "wildcard_import" => {}
-            "use_list" | "argument_list" => {
-                let mut cursor = node.walk();
-                let listed: Vec<Node<'tree>> = node.named_children(&mut cursor).collect();
-                pending.extend(listed.into_iter().rev());
-            }
-            "dotted_name" => {
-                let last = node.named_child_count().saturating_sub(1);
-                names.extend(u32::try_from(last).ok().and_then(|last| node.named_child(last)));
-            }
-            _ if node.named_child_count() == 0 => names.push(node),
-            _ => {
-                let towards = TOWARDS_NAME
-                    .iter()
-                    .find_map(|field| node.child_by_field_name(field));
-                pending.extend(towards.or_else(|| node.named_child(0)));
-            }
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! those call a struct, an enum and a union all a class, know neither fields nor constants, and differ in how much they
 //! find; and a query costs more than the walk.
 
+use std::num::NonZeroU16;
 use std::sync::OnceLock;
 
 use tree_sitter::{Language, Node};
@@ -14,6 +15,10 @@ pub(crate) struct Grammar {
     pub(crate) language: Language,
     /// What each kind of node means, by its number.
     rules: Vec<Rule>,
+    /// Fields that hold the names that a definition gives; the first one counts.
+    pub(crate) naming: Vec<NonZeroU16>,
+    /// Fields that lead from an expression or a type to the name that it ends in; the first one counts.
+    pub(crate) towards_name: Vec<NonZeroU16>,
 }
 
 /// The kind of what belongs to a type without being written in its definition.
@@ -25,14 +30,56 @@ pub(crate) struct Rule {
     /// It defines something of this kind.
     pub(crate) definition: Option<&'static str>,
     /// It defines nothing, but what is in it belongs to the type that this field names.
-    pub(crate) owner: Option<&'static str>,
+    pub(crate) owner: Option<NonZeroU16>,
     /// What is in it is local.
     pub(crate) local: bool,
     /// The name in this field is used, in this way.
-    pub(crate) field: Option<(&'static str, &'static str)>,
+    pub(crate) field: Option<(NonZeroU16, &'static str)>,
     /// It is itself the name of something that is used, in this way.
     pub(crate) leaf: Option<&'static str>,
+    /// Where in it the name is that is used.
+    pub(crate) inside: Inside,
 }
+
+/// Where in a node the name is that is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// In one of the fields that lead to names, or in its first part.
+    #[default]
+    Further,
+    /// Nowhere: the name is used for something else, or there is none.
+    Nowhere,
+    /// In each of its parts.
+    Each,
+    /// In its last part.
+    Last,
+}
+
+const INSIDE: &[(&str, Inside)] = &[
+    ("call_expression", Inside::Nowhere),
+    ("call", Inside::Nowhere),
+    ("keyword_argument", Inside::Nowhere),
+    ("string", Inside::Nowhere),
+    ("use_wildcard", Inside::Nowhere),
+    ("wildcard_import", Inside::Nowhere),
+    ("use_list", Inside::Each),
+    ("argument_list", Inside::Each),
+    ("dotted_name", Inside::Last),
+];
+
+const NAMING: &[&str] = &["name", "left", "property", "declarator"];
+
+const TOWARDS_NAME: &[&str] = &[
+    "list",
+    "name",
+    "field",
+    "property",
+    "attribute",
+    "function",
+    "path",
+    "value",
+    "type",
+];
 
 /// A language as a table.
 pub(crate) struct Table {
@@ -51,49 +98,73 @@ pub(crate) struct Table {
     /// Nodes around a definition that belong to its signature.
     pub(crate) wrappers: &'static [&'static str],
     /// What a node really defines, given what the table says; `None` for nothing.
-    pub(crate) refine: fn(Node<'_>, &'static str) -> Option<&'static str>,
-    /// Who may use a definition: from its node, its name and the kind of what it is a part of.
-    pub(crate) visibility: fn(Node<'_>, &str, Around<'_>) -> Option<&'static str>,
+    pub(crate) refine: fn(Node<'_>, &'static str, Around<'_, '_>) -> Option<&'static str>,
+    /// Who may use a definition: from its node, its name and what stands around it.
+    pub(crate) visibility: fn(Node<'_>, &str, Around<'_, '_>) -> Option<&'static str>,
 }
 
 /// What stands around a definition.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct Around<'a, 'tree> {
     /// The file.
     pub(crate) source: &'a [u8],
     /// The kind of the definition that it is a part of.
     pub(crate) parent: Option<&'static str>,
+    /// The nodes around it, the root first. To ask a node for its parent would search from the root each time.
+    pub(crate) above: &'a [Node<'tree>],
+}
+
+impl<'tree> Around<'_, 'tree> {
+    /// A node around it: the nearest is number 1.
+    fn above(&self, number: usize) -> Option<Node<'tree>> {
+        let place = self.above.len().checked_sub(number)?;
+        self.above.get(place).copied()
+    }
 }
 
 impl Grammar {
     fn new(table: &'static Table) -> Self {
         let language = (table.language)();
         let mut rules = vec![Rule::default(); language.node_kind_count()];
+        for (node, inside) in INSIDE {
+            // Number 0 is the end of the file: not every language has them all.
+            let number = usize::from(language.id_for_node_kind(node, true));
+            rules[number].inside = if number == 0 { Inside::default() } else { *inside };
+        }
         let mut rule = |node: &str, set: &dyn Fn(&mut Rule)| {
             let number = language.id_for_node_kind(node, true);
-            // Number 0 is the end of the file, which a misspelt name would be taken for.
             assert!(number != 0, "{} has no node {node}", table.name);
             set(&mut rules[usize::from(number)]);
+        };
+        let field = |name: &str| {
+            let number = language.field_id_for_name(name);
+            number.unwrap_or_else(|| panic!("{} has no field {name}", table.name))
         };
         for (node, kind) in table.definitions {
             rule(node, &|rule| rule.definition = Some(kind));
         }
-        for (node, field) in table.owners {
-            rule(node, &|rule| rule.owner = Some(field));
+        for (node, name) in table.owners {
+            rule(node, &|rule| rule.owner = Some(field(name)));
         }
         for node in table.locals {
             rule(node, &|rule| rule.local = true);
         }
-        for (node, field, kind) in table.fields {
-            rule(node, &|rule| rule.field = Some((field, kind)));
+        for (node, name, kind) in table.fields {
+            rule(node, &|rule| rule.field = Some((field(name), kind)));
         }
         for (node, kind) in table.leaves {
             rule(node, &|rule| rule.leaf = Some(kind));
         }
+        let existing = |names: &[&str]| {
+            let numbers = names.iter().filter_map(|name| language.field_id_for_name(name));
+            numbers.collect()
+        };
         Self {
             table,
-            language,
+            naming: existing(NAMING),
+            towards_name: existing(TOWARDS_NAME),
             rules,
+            language,
         }
     }
 
@@ -150,10 +221,10 @@ const RUST: Table = Table {
     ],
     leaves: &[("type_identifier", "type")],
     wrappers: &[],
-    refine: |_, kind| Some(kind),
+    refine: |_, kind, _| Some(kind),
     visibility: |node, _, around| {
         let said = child_of_kind(node, "visibility_modifier").map(|node| text(node, around.source));
-        let implemented = || node.parent()?.parent()?.child_by_field_name("trait");
+        let implemented = || around.above(2)?.child_by_field_name("trait");
         Some(match said {
             None if matches!(around.parent, Some("trait" | "enum" | "enumerator")) => "public",
             // An attribute in front of it says so.
@@ -188,7 +259,7 @@ const PYTHON: Table = Table {
     ],
     leaves: &[],
     wrappers: &[],
-    refine: |_, kind| Some(kind),
+    refine: |_, kind, _| Some(kind),
     visibility: |_, name, _| {
         let is_special = name.starts_with("__") && name.ends_with("__");
         Some(if name.starts_with('_') && !is_special {
@@ -268,11 +339,11 @@ const TSX: Table = Table {
     ..TYPESCRIPT
 };
 
-fn script_kind(node: Node<'_>, kind: &'static str) -> Option<&'static str> {
+fn script_kind(node: Node<'_>, kind: &'static str, around: Around<'_, '_>) -> Option<&'static str> {
     if node.kind() != "variable_declarator" {
         return Some(kind);
     }
-    let word = node.parent().and_then(|declaration| declaration.child(0));
+    let word = around.above(1).and_then(|declaration| declaration.child(0));
     Some(
         match node.child_by_field_name("value").map(|value| value.kind()) {
             Some("arrow_function" | "function_expression" | "generator_function") => "function",
@@ -283,7 +354,7 @@ fn script_kind(node: Node<'_>, kind: &'static str) -> Option<&'static str> {
     )
 }
 
-fn script_visibility(node: Node<'_>, name: &str, around: Around<'_>) -> Option<&'static str> {
+fn script_visibility(node: Node<'_>, name: &str, around: Around<'_, '_>) -> Option<&'static str> {
     if let Some(said) = child_of_kind(node, "accessibility_modifier") {
         return match text(said, around.source) {
             "private" => Some("private"),
@@ -298,13 +369,11 @@ fn script_visibility(node: Node<'_>, name: &str, around: Around<'_>) -> Option<&
             "public"
         });
     }
-    let declaration = match node.kind() {
-        "variable_declarator" => node.parent()?,
-        _ => node,
+    let outside = match node.kind() {
+        "variable_declarator" => around.above(2),
+        _ => around.above(1),
     };
-    let is_exported = declaration
-        .parent()
-        .is_some_and(|parent| parent.kind() == "export_statement");
+    let is_exported = outside.is_some_and(|outside| outside.kind() == "export_statement");
     is_exported.then_some("public")
 }
 
@@ -326,7 +395,7 @@ const GO: Table = Table {
     fields: &[("call_expression", "function", "call")],
     leaves: &[("type_identifier", "type")],
     wrappers: &["type_declaration", "const_declaration", "var_declaration"],
-    refine: |node, kind| {
+    refine: |node, kind, _| {
         let described = node.child_by_field_name("type").map(|node| node.kind());
         match (node.kind(), described) {
             ("type_spec", Some("struct_type")) => Some("struct"),
@@ -360,7 +429,7 @@ const C: Table = Table {
     fields: &[("call_expression", "function", "call")],
     leaves: &[("type_identifier", "type")],
     wrappers: &[],
-    refine: |node, kind| match node.kind() {
+    refine: |node, kind, _| match node.kind() {
         "struct_specifier" | "union_specifier" | "enum_specifier" => {
             node.child_by_field_name("body").map(|_| kind)
         }
@@ -408,10 +477,10 @@ const JAVA: Table = Table {
     fields: &[("method_invocation", "name", "call")],
     leaves: &[("type_identifier", "type")],
     wrappers: &["field_declaration", "constant_declaration"],
-    refine: |_, kind| Some(kind),
+    refine: |_, kind, _| Some(kind),
     visibility: |node, _, around| {
         let declaration = match node.kind() {
-            "variable_declarator" => node.parent()?,
+            "variable_declarator" => around.above(1)?,
             _ => node,
         };
         let said = child_of_kind(declaration, "modifiers").map(|node| text(node, around.source));

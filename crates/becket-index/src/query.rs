@@ -23,6 +23,8 @@ pub struct SymbolQuery {
     pub kind: Option<String>,
     /// A part of the file's path, in any case.
     pub file: Option<String>,
+    /// The language.
+    pub language: Option<String>,
     /// How many at most.
     pub limit: Option<usize>,
 }
@@ -162,7 +164,10 @@ impl Way {
             }
             Self::FromAnywhere if wanted.chars().count() >= PIECE => {
                 "SELECT rowid AS id, name FROM name_pieces
-                 WHERE name_pieces MATCH '\"' || replace(?1, '\"', '\"\"') || '\"'"
+                 WHERE name_pieces MATCH '\"' || replace(?1, '\"', '\"\"') || '\"'
+                 UNION ALL
+                 SELECT id, name FROM names
+                 WHERE id > (SELECT up_to FROM pieces) AND instr(lower(name), lower(?1)) > 0"
             }
             Self::FromAnywhere => "SELECT id, name FROM names WHERE instr(lower(name), lower(?1)) > 0",
         }
@@ -187,11 +192,12 @@ impl IndexReader {
         let limit = query.limit.unwrap_or(USUAL_LIMIT);
         let columns =
             "s.id, f.path, n.name, s.kind, s.parent, s.line_start, s.line_end, s.signature, s.visibility";
-        let filter = "(?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR instr(lower(f.path), lower(?3)) > 0)";
+        let filter = "(?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR instr(lower(f.path), lower(?3)) > 0)
+                      AND (?5 IS NULL OR f.language = ?5)";
         let Some(name) = query.name.as_deref().filter(|name| !name.is_empty()) else {
             // Which table comes first decides how much is looked at.
-            let from = match (&query.kind, &query.file) {
-                (Some(_), None) => {
+            let from = match (&query.kind, &query.file, &query.language) {
+                (Some(_), None, None) => {
                     "symbols s CROSS JOIN files f ON f.id = s.file_id CROSS JOIN names n ON n.id = s.name_id
                                     WHERE s.kind = ?2 AND"
                 }
@@ -202,7 +208,13 @@ impl IndexReader {
             let sql = format!("SELECT {columns} FROM {from} ?1 IS NULL AND {filter} LIMIT ?4");
             let found = self.collect(
                 &sql,
-                &[&None::<String>, &query.kind, &query.file, &(limit as i64)],
+                &[
+                    &None::<String>,
+                    &query.kind,
+                    &query.file,
+                    &(limit as i64),
+                    &query.language,
+                ],
                 symbol,
             )?;
             return Ok(by_place(found, |found| (&found.file, found.line_start)));
@@ -215,12 +227,12 @@ impl IndexReader {
             )
         };
         let parameters = |limit: usize| -> Vec<Box<dyn ToSql>> {
-            let (kind, file) = (query.kind.clone(), query.file.clone());
             vec![
                 Box::new(name.to_owned()),
-                Box::new(kind),
-                Box::new(file),
+                Box::new(query.kind.clone()),
+                Box::new(query.file.clone()),
                 Box::new(limit as i64),
+                Box::new(query.language.clone()),
             ]
         };
         self.in_every_way(limit, sql, parameters, symbol, |found| {

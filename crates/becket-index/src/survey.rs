@@ -107,7 +107,13 @@ pub(crate) fn survey(
         if entry.file_type().is_none_or(|kind| !kind.is_file()) {
             continue;
         }
-        let Some((path, language, reader)) = readable(root, entry.path(), plugin_for) else {
+        let Some((language, reader)) = reader_of(entry.path(), plugin_for) else {
+            continue;
+        };
+        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let Some(path) = below.to_str().map(str::to_owned) else {
+            let (path, reason) = (below.display().to_string(), "its name is no text".into());
+            survey.skipped.push(Skipped { path, reason });
             continue;
         };
         survey.scanned += 1;
@@ -157,20 +163,14 @@ impl From<rusqlite::Error> for SurveyProblem {
     }
 }
 
-/// A file's path below the root, its language and what reads it; `None` for one that nobody can read.
-fn readable(
-    root: &Path,
-    file: &Path,
-    plugin_for: &dyn Fn(&str) -> Option<String>,
-) -> Option<(String, &'static str, String)> {
+/// A file's language and what reads it; `None` for one that nobody can read.
+fn reader_of(file: &Path, plugin_for: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     let language = language_of(file)?;
     let reader = match plugin_for(language) {
         Some(plugin) => plugin,
         None => grammar_of(file).map(|_| OWN_READER.to_owned())?,
     };
-    // A name that is no text could not be asked for.
-    let path = file.strip_prefix(root).ok()?.to_str()?.to_owned();
-    Some((path, language, reader))
+    Some((language, reader))
 }
 
 /// A file's size and time; the error says why it is not read.

@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 
 use crate::database::{IndexFile, IndexProblem};
 use crate::map::MapWish;
-use crate::query::SymbolQuery;
+use crate::query::{IndexReader, SymbolQuery, USUAL_LIMIT};
 use crate::survey::Limits;
 use crate::symbol::Extract;
 use crate::update::{Indexed, Pending, Summary, Update, UpdateWish};
@@ -39,6 +39,9 @@ const NAMED: usize = 20;
 /// The most results and tokens that a call can ask for.
 const MOST_RESULTS: u64 = 1000;
 const MOST_TOKENS: u64 = 100_000;
+
+/// How many results are looked at to find some that may be shown.
+const MOST_LOOKED_AT: usize = 10_000;
 
 /// Reads files of a language for which there is no grammar, or in place of it.
 pub trait LanguagePlugin: Send + Sync {
@@ -120,6 +123,11 @@ const OWN: &[Own] = &[
                 "The kind, such as function, method, struct, class, constant.",
             ),
             argument("file", "string", "A part of the file's path."),
+            argument(
+                "language",
+                "string",
+                "The language of the file, such as rust or python.",
+            ),
             argument("refs_to", "string", "Find the places that use this name instead."),
             argument(
                 "limit",
@@ -226,6 +234,7 @@ impl IndexTool {
                         name: text("name"),
                         kind: text("kind"),
                         file: text("file"),
+                        language: text("language"),
                         limit: number("limit"),
                     };
                     self.symbols(permit, query).await
@@ -250,15 +259,14 @@ impl IndexTool {
     }
 
     async fn symbols(&self, permit: &Permit, query: SymbolQuery) -> Result<ToolOutput, IndexProblem> {
-        let index = self.settings.index.clone();
-        let found = in_background(move || index.reader()?.symbols(&query)).await?;
-        let mut judge = Judge::new(self, permit);
-        let mut shown = Vec::new();
-        for symbol in found {
-            if judge.may_show(&symbol.file).await {
-                shown.push(symbol);
-            }
-        }
+        let limit = query.limit.unwrap_or(USUAL_LIMIT);
+        let find = move |reader: &IndexReader, limit| {
+            reader.symbols(&SymbolQuery {
+                limit: Some(limit),
+                ..query.clone()
+            })
+        };
+        let shown = self.shown(permit, limit, find, |symbol| &symbol.file).await?;
         Ok(list(
             &shown,
             "no symbol matches; index_update brings the index up to date",
@@ -271,16 +279,39 @@ impl IndexTool {
         name: &str,
         limit: Option<usize>,
     ) -> Result<ToolOutput, IndexProblem> {
-        let (index, wanted) = (self.settings.index.clone(), name.to_owned());
-        let found = in_background(move || index.reader()?.references(&wanted, limit)).await?;
-        let mut judge = Judge::new(self, permit);
-        let mut shown = Vec::new();
-        for reference in found {
-            if judge.may_show(&reference.file).await {
-                shown.push(reference);
-            }
-        }
+        let wanted = name.to_owned();
+        let find = move |reader: &IndexReader, limit| reader.references(&wanted, Some(limit));
+        let limit = limit.unwrap_or(USUAL_LIMIT);
+        let shown = self.shown(permit, limit, find, |found| &found.file).await?;
         Ok(list(&shown, &format!("nothing uses a name like {name}")))
+    }
+
+    /// What was found and may be shown. If something may not, others that come after it take its place.
+    async fn shown<T: Send + 'static>(
+        &self,
+        permit: &Permit,
+        limit: usize,
+        find: impl Fn(&IndexReader, usize) -> Result<Vec<T>, IndexProblem> + Send + Sync + 'static,
+        file: fn(&T) -> &str,
+    ) -> Result<Vec<T>, IndexProblem> {
+        let find = Arc::new(find);
+        let mut judge = Judge::new(self, permit);
+        let mut enough = limit;
+        loop {
+            let (index, find) = (self.settings.index.clone(), Arc::clone(&find));
+            let found = in_background(move || find(&index.reader()?, enough)).await?;
+            let is_all = found.len() < enough;
+            let mut shown = Vec::new();
+            for one in found {
+                if shown.len() < limit && judge.may_show(file(&one)).await {
+                    shown.push(one);
+                }
+            }
+            if is_all || shown.len() == limit || enough > MOST_LOOKED_AT {
+                return Ok(shown);
+            }
+            enough *= 8;
+        }
     }
 
     async fn map(&self, permit: &Permit, wish: MapWish) -> Result<ToolOutput, IndexProblem> {
@@ -314,18 +345,22 @@ impl IndexTool {
         }
         update.leave_out(&refused);
         let mut report = Report::new(permit, run, update.changed().len());
-        let (sender, mut indexed) = mpsc::unbounded_channel();
+        let (sender, mut read) = mpsc::unbounded_channel();
         let cancel = run.cancel.clone();
         let reading = spawn_blocking(move || {
             // Whoever no longer listens has gone, and wants no more of it.
-            let mut observe = |indexed| drop(sender.send(indexed));
-            let result = update.read_own(&|| cancel.is_cancelled(), &mut observe);
+            let mut progress = || {
+                sender.send(()).ok();
+            };
+            let result = update.read_own(&|| cancel.is_cancelled(), &mut progress);
             (update, result)
         });
-        while let Some(indexed) = indexed.recv().await {
-            report.tell(indexed).await;
+        while read.recv().await.is_some() {
+            report.count_one();
         }
-        let (update, result) = reading.await.map_err(|_| IndexProblem::Cancelled)?;
+        let (mut update, result) = reading.await.map_err(|_| IndexProblem::Cancelled)?;
+        // Also after a cancel: it has happened.
+        report.tell(update.take_indexed()).await;
         result?;
         let update = self.read_foreign(update, permit, run, &mut report).await?;
         in_background(move || update.finish()).await
@@ -370,6 +405,7 @@ impl IndexTool {
                 if has_failed {
                     let reason = "its plugin failed too often before".to_owned();
                     update.write_foreign(&pending, Err(reason))?;
+                    report.count_one();
                 } else {
                     batch.push(pending);
                 }
@@ -388,10 +424,11 @@ impl IndexTool {
             for (pending, answer) in batch.iter().zip(answers) {
                 let count = failures.entry(pending.language).or_default();
                 *count = if answer.is_ok() { 0 } else { *count + 1 };
-                if let Some(indexed) = update.write_foreign(pending, answer)? {
-                    report.tell(indexed).await;
-                }
+                update.write_foreign(pending, answer)?;
+                report.count_one();
             }
+            update.keep()?;
+            report.tell(update.take_indexed()).await;
         }
     }
 
@@ -448,15 +485,21 @@ impl<'a> Report<'a> {
         }
     }
 
-    async fn tell(&mut self, indexed: Indexed) {
+    /// Tells hooks about files that are in the index now.
+    async fn tell(&self, files: Vec<Indexed>) {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let payload = || FileIndexedPayload {
-            path: indexed.path,
-            language: indexed.language.to_owned(),
-            symbol_count: count(indexed.symbols),
-            reference_count: count(indexed.references),
-        };
-        self.permit.hooks().tell::<FileIndexed>(payload).await;
+        for indexed in files {
+            let payload = || FileIndexedPayload {
+                path: indexed.path,
+                language: indexed.language.to_owned(),
+                symbol_count: count(indexed.symbols),
+                reference_count: count(indexed.references),
+            };
+            self.permit.hooks().tell::<FileIndexed>(payload).await;
+        }
+    }
+
+    fn count_one(&mut self) {
         self.done += 1;
         if self.last.elapsed() >= PROGRESS_PAUSE || self.done == self.total {
             self.last = Instant::now();

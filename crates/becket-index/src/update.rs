@@ -8,14 +8,14 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use becket_agent::judged_path::read_whole;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::database::{IndexFile, IndexProblem, WriteLock};
-use crate::extract::extract;
+use crate::database::{IndexFile, IndexProblem, Writer};
+use crate::extract::Extractor;
 use crate::language::grammar_of;
 use crate::survey::{Changed, Limits, Skipped, Survey, SurveyProblem, is_own, survey};
 use crate::symbol::Extract;
 
-/// Changes become durable after so many files.
-const FILES_PER_COMMIT: usize = 500;
+/// So many names are looked through as fast as their pieces are looked up, and to index the pieces takes a while.
+const NAMES_WITHOUT_PIECES: i64 = 30_000;
 
 /// A file is binary if one of so many bytes is zero.
 const BINARY_PROBE: usize = 8 * 1024;
@@ -83,23 +83,22 @@ pub struct Summary {
 /// An update that is going on. Nobody else can write the index until it is dropped.
 pub struct Update {
     index: IndexFile,
-    connection: Connection,
+    writer: Writer,
     limits: Limits,
     survey: Survey,
     summary: Summary,
-    written: usize,
     /// The numbers of names that came up so far.
     names: HashMap<String, i64>,
-    /// Kept until the end.
-    _lock: WriteLock,
+    /// What was written and not told yet.
+    indexed: Vec<Indexed>,
 }
 
 impl Update {
     /// Finds out what has changed. Nothing is read yet.
     pub fn begin(index: &IndexFile, wish: &UpdateWish<'_>) -> Result<Self, IndexProblem> {
-        let (connection, lock) = index.open_to_write(wish.force)?;
+        let writer = index.open_to_write(wish.force)?;
         let surveyed = survey(
-            &connection,
+            &writer.connection,
             &index.root,
             wish.limits,
             wish.plugin_for,
@@ -117,13 +116,12 @@ impl Update {
         };
         Ok(Self {
             index: index.clone(),
-            connection,
+            writer,
             limits: wish.limits,
             survey,
             summary,
-            written: 0,
             names: HashMap::new(),
-            _lock: lock,
+            indexed: Vec::new(),
         })
     }
 
@@ -148,11 +146,12 @@ impl Update {
         self.survey.gone.extend(out.into_iter().map(|file| file.path));
     }
 
-    /// Reads all files for which there is a grammar. `observe` hears of each, once it is written.
+    /// Reads all files for which there is a grammar. `progress` is called after each; what was found counts all at
+    /// once, at the end.
     pub fn read_own(
         &mut self,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-        observe: &mut dyn FnMut(Indexed),
+        progress: &mut dyn FnMut(),
     ) -> Result<(), IndexProblem> {
         let (files, foreign): (Vec<Changed>, Vec<Changed>) = std::mem::take(&mut self.survey.changed)
             .into_iter()
@@ -165,7 +164,6 @@ impl Update {
         let (sender, read_files) = sync_channel(64);
         let root = self.index.root.clone();
         let limits = self.limits;
-        self.execute("BEGIN IMMEDIATE")?;
         let result = std::thread::scope(|scope| {
             for _ in 0..threads {
                 let (sender, next, files, root) = (sender.clone(), &next, &files, &root);
@@ -175,7 +173,8 @@ impl Update {
             let mut written = Ok(());
             for (place, read) in read_files {
                 if written.is_ok() {
-                    written = self.take_in(&files[place], read, observe);
+                    written = self.take_in(&files[place], read);
+                    progress();
                 }
                 if written.is_err() {
                     // No more files are begun; what is under way is thrown away.
@@ -185,29 +184,38 @@ impl Update {
             written
         });
         result?;
-        self.execute("COMMIT")?;
         if is_cancelled() {
-            return Err(IndexProblem::Cancelled);
+            return Err(self.cancelled()?);
         }
-        Ok(())
+        self.keep()
     }
 
-    fn take_in(
-        &mut self,
-        file: &Changed,
-        read: Read,
-        observe: &mut dyn FnMut(Indexed),
-    ) -> Result<(), IndexProblem> {
+    /// Ends early. What was read is kept, but it does not take the place of an index that is whole.
+    fn cancelled(&mut self) -> Result<IndexProblem, IndexProblem> {
+        if self.writer.replaces {
+            self.indexed.clear();
+        } else {
+            self.keep()?;
+        }
+        Ok(IndexProblem::Cancelled)
+    }
+
+    /// Makes durable what was written until now. If the process is killed, what came after the last time is gone.
+    pub fn keep(&mut self) -> Result<(), IndexProblem> {
+        self.writer.keep().map_err(|error| self.index.problem(error))
+    }
+
+    /// The files that were written since the last time somebody asked.
+    pub fn take_indexed(&mut self) -> Vec<Indexed> {
+        std::mem::take(&mut self.indexed)
+    }
+
+    fn take_in(&mut self, file: &Changed, read: Read) -> Result<(), IndexProblem> {
         match read {
             Read::Same => self.touch(file),
-            Read::Found(hash, found) => self.write(file, hash, &found).map(&mut *observe),
+            Read::Found(hash, found) => self.write(file, hash, &found),
             Read::Unread(reason) => self.forget(file, reason),
-        }?;
-        self.written += 1;
-        if self.written.is_multiple_of(FILES_PER_COMMIT) {
-            self.execute("COMMIT; BEGIN IMMEDIATE")?;
         }
-        Ok(())
     }
 
     /// The next file that a plugin is to read.
@@ -240,36 +248,32 @@ impl Update {
         &mut self,
         pending: &Pending,
         said: Result<Extract, String>,
-    ) -> Result<Option<Indexed>, IndexProblem> {
+    ) -> Result<(), IndexProblem> {
         match said {
-            Err(reason) => self.forget(&pending.changed, reason).map(|()| None),
+            Err(reason) => self.forget(&pending.changed, reason),
             Ok(mut found) => {
                 found.symbols.retain(|symbol| !symbol.name.is_empty());
                 found.refs.retain(|reference| !reference.to_name.is_empty());
-                self.execute("BEGIN IMMEDIATE")?;
-                let indexed = self.write(&pending.changed, pending.hash, &found)?;
-                self.execute("COMMIT")?;
-                Ok(Some(indexed))
+                self.write(&pending.changed, pending.hash, &found)
             }
         }
     }
 
     /// Removes what is gone.
     pub fn finish(mut self) -> Result<Summary, IndexProblem> {
-        self.execute("BEGIN IMMEDIATE")?;
         for path in std::mem::take(&mut self.survey.gone) {
             self.summary.removed += self.delete(&path)?;
         }
-        self.execute("COMMIT; PRAGMA optimize")?;
+        add_pieces(&self.writer.connection).map_err(|error| self.index.problem(error))?;
+        self.keep()?;
         Ok(self.summary)
     }
 
     fn touch(&mut self, file: &Changed) -> Result<(), IndexProblem> {
         self.summary.unchanged += 1;
-        let touched = self.connection.execute(
-            "UPDATE files SET modified_ns = ?2 WHERE path = ?1",
-            params![file.path, file.modified_ns],
-        );
+        let sql = "UPDATE files SET modified_ns = ?2 WHERE path = ?1";
+        let update = self.writer.connection.prepare_cached(sql);
+        let touched = update.and_then(|mut update| update.execute(params![file.path, file.modified_ns]));
         touched.map(drop).map_err(|error| self.index.problem(error))
     }
 
@@ -284,29 +288,28 @@ impl Update {
     }
 
     fn delete(&self, path: &str) -> Result<usize, IndexProblem> {
-        let deleted = self
-            .connection
-            .execute("DELETE FROM files WHERE path = ?1", [path]);
+        let deleted = delete_file(&self.writer.connection, path);
         deleted.map_err(|error| self.index.problem(error))
     }
 
-    fn write(&mut self, file: &Changed, hash: [u8; 32], found: &Extract) -> Result<Indexed, IndexProblem> {
-        let written = write_file(&self.connection, &mut self.names, file, hash, found);
+    fn write(&mut self, file: &Changed, hash: [u8; 32], found: &Extract) -> Result<(), IndexProblem> {
+        let mut names = Names {
+            connection: &self.writer.connection,
+            known: &mut self.names,
+            are_all_known: self.writer.is_new,
+        };
+        let written = write_file(&mut names, file, hash, found);
         written.map_err(|error| self.index.problem(error))?;
         self.summary.indexed += 1;
         self.summary.symbols += found.symbols.len();
         self.summary.references += found.refs.len();
-        Ok(Indexed {
+        self.indexed.push(Indexed {
             path: file.path.clone(),
             language: file.language,
             symbols: found.symbols.len(),
             references: found.refs.len(),
-        })
-    }
-
-    fn execute(&self, sql: &str) -> Result<(), IndexProblem> {
-        let done = self.connection.execute_batch(sql);
-        done.map_err(|error| self.index.problem(error))
+        });
+        Ok(())
     }
 }
 
@@ -327,6 +330,7 @@ fn read_some(
     is_cancelled: &(dyn Fn() -> bool + Sync),
     sender: &SyncSender<(usize, Read)>,
 ) {
+    let mut extractor = Extractor::default();
     loop {
         let place = next.fetch_add(1, Ordering::Relaxed);
         let Some(file) = files.get(place) else { return };
@@ -341,7 +345,7 @@ fn read_some(
                 match grammar_of(&path) {
                     _ if file.known_hash == Some(hash) => Read::Same,
                     None => Read::Unread("there is no grammar for it".into()),
-                    Some(grammar) => match extract(grammar, &bytes, &|| is_cancelled()) {
+                    Some(grammar) => match extractor.extract(grammar, &bytes, &|| is_cancelled()) {
                         Ok(found) => Read::Found(hash, found),
                         // It was not the file's fault.
                         Err(_) if is_cancelled() => return,
@@ -366,19 +370,53 @@ fn read_text(path: &Path, limits: Limits) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// Gives names their numbers.
+struct Names<'a> {
+    connection: &'a Connection,
+    known: &'a mut HashMap<String, i64>,
+    /// Whether a name that is not known is new.
+    are_all_known: bool,
+}
+
+impl Names<'_> {
+    fn number(&mut self, name: &str) -> rusqlite::Result<i64> {
+        if let Some(number) = self.known.get(name) {
+            return Ok(*number);
+        }
+        let stored = match self.are_all_known {
+            true => None,
+            false => {
+                let sql = "SELECT id FROM names WHERE name = ?1 COLLATE NOCASE AND name = ?1";
+                let mut select = self.connection.prepare_cached(sql)?;
+                select.query_row([name], |row| row.get(0)).optional()?
+            }
+        };
+        let number = match stored {
+            Some(number) => number,
+            None => {
+                let mut insert = self
+                    .connection
+                    .prepare_cached("INSERT INTO names (name) VALUES (?1)")?;
+                insert.insert([name])?
+            }
+        };
+        self.known.insert(name.to_owned(), number);
+        Ok(number)
+    }
+}
+
 fn write_file(
-    connection: &Connection,
-    names: &mut HashMap<String, i64>,
+    names: &mut Names<'_>,
     file: &Changed,
     hash: [u8; 32],
     found: &Extract,
 ) -> rusqlite::Result<()> {
-    let mut execute = connection.prepare_cached("DELETE FROM files WHERE path = ?1")?;
-    execute.execute([&file.path])?;
+    let connection = names.connection;
+    delete_file(connection, &file.path)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO files (path, language, reader, modified_ns, size, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    insert.execute(params![
+    let file_id = insert.insert(params![
         file.path,
         file.language,
         file.reader,
@@ -386,13 +424,12 @@ fn write_file(
         file.size as i64,
         hash.as_slice()
     ])?;
-    let file_id = connection.last_insert_rowid();
     let mut insert = connection.prepare_cached(
         "INSERT INTO symbols (file_id, name_id, kind, parent, line_start, line_end, signature, visibility)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     for symbol in &found.symbols {
-        let name_id = name_id(connection, names, &symbol.name)?;
+        let name_id = names.number(&symbol.name)?;
         let (first, last) = (symbol.line_start, symbol.line_end.max(symbol.line_start));
         let (kind, parent) = (&symbol.kind, &symbol.parent);
         let (signature, visibility) = (&symbol.signature, &symbol.visibility);
@@ -403,31 +440,25 @@ fn write_file(
     let mut insert = connection
         .prepare_cached("INSERT INTO refs (file_id, name_id, line, kind) VALUES (?1, ?2, ?3, ?4)")?;
     for reference in &found.refs {
-        let name_id = name_id(connection, names, &reference.to_name)?;
+        let name_id = names.number(&reference.to_name)?;
         insert.execute(params![file_id, name_id, reference.from_line, reference.kind])?;
     }
     Ok(())
 }
 
-/// The number of a name, which gets one if it is new.
-fn name_id(connection: &Connection, names: &mut HashMap<String, i64>, name: &str) -> rusqlite::Result<i64> {
-    if let Some(id) = names.get(name) {
-        return Ok(*id);
-    }
-    let mut select = connection.prepare_cached("SELECT id FROM names WHERE name = ?1")?;
-    let id = match select.query_row([name], |row| row.get(0)).optional()? {
-        Some(id) => id,
-        None => add_name(connection, name)?,
-    };
-    names.insert(name.to_owned(), id);
-    Ok(id)
+fn delete_file(connection: &Connection, path: &str) -> rusqlite::Result<usize> {
+    let mut delete = connection.prepare_cached("DELETE FROM files WHERE path = ?1")?;
+    delete.execute([path])
 }
 
-fn add_name(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
-    let mut insert = connection.prepare_cached("INSERT INTO names (name) VALUES (?1)")?;
-    insert.execute([name])?;
-    let id = connection.last_insert_rowid();
-    let mut insert = connection.prepare_cached("INSERT INTO name_pieces (rowid, name) VALUES (?1, ?2)")?;
-    insert.execute(params![id, name])?;
-    Ok(id)
+/// Indexes the pieces of names, once there are many that are not.
+fn add_pieces(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT up_to, (SELECT coalesce(max(id), 0) FROM names) FROM pieces";
+    let (up_to, last): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if last - up_to > NAMES_WITHOUT_PIECES {
+        let sql = "INSERT INTO name_pieces (rowid, name) SELECT id, name FROM names WHERE id > ?1";
+        connection.execute(sql, [up_to])?;
+        connection.execute("UPDATE pieces SET up_to = ?1", [last])?;
+    }
+    Ok(())
 }

@@ -69,7 +69,7 @@ impl Project {
             ..wish()
         };
         let mut update = Update::begin(&self.index, &wish)?;
-        update.read_own(is_cancelled, &mut |_| ())?;
+        update.read_own(is_cancelled, &mut || ())?;
         update.finish()
     }
 
@@ -168,7 +168,7 @@ fn a_file_that_may_not_be_read_leaves_the_index() {
     let changed = update.changed();
     assert_eq!(changed, [project.index.root.join("a.rs")]);
     update.leave_out(&changed);
-    update.read_own(&|| false, &mut |_| ()).unwrap();
+    update.read_own(&|| false, &mut || ()).unwrap();
     let summary = update.finish().unwrap();
     assert_eq!(counts(&summary), (0, 1, 1));
     assert_eq!(summary.skipped[0].reason, "it may not be read");
@@ -243,6 +243,7 @@ fn exact_names_come_first_then_beginnings_then_the_rest() {
         name: name.map(Into::into),
         kind: kind.map(Into::into),
         file: file.map(Into::into),
+        language: None,
         limit,
     };
     assert_eq!(project.names(query(None, Some("struct"), None, None)), ["Parser"]);

@@ -491,8 +491,11 @@ pub enum IndexCommand {
         /// Only files with this in their path.
         #[arg(long, value_name = "PART")]
         file: Option<String>,
+        /// Only files in this language, such as rust or python.
+        #[arg(long, value_name = "LANGUAGE")]
+        language: Option<String>,
         /// Find the places that use the name instead.
-        #[arg(long, requires = "name", conflicts_with_all = ["kind", "file"])]
+        #[arg(long, requires = "name", conflicts_with_all = ["kind", "file", "language"])]
         refs: bool,
         /// How many results to show at most.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,9 +1,10 @@
 //! What the code index costs: a first update of a large tree beside `ctags`, a second one after one change, and looking
 //! things up among a million symbols.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use becket_index::{
     Extract, IndexFile, IndexReader, Limits, Reference, Symbol, SymbolQuery, Update, UpdateWish,
@@ -42,6 +43,7 @@ fn updates(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     for round in 0..ROUNDS {
         let room = Room::new(&programs.becket);
         let lines = plant(&room.work())?;
+        rest(&room.work())?;
         if round == 0 {
             let size = Line::new("index, the tree", Figure::Times(lines as f64 / LINES as f64));
             report.add(size.remark(format!("of {LINES} lines, in seven languages")));
@@ -71,6 +73,20 @@ fn updates(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
         .bar(Figure::Time(first.mul_f64(SECOND)))
         .ratio(ratio(second, first));
     report.add(line.remark("one file has changed"));
+    Ok(())
+}
+
+/// Makes a tree look as if nobody had touched it for a while, as most have not been: files that were changed just now
+/// are looked at again, in case they change within the same moment.
+fn rest(folder: &Path) -> Result<(), Problem> {
+    let earlier = SystemTime::now() - Duration::from_secs(60);
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => rest(&path)?,
+            false => File::open(&path)?.set_modified(earlier)?,
+        }
+    }
     Ok(())
 }
 
@@ -289,10 +305,11 @@ fn queries(report: &mut Report) -> Result<(), Problem> {
     let reader = index.reader()?;
     let count = reader.status()?.symbols;
     type Query = (&'static str, fn(&IndexReader) -> usize);
-    let queries: [Query; 4] = [
+    let queries: [Query; 5] = [
         ("exact", |reader| found(reader, "compute_total_777_500")),
         ("beginning", |reader| found(reader, "compute_total_77")),
         ("middle", |reader| found(reader, "total_31_9")),
+        ("everywhere", |reader| found(reader, "pute_tot")),
         ("references", |reader| {
             reader
                 .references("compute_total_5_5", None)

@@ -1,14 +1,22 @@
 //! A hand-checked sample of each language. Each line of what is expected reads
 //! `first-last kind parent.name visibility | signature`, and `line name kind` for references.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
-use super::extract;
+use super::Extractor;
 use crate::language::grammar_of;
+use crate::symbol::Extract;
+
+fn read(file: &str, source: &str) -> Extract {
+    let grammar = grammar_of(Path::new(file)).unwrap();
+    let read = Extractor::default().extract(grammar, source.as_bytes(), &|| false);
+    read.unwrap()
+}
 
 fn symbols(file: &str, source: &str) -> String {
-    let found = extract(grammar_of(Path::new(file)).unwrap(), source.as_bytes(), &|| false).unwrap();
-    let told = found.symbols.into_iter().map(|symbol| {
+    let told = read(file, source).symbols.into_iter().map(|symbol| {
         let parent = symbol
             .parent
             .map(|parent| format!("{parent}."))
@@ -27,8 +35,7 @@ fn symbols(file: &str, source: &str) -> String {
 }
 
 fn references(file: &str, source: &str) -> String {
-    let found = extract(grammar_of(Path::new(file)).unwrap(), source.as_bytes(), &|| false).unwrap();
-    let told = found.refs.into_iter().map(|reference| {
+    let told = read(file, source).refs.into_iter().map(|reference| {
         let kind = reference.kind.unwrap_or_default();
         format!("{} {} {kind}", reference.from_line, reference.to_name)
     });
@@ -489,4 +496,61 @@ const JAVA_REFERENCES: &str = "\
 fn java() {
     assert_eq!(symbols("A.java", JAVA), JAVA_SYMBOLS);
     assert_eq!(references("A.java", JAVA), JAVA_REFERENCES);
+}
+
+/// What only becket finds in a sample, and what only ctags does. The guide to the index explains each.
+// tidy: a table
+const DIFFERENCES: &[(&str, &str, &[&str], &[&str])] = &[
+    ("a.rs", RUST, &["LIMIT", "Both", "a", "b", "radius"], &[]),
+    ("a.py", PYTHON, &[], &["L"]),
+    (
+        "a.js",
+        JAVASCRIPT,
+        &["#hide", "#secret"],
+        &["hide", "secret", "local"],
+    ),
+    ("a.ts", TYPESCRIPT, &["arrow", "constructor", "x", "y"], &[]),
+    ("a.go", GO, &[], &["main"]),
+    ("a.c", C, &[], &[]),
+    ("a.java", JAVA, &["shine"], &["a.b"]),
+];
+
+#[test]
+fn ctags_finds_the_same_names_but_for_what_is_explained() {
+    let version = Command::new("ctags").arg("--version").output();
+    if !version.is_ok_and(|said| said.stdout.starts_with(b"Universal Ctags")) {
+        return testkit::skipped("universal-ctags");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (file, source, only_becket, only_ctags) in DIFFERENCES {
+        std::fs::write(folder.path().join(file), source).unwrap();
+        let mut ctags = Command::new("ctags");
+        ctags
+            .current_dir(folder.path())
+            .args(["-f", "-", "--kinds-C=+px", file]);
+        let said = String::from_utf8(ctags.output().unwrap().stdout).unwrap();
+        // It makes up names for what has none.
+        let theirs: BTreeSet<&str> = said
+            .lines()
+            .filter_map(|line| line.split('\t').next())
+            .filter(|name| !name.starts_with("__anon"))
+            .collect();
+        let found = read(file, source).symbols;
+        let ours: BTreeSet<&str> = found.iter().map(|symbol| symbol.name.as_str()).collect();
+        assert!(theirs.len() > 5, "{file}: {said}");
+        let unexplained = |one: &BTreeSet<&str>, other: &BTreeSet<&str>, explained: &[&str]| {
+            let names = one.difference(other).filter(|name| !explained.contains(name));
+            names.map(|name| (*name).to_owned()).collect::<Vec<String>>()
+        };
+        assert_eq!(
+            unexplained(&ours, &theirs, only_becket),
+            [""; 0],
+            "only becket has it: {file}"
+        );
+        assert_eq!(
+            unexplained(&theirs, &ours, only_ctags),
+            [""; 0],
+            "only ctags has it: {file}"
+        );
+    }
 }

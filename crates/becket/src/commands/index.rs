@@ -41,6 +41,7 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
             name,
             kind,
             file,
+            language,
             limit,
             ..
         } => {
@@ -48,6 +49,7 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
                 name,
                 kind,
                 file,
+                language,
                 limit: Some(limit as usize),
             };
             list(options, &reader.symbols(&query).map_err(told)?, surroundings)?;
@@ -67,6 +69,9 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
                 .into_iter()
                 .take_while(|symbol| draft.add(symbol.clone()))
                 .collect();
+            if shown.is_empty() {
+                surroundings.remark("the index has no definitions, or there is no room for any");
+            }
             match options.json {
                 true => list(options, &shown, surroundings)?,
                 false => print(&clean(&draft.draw(), surroundings))?,
