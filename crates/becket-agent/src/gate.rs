@@ -200,6 +200,7 @@ impl Permit {
                 path: Some(&as_path(address)),
                 pair: None,
                 directory: &self.directory,
+                web: None,
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies writing {address}")),
@@ -843,20 +844,6 @@ impl Gate {
         opinion
     }
 
-    /// Asks the guards of the network about a call of a server: nobody can see where it leads, so there is no address.
-    async fn ask_network_guards(&self, hooks: &Hooks, applicant: Applicant<'_>, call: &FinalCall) -> Opinion {
-        let payload = || PreFetchPayload {
-            tool_call_id: applicant.tool_call_id.into(),
-            tool_name: applicant.spec.own_name.clone(),
-            called_as: applicant.spec.face.name.clone(),
-            url: None,
-            sensitive: None,
-            call_summary: Some(in_few_words(&call.arguments)),
-        };
-        let (reply, handlers) = hooks.ask_whom::<PreFetch>(payload).await;
-        Opinion::new(reply.verdict, handlers)
-    }
-
     /// Asks the guards of what the call touches: files, the shell, the network.
     async fn ask_permission_guards(
         &self,
@@ -871,10 +858,7 @@ impl Gate {
             return self.ask_network_guards(hooks, applicant, call).await;
         }
         let (Some(operation), target) = (&call.operation, &call.target) else {
-            return match applicant.spec.is_of_a_server() {
-                true => self.ask_network_guards(hooks, applicant, call).await,
-                false => Opinion::default(),
-            };
+            return Opinion::default();
         };
         match (operation.kind().effect(), operation, target) {
             (_, _, Target::Vfs(_) | Target::VfsPair(..)) => {
@@ -1188,17 +1172,6 @@ fn normalised(spec: &ToolSpec, arguments: Map<String, Value>) -> Map<String, Val
     operation.map_or(arguments, |operation| {
         operation.arguments().into_iter().chain(extra).collect()
     })
-}
-
-/// Arguments in a line of bearable length.
-fn in_few_words(arguments: &Map<String, Value>) -> String {
-    const MOST: usize = 500;
-    let mut text = Value::Object(arguments.clone()).to_string();
-    if text.len() > MOST {
-        text.truncate(text.floor_char_boundary(MOST));
-        text.push('…');
-    }
-    text
 }
 
 fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {

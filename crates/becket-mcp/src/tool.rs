@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
-use becket_agent::tool::{SERVER, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{NetworkUse, SERVER, Tool, ToolOutput, ToolRun, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -64,6 +64,11 @@ impl Tool for McpTool {
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         Ok(arguments)
+    }
+
+    /// Nobody can see where a server connects to.
+    fn network(&self, _: &Map<String, Value>) -> NetworkUse {
+        NetworkUse::Unnamed
     }
 
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {

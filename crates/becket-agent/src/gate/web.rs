@@ -1,7 +1,7 @@
 //! The network at the gate: what a call would connect to, and the addresses that a tool comes upon.
 
 use becket_events::{PreFetch, PreFetchPayload, Verdict};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{Applicant, FinalCall, Gate, Opinion, Permit, Target};
 use crate::hooks::Hooks;
@@ -44,7 +44,10 @@ impl Gate {
             redirected_from: None,
             call_summary: match call.web() {
                 Some(_) => None,
-                None => applicant.tool.summary(&call.arguments),
+                None => {
+                    let summary = applicant.tool.summary(&call.arguments);
+                    Some(summary.unwrap_or_else(|| in_few_words(&call.arguments)))
+                }
             },
         };
         let (reply, handlers) = hooks.ask_whom::<PreFetch>(payload).await;
@@ -117,4 +120,15 @@ fn sensitive(web: Option<&JudgedUrl>) -> Option<String> {
 fn addresses(web: Option<&JudgedUrl>) -> Vec<String> {
     let addresses = web.map(JudgedUrl::addresses).unwrap_or_default();
     addresses.iter().map(|address| address.ip().to_string()).collect()
+}
+
+/// Arguments in a line of bearable length.
+fn in_few_words(arguments: &Map<String, Value>) -> String {
+    const MOST: usize = 500;
+    let mut text = Value::Object(arguments.clone()).to_string();
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push('…');
+    }
+    text
 }
