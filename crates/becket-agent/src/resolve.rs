@@ -1,5 +1,5 @@
-//! Finds out which file a call really touches, before anybody judges it: the one behind links and `..`. What is behind an
-//! address of the web, `url_policy.rs` finds out.
+//! Finds out which file a call really touches, before anybody judges it: the one behind links and `..`. What is behind
+//! an address of the web, `url_policy.rs` finds out.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;

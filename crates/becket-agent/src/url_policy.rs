@@ -2,8 +2,8 @@
 //!
 //! `UrlJudge` is the one way in, for every tool that uses the network. It reads the address as a browser would, refuses
 //! what cannot be read, looks up the host, and says of every network address behind it what kind of place that is
-//! (`class.rs`) and what the person's policy says about it (`policy.rs`). A connection then goes to the addresses of the
-//! `JudgedUrl` and to no others: a name server that answers differently the next time changes nothing.
+//! (`class.rs`) and what the person's policy says about it (`policy.rs`). A connection then goes to the addresses of
+//! the `JudgedUrl` and to no others: a name server that answers differently the next time changes nothing.
 
 mod class;
 mod policy;

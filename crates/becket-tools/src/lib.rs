@@ -1,11 +1,11 @@
 //! becket's own tools: one implementation per operation, whatever name the model knows it by.
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
-//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`. Files are opened by
-//! `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells results in the words of a
-//! face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
-//! `context_tools.rs` those between contexts: messages and flocks. `program_tool.rs` makes a
-//! tool of a program that somebody else has written.
+//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`.
+//! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
+//! results in the words of a face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
+//! `context_tools.rs` those between contexts: messages and flocks. `program_tool.rs` makes a tool of a program that
+//! somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 

@@ -118,7 +118,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
 }
 
 impl Charset {
-    /// What the bytes begin with, then what the server says, then what the page says of itself, then what it looks like.
+    /// What the bytes begin with, then what the server says, what the page says of itself, and what it looks like.
     fn of(kind: &str, bytes: &[u8]) -> Self {
         match bytes {
             [0xEF, 0xBB, 0xBF, ..] => return Self::Utf8,

@@ -517,9 +517,10 @@ pub enum IndexCommand {
 /// What can be done with addresses of the web.
 #[derive(Debug, Subcommand)]
 pub enum UrlCommand {
-    /// Say what kind of place each address leads to, and what the policy decides. Names are looked up, nothing is fetched.
+    /// Say what kind of place each address leads to, and what the policy decides.
     ///
-    /// Ends with 1 if one of them is denied. Guards and permission rules are not asked.
+    /// Names are looked up, nothing is fetched. Ends with 1 if one of them is denied. Guards and permission rules are
+    /// not asked.
     Check {
         /// The addresses.
         #[arg(value_name = "URL", required = true)]

@@ -135,8 +135,8 @@ pub struct ToolsConfig {
     pub fetch_bytes: Option<NonZeroUsize>,
     /// How many redirects a fetch follows, each after it was judged; 10 where nothing is said, 0 for none.
     pub fetch_redirects: Option<usize>,
-    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or as
-    /// one of an unknown address.
+    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or
+    /// as one of an unknown address.
     pub network: Vec<String>,
 }
 
@@ -173,8 +173,8 @@ pub struct PermissionsConfig {
     pub readable: Vec<std::path::PathBuf>,
 }
 
-/// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A rule
-/// is `preset:CLASS`, or a glob for the whole address.
+/// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A
+/// rule is `preset:CLASS`, or a glob for the whole address.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlPolicyConfig {
@@ -384,6 +384,11 @@ impl Config {
                 let message = format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days");
                 return Err(error_at(seconds.span().start, text, file, message));
             }
+        }
+        let timeout = config.tools.fetch_timeout.as_ref();
+        if let Some(seconds) = timeout.filter(|seconds| *seconds.get_ref() == 0) {
+            let message = "`tools.fetch_timeout` is at least 1 second".to_string();
+            return Err(error_at(seconds.span().start, text, file, message));
         }
         config.permissions.check(text, file)?;
         if let Some(policy) = &config.url_policy {

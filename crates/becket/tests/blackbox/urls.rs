@@ -144,6 +144,7 @@ fn a_rule_that_cannot_be_meant_ends_the_start_with_its_line() {
 
 #[test]
 fn a_fetch_is_decided_by_the_policy_or_by_the_person() {
+    // tidy: a table
     let loopback_allowed = "[url_policy]\nallow = [\"preset:loopback\"]\n";
     let loopback_denied = "[url_policy]\ndeny = [\"preset:loopback\"]\ndefault = \"allow\"\n";
     let cases: [(&str, &[&str], &str, &str); 12] = [
@@ -284,8 +285,15 @@ fn the_limits_can_be_set() {
         assert!(text.contains(words), "{setting}: {text}");
     }
     let room = room();
-    room.config("[tools]\nfetch_bytes = 0\n");
-    room.run(["config"]).ended_with(2).complained("config.toml:2");
+    for setting in [
+        "fetch_bytes = 0",
+        "fetch_timeout = 0",
+        "fetch_timeout = 99999999",
+        "fetch_redirects = -1",
+    ] {
+        room.config(&format!("[tools]\n{setting}\n"));
+        room.run(["config"]).ended_with(2).complained("config.toml:2");
+    }
 }
 
 /// A proxy could connect to whatever it likes, so none is used.
