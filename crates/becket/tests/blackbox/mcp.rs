@@ -659,6 +659,8 @@ impl Web {
             .arg(program("web.py"))
             .arg(mode)
             .args([&port, &log])
+            // Python tells at length of every client that went away.
+            .stderr(std::process::Stdio::null())
             .spawn()
             .expect("python3 can be started");
         let read = || {
