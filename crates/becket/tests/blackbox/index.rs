@@ -573,17 +573,27 @@ fn a_killed_update_leaves_the_index_as_it_was_or_as_it_should_be() {
         let whole = status.code == 0;
         whole.then(|| status.events()[0]["files"].as_u64().unwrap())
     };
-    for round in 0..8 {
+    let kill_after = |delay: Duration| {
         let before = files();
         let update = room.start(["index", "update", "--force"]);
-        std::thread::sleep(Duration::from_millis(round * 60));
+        std::thread::sleep(delay);
         update.signal(Signal::KILL);
         update.finish();
         let after = files();
         assert!(
             after == before || after == Some(FILES as u64),
-            "{before:?}, then {after:?}"
+            "after {delay:?}: {before:?}, then {after:?}"
         );
+    };
+    for round in 0..4 {
+        kill_after(Duration::from_millis(round * 50));
+    }
+    let started = Instant::now();
+    room.run(["index", "update", "--force"]).ended_with(0);
+    let whole = started.elapsed();
+    // At moments all over an update, however long one takes here.
+    for round in 0..10 {
+        kill_after(whole * round / 10);
     }
     room.run(["index", "update"]).ended_with(0);
     assert_eq!(files(), Some(FILES as u64));
