@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// A place that remembers.
 pub trait Store: Send + Sync {
-    /// Opens a context, making it if it is new, and begins a session in it.
+    /// Opens a context, making it if it is new, and begins a session in it. One below another session begins with
+    /// nothing, and what it adds is no part of the context's conversation.
     fn begin_session<'a>(&'a self, session: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>>;
 
     /// Adds entries after the one at which the session stands, all or none.

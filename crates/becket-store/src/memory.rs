@@ -46,6 +46,8 @@ struct Context {
 
 struct Session {
     context: String,
+    /// Whether what it says is part of the context's conversation: not if it is a sub-agent's.
+    is_own: bool,
     leaf: Option<String>,
     ended: Option<String>,
 }
@@ -128,16 +130,16 @@ impl Memory {
         }
         let resumed = self.contexts.contains_key(name.as_str());
         let context = self.contexts.entry(name.to_string()).or_default();
+        let is_own = session.parent_session_id.is_none();
         let begun = Session {
             context: name.to_string(),
-            leaf: context.leaf.clone(),
+            is_own,
+            leaf: context.leaf.clone().filter(|_| is_own),
             ended: None,
         };
+        let entries = context.path_to(begun.leaf.as_ref());
         self.sessions.insert(id, begun);
-        Ok(OpenedSession {
-            resumed,
-            entries: context.path(),
-        })
+        Ok(OpenedSession { resumed, entries })
     }
 
     fn append(&mut self, session_id: &str, entries: Vec<NewEntry>) -> Result<(), StoreError> {
@@ -168,7 +170,9 @@ impl Memory {
                 content,
             });
         }
-        context.leaf.clone_from(&session.leaf);
+        if session.is_own {
+            context.leaf.clone_from(&session.leaf);
+        }
         Ok(())
     }
 

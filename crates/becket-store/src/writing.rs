@@ -43,6 +43,8 @@ pub(crate) fn begin_session(
         cwd,
         ..
     } = session;
+    // A sub-agent knows nothing of its parent's conversation.
+    let leaf = leaf.filter(|_| parent_session_id.is_none());
     let stored = connection
         .prepare_cached(
             "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -62,6 +64,7 @@ pub(crate) fn begin_session(
 pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEntry]) -> Result<(), Problem> {
     let (context, mut leaf) = place_of(connection, session_id)?;
     let now = now_ms();
+    let is_own = own_session(connection, session_id)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO entries (parent, context, id, session_id, time_ms, content) VALUES (?, ?, ?, ?, ?, ?)",
     )?;
@@ -73,13 +76,16 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
         })?;
         leaf = Some(connection.last_insert_rowid());
     }
+    connection
+        .prepare_cached("UPDATE sessions SET leaf = ?2 WHERE id = ?1")?
+        .execute(params![session_id, leaf])?;
+    if !is_own {
+        return Ok(());
+    }
     let messages = entries
         .iter()
         .filter(|entry| matches!(entry.content, EntryContent::Message { .. }))
         .count();
-    connection
-        .prepare_cached("UPDATE sessions SET leaf = ?2 WHERE id = ?1")?
-        .execute(params![session_id, leaf])?;
     connection
         .prepare_cached(
             "UPDATE contexts SET leaf = ?2, used_ms = ?3, message_count = message_count + ?4 WHERE name = ?1",
@@ -207,6 +213,12 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
         insert.execute(params![session_id, trace.event.info().name, time_ms, dispatch])?;
     }
     Ok(())
+}
+
+/// Whether what a session says is part of its context's conversation: not if it is a sub-agent's.
+fn own_session(connection: &Connection, session_id: &str) -> Result<bool, Problem> {
+    let mut own = connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ? AND parent_id IS NULL")?;
+    Ok(own.exists([session_id])?)
 }
 
 /// The context of a session, and the entry at which the session stands.
