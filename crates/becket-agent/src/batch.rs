@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
+use crate::family::Beside;
 use crate::front::{Company, Front, Sight};
 use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
 use crate::handoff::Word;
@@ -19,6 +20,7 @@ use crate::message::tool_result;
 use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
+use crate::subagent::Parent;
 use crate::tool::{Tool, ToolOutput, ToolRun};
 
 /// How many tools of one answer run.
@@ -35,6 +37,25 @@ pub(crate) struct Batch<'a> {
     pub(crate) settings: &'a AgentSettings,
     /// The tools that were offered with the request.
     pub(crate) tools: &'a [Arc<dyn Tool>],
+    /// The call from within which these are made.
+    pub(crate) within: Option<&'a str>,
+    /// The session, for tools that work in its name.
+    pub(crate) parent: &'a Parent,
+}
+
+impl<'a> Batch<'a> {
+    /// The calls of a session in the middle of its turn.
+    pub(crate) fn of(parent: &'a Parent) -> Self {
+        Self {
+            hooks: &parent.hooks,
+            gate: &parent.gate,
+            front: &*parent.agent.front,
+            settings: &parent.agent.settings,
+            tools: &parent.tools,
+            within: None,
+            parent,
+        }
+    }
 }
 
 /// A call after it was judged.
@@ -107,7 +128,12 @@ impl Batch<'_> {
         let (calls, rest) = calls.split_at(calls.len().min(MAX_CALLS));
         let mut finished = Vec::with_capacity(calls.len() + rest.len());
         let mut cancelled = false;
-        for group in calls.chunk_by(|one, next| self.is_parallel(one) && self.is_parallel(next)) {
+        let together = |one: &ToolCall, next: &ToolCall| {
+            self.beside(one) != Beside::Nobody && self.beside(one) == self.beside(next)
+        };
+        for group in calls.chunk_by(together) {
+            let family = &self.parent.family;
+            let _turn = family.turn(self.beside(&group[0]), self.hooks.cancel()).await;
             let mut judged = Vec::with_capacity(group.len());
             for call in group {
                 cancelled |= self.hooks.cancel().is_cancelled();
@@ -134,9 +160,13 @@ impl Batch<'_> {
         }
     }
 
-    fn is_parallel(&self, call: &ToolCall) -> bool {
-        // A call to an unknown tool does nothing.
-        self.tool(call).is_none_or(|tool| tool.spec().parallel)
+    fn beside(&self, call: &ToolCall) -> Beside {
+        match self.tool(call) {
+            Some(tool) if tool.asks_agents() => Beside::Agents,
+            Some(tool) if !tool.spec().parallel => Beside::Nobody,
+            // A call to an unknown tool does nothing.
+            _ => Beside::Readers,
+        }
     }
 
     /// Tells hooks about every result, in call order, once it is stored.
@@ -239,7 +269,7 @@ impl Batch<'_> {
             tool_call_id: &call.id,
             tool,
             arguments,
-            parent_tool_call_id: None,
+            parent_tool_call_id: self.within,
         };
         match self.gate.judge(self.hooks, applicant).await {
             Judgement::Permitted(permit) => {
@@ -409,11 +439,16 @@ impl Batch<'_> {
             ToolRun {
                 progress,
                 cancel: self.hooks.cancel().clone(),
+                parent: Some(self.parent.clone()),
             },
         );
         let mut overdue = std::pin::pin!(async {
             self.hooks.cancel().cancelled().await;
-            tokio::time::sleep(CANCEL_GRACE).await;
+            match tool.asks_agents() {
+                // Agents end by themselves, after their own tools, and what they leave behind shall be whole.
+                true => std::future::pending().await,
+                false => tokio::time::sleep(CANCEL_GRACE).await,
+            }
         });
         let output = loop {
             tokio::select! {

@@ -225,6 +225,9 @@ impl Session {
             unreachable!("a model answers as the assistant");
         };
         self.usage = self.usage.plus(*usage);
+        if self.is_subagent() {
+            self.lineage.family.count(*usage);
+        }
         match (stop_reason, answer.text().trim()) {
             (StopReason::Length, _) => Err(CompactEnd::NoSummary(
                 "the summary was cut off at its length limit (agent.max_tokens)",

@@ -6,9 +6,10 @@ use becket_events::ToolCall;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::batch::{Batch, FinishedBatch};
+use crate::batch::{Batch, FinishedBatch, FinishedCall};
 use crate::message::new_id;
 use crate::session::Session;
+use crate::subagent::Parent;
 
 /// How a direct call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,17 @@ pub struct DirectCall {
     pub is_error: bool,
     /// Whether the person wants everything to stop.
     pub cancelled: bool,
+}
+
+impl DirectCall {
+    pub(crate) fn new(finished: Option<&FinishedCall>, cancelled: bool) -> Self {
+        Self {
+            output: finished.map(|call| call.output().to_owned()).unwrap_or_default(),
+            ran: finished.is_some_and(FinishedCall::ran),
+            is_error: finished.is_none_or(|call| call.record.is_error),
+            cancelled,
+        }
+    }
 }
 
 impl Session {
@@ -43,21 +55,11 @@ impl Session {
             name: meant.map_or(name, |spec| &spec.face.name).into(),
             arguments: Value::Object(arguments.clone()).to_string(),
         };
-        let batch = Batch {
-            hooks: &self.hooks,
-            gate: &self.gate,
-            front: &*agent.front,
-            settings: &agent.settings,
-            tools: &agent.tools,
-        };
+        let parent = Parent::new(self, &agent.tools, agent.settings.fuel);
+        let batch = Batch::of(&parent);
         let FinishedBatch { calls, cancelled } = batch.run(std::slice::from_ref(&call), None).await;
         batch.after(&calls).await;
-        let finished = calls.first();
-        DirectCall {
-            output: finished.map(|call| call.output().to_owned()).unwrap_or_default(),
-            ran: finished.is_some_and(|call| call.ran()),
-            is_error: finished.is_none_or(|call| call.record.is_error),
-            cancelled,
-        }
+        self.usage = self.usage.plus(parent.spent().usage);
+        DirectCall::new(calls.first(), cancelled)
     }
 }

@@ -76,6 +76,13 @@ pub enum Sight<'a> {
         /// In how many milliseconds.
         delay_ms: u64,
     },
+    /// Something that a sub-agent does.
+    Within {
+        /// The sub-agent.
+        agent: &'a str,
+        /// What is seen there.
+        sight: &'a Sight<'a>,
+    },
 }
 
 /// How a call ran.
@@ -90,6 +97,8 @@ pub enum Company {
 /// A question about a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
+    /// The sub-agent that wants it, where one does.
+    pub agent: Option<String>,
     /// The tool, in becket's own words.
     pub tool_name: String,
     /// What it does, where it is one of becket's operations.

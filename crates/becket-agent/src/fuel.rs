@@ -30,6 +30,12 @@ impl Fuel {
         self.remaining != Some(0)
     }
 
+    /// How much of a full tank is gone.
+    pub(crate) fn burnt(&self) -> u32 {
+        let (total, remaining) = (self.total.unwrap_or(0), self.remaining.unwrap_or(0));
+        total.saturating_sub(remaining)
+    }
+
     /// What hooks want changed; without a limit there is nothing to change.
     pub(crate) fn adjust(&mut self, change: Adjust) {
         self.remaining = self.remaining.map(|remaining| change.apply(remaining));

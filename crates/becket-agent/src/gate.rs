@@ -271,6 +271,8 @@ pub struct Gate {
     vfs: Vfs,
     grants: Mutex<Grants>,
     front: Arc<dyn Front>,
+    /// Held while the person is asked: sub-agents have questions at the same time, and there is one person.
+    asking: tokio::sync::Mutex<()>,
 }
 
 /// What the person has said yes to until the session ends.
@@ -337,8 +339,12 @@ pub enum Judgement {
 /// Whether a yes can last for the session.
 #[derive(Clone, Copy)]
 enum Lasting<'a> {
-    /// For this tool, or for all.
-    Possible(&'a ToolSpec),
+    /// For this tool, or for all; `spared` if such a yes from before would have spared this question.
+    Possible {
+        spec: &'a ToolSpec,
+        call: &'a FinalCall,
+        spared: bool,
+    },
     /// The question is not about a tool; a yes to it is no yes to anything else.
     No,
 }
@@ -350,6 +356,8 @@ struct Wanted {
     insists: bool,
     /// The hooks that want it.
     handlers: Vec<String>,
+    /// Whether only nobody's yes was missing.
+    spared: bool,
 }
 
 /// A call after all rewriting, with everything it touches.
@@ -455,6 +463,7 @@ impl Gate {
             vfs,
             grants: Mutex::default(),
             front,
+            asking: tokio::sync::Mutex::default(),
         }
     }
 
@@ -525,6 +534,7 @@ impl Gate {
             Some(Verdict::Insist(reason)) => (reason, true),
         };
         let question = Question {
+            agent: asking_agent(hooks),
             tool_name: subject.into(),
             operation: None,
             source: None,
@@ -682,6 +692,11 @@ impl Gate {
             reason,
             insists,
             handlers: handlers.clone(),
+            spared: false,
+        };
+        let nobody_has_spoken = || Wanted {
+            spared: true,
+            ..ask(call.sensitivity(), false)
         };
         match (verdict, rule) {
             (Some(Verdict::Deny(reason)), _) => Decision::deny(ApprovalSource::Hook, reason).by(handlers),
@@ -701,10 +716,7 @@ impl Gate {
             }
             (None, _) => match self.granted(applicant.spec(), call) {
                 Some(source) => Decision::allow(source),
-                None => {
-                    self.question(hooks, applicant, call, ask(call.sensitivity(), false))
-                        .await
-                }
+                None => self.question(hooks, applicant, call, nobody_has_spoken()).await,
             },
         }
     }
@@ -894,21 +906,13 @@ impl Gate {
 
     /// Whether nobody needs to be asked: the person has said yes before, or the tool only reads where that is free.
     fn granted(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
-        let grants = self
-            .grants
-            .lock()
-            .expect("no panic happens while grants are held");
-        if grants.everything {
-            return Some(ApprovalSource::PersonForSession);
-        }
-        match call.web() {
-            Some(web) if web.ruling().verdict == UrlVerdict::Allow => return Some(ApprovalSource::UrlPolicy),
-            // A yes to a tool was no yes to this machine and its neighbours.
-            Some(web) if web.class().is_some() => return None,
-            _ => {}
-        }
-        if grants.tools.contains(&Granted::tool(spec)) {
-            return Some(ApprovalSource::PersonForTool);
+        let web = call.web();
+        let is_allowed = web.is_some_and(|web| web.ruling().verdict == UrlVerdict::Allow);
+        match self.granted_by_person(spec, call) {
+            Some(source) => return Some(source),
+            None if is_allowed => return Some(ApprovalSource::UrlPolicy),
+            None if call.is_sensitive() => return None,
+            None => {}
         }
         let is_installed = !spec.is_of_a_server() && self.settings.installed.contains(&spec.source);
         if spec.operation.is_none() && is_installed {
@@ -923,6 +927,20 @@ impl Gate {
         }
         let free = call.inside || call.target == Target::None;
         (spec.read_only && free).then_some(ApprovalSource::ReadOnly)
+    }
+
+    /// What the person has said yes to before.
+    fn granted_by_person(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
+        let grants = self
+            .grants
+            .lock()
+            .expect("no panic happens while grants are held");
+        if grants.everything {
+            return Some(ApprovalSource::PersonForSession);
+        }
+        // A yes to a tool was no yes to this machine and its neighbours.
+        let granted = !call.is_sensitive() && grants.tools.contains(&Granted::tool(spec));
+        granted.then_some(ApprovalSource::PersonForTool)
     }
 
     /// Nobody and nothing has decided yet: hooks may answer for the person, then `--yes`, then the person.
@@ -948,6 +966,7 @@ impl Gate {
                 reason: Some(reason),
                 insists: true,
                 handlers,
+                spared: false,
             },
             _ => wanted,
         };
@@ -955,6 +974,7 @@ impl Gate {
             return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
         let question = Question {
+            agent: asking_agent(hooks),
             tool_name: applicant.spec().own_name.clone(),
             operation: applicant.spec().operation,
             source: Some(applicant.spec().source.clone()).filter(|source| source != BUILTIN),
@@ -963,13 +983,12 @@ impl Gate {
             handlers: wanted.handlers,
             metadata: self.with_place(call, reply.metadata.0),
         };
-        self.ask_person(
-            hooks,
-            question,
-            wanted.insists,
-            Lasting::Possible(applicant.spec()),
-        )
-        .await
+        let lasting = Lasting::Possible {
+            spec: applicant.spec(),
+            call,
+            spared: wanted.spared,
+        };
+        self.ask_person(hooks, question, wanted.insists, lasting).await
     }
 
     /// The person must see where a path really leads, not only how it was written.
@@ -990,6 +1009,21 @@ impl Gate {
         insists: bool,
         lasting: Lasting<'_>,
     ) -> Decision {
+        let _alone = tokio::select! {
+            biased;
+            () = hooks.cancel().cancelled() => return Decision::cancelled(),
+            alone = self.asking.lock() => alone,
+        };
+        // While others were asked, the person may have said yes to this as well.
+        if let Lasting::Possible {
+            spec,
+            call,
+            spared: true,
+        } = lasting
+            && let Some(source) = self.granted_by_person(spec, call)
+        {
+            return Decision::allow(source);
+        }
         let message = format!("{} needs a yes", question.tool_name);
         hooks
             .ask::<Attention>(|| AttentionPayload {
@@ -1016,11 +1050,11 @@ impl Gate {
             .lock()
             .expect("no panic happens while grants are held");
         match (answer, lasting) {
-            (PersonsAnswer::YesToTool, Lasting::Possible(spec)) => {
+            (PersonsAnswer::YesToTool, Lasting::Possible { spec, .. }) => {
                 grants.tools.push(Granted::tool(spec));
                 Decision::allow(ApprovalSource::PersonForTool)
             }
-            (PersonsAnswer::YesToAll, Lasting::Possible(_)) => {
+            (PersonsAnswer::YesToAll, Lasting::Possible { .. }) => {
                 grants.everything = true;
                 Decision::allow(ApprovalSource::PersonForSession)
             }
@@ -1047,6 +1081,15 @@ impl Gate {
             }
         }
     }
+}
+
+/// The sub-agent in whose name something is asked.
+fn asking_agent(hooks: &Hooks) -> Option<String> {
+    let scope = hooks.scope();
+    scope
+        .parent_session_id
+        .is_some()
+        .then(|| scope.agent_name.clone())
 }
 
 /// How the path of an output began that older versions put aside; old conversations may name one.
@@ -1080,6 +1123,12 @@ impl FinalCall {
     /// Why the person must be asked about the address, if it is not one of the open internet.
     fn sensitivity(&self) -> Option<String> {
         self.web().and_then(JudgedUrl::sensitivity)
+    }
+
+    /// Whether it would go where only the person may send it: the open internet is elsewhere, and no policy allows it.
+    fn is_sensitive(&self) -> bool {
+        let web = self.web();
+        web.is_some_and(|web| web.class().is_some() && web.ruling().verdict != UrlVerdict::Allow)
     }
 
     /// Every address of the virtual file system that it reads or changes.

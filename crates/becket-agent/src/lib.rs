@@ -6,8 +6,9 @@
 //! `compact.rs` puts a summary in the place of what is old; `direct_call.rs` is a tool that the person calls;
 //! `session.rs` is what lasts between prompts, and `switching.rs` what concerns its whole context; `vfs.rs` is the
 //! virtual file system, and `cache.rs` keeps large outputs in it; `mail.rs` is messages between contexts, `flocks.rs`
-//! groups of them with their goals, and `tasks.rs` what is to be done. `provider.rs`, `tool.rs`, `store.rs` and
-//! `front.rs` are the traits of what the agent works with.
+//! groups of them with their goals, and `tasks.rs` what is to be done; `subagent.rs` lets an agent ask another one, and
+//! `family.rs` is what both share. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
+//! works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
@@ -16,6 +17,7 @@ pub mod cache;
 mod compact;
 pub mod context_files;
 mod direct_call;
+mod family;
 pub mod flocks;
 pub mod front;
 mod fuel;
@@ -40,6 +42,7 @@ mod run;
 mod session;
 mod settings;
 pub mod store;
+mod subagent;
 mod switching;
 mod tasks;
 pub mod tool;
@@ -55,6 +58,7 @@ pub use queue::Queues;
 pub use rules::{RuleVerdict, RuledCall, Rules};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
-pub use settings::{AgentSettings, CompactionSettings, EndingTool};
+pub use settings::{AgentSettings, CompactionSettings, EndingTool, SubagentSettings};
+pub use subagent::{Outcome, Parent, SubAgent, ToolChoice};
 pub use switching::{Lasting, Refused, Switch};
 pub use unfired::{NOT_YET_FIRED, waits_for};

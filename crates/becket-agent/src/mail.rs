@@ -169,6 +169,10 @@ impl Session {
     /// The letters that wait for this context, with those that were laid down elsewhere, as far as they fit into a
     /// prompt.
     pub(crate) async fn arrived(&self) -> Result<Arrivals, StoreError> {
+        // They are for the context's own agent.
+        if self.is_subagent() {
+            return Ok(Arrivals::default());
+        }
         let context = &self.hooks.scope().context_name;
         if let Some(source) = &self.agent.mail {
             let remarks = source.collect(context, &*self.agent.store).await;

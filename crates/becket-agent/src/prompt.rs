@@ -10,16 +10,68 @@ use crate::fuel::Fuel;
 use crate::hooks::Hooks;
 use crate::settings::AgentSettings;
 
-/// The system prompt of a run.
-pub(crate) async fn system_prompt(
-    hooks: &Hooks,
-    settings: &AgentSettings,
-    summary: Option<&str>,
+/// What a system prompt is put together of.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// How the agent works, and where.
+    blocks: Vec<String>,
+    todos: Option<String>,
+    goals: Option<String>,
     flocks: FlockTexts,
-    fuel: Fuel,
-) -> String {
-    let files = ContextFiles::new(&settings.contexts, &hooks.scope().context_name);
-    let (todos, goals) = (files.read(ContextFile::Todos), files.read(ContextFile::Goals));
+    reflection: Option<String>,
+    /// Whether fuel is of any interest.
+    tells_fuel: bool,
+}
+
+impl Notes {
+    /// Of a context's own agent.
+    pub(crate) fn of_context(settings: &AgentSettings, context_name: &str, flocks: FlockTexts) -> Self {
+        let files = ContextFiles::new(&settings.contexts, context_name);
+        let own = files.read(ContextFile::SystemPrompt);
+        let instructions = own.unwrap_or_else(|| settings.instructions.clone());
+        let prompt_files = settings.prompt_files.iter();
+        let prompt_files =
+            prompt_files.map(|(origin, text)| format!("Instructions from {origin}:\n\n{text}"));
+        Self {
+            blocks: [instructions, place(settings)]
+                .into_iter()
+                .chain(prompt_files)
+                .collect(),
+            todos: files.read(ContextFile::Todos),
+            goals: files.read(ContextFile::Goals),
+            flocks,
+            reflection: settings.reflection.as_deref().and_then(read_notes),
+            tells_fuel: true,
+        }
+    }
+
+    /// Of a sub-agent, which knows what it was told and nothing of its parent's context.
+    pub(crate) fn of_subagent(settings: &AgentSettings, has_tools: bool) -> Self {
+        let place = has_tools.then(|| place(settings));
+        Self {
+            blocks: std::iter::once(settings.instructions.clone())
+                .chain(place)
+                .collect(),
+            tells_fuel: has_tools,
+            ..Self::default()
+        }
+    }
+}
+
+fn place(settings: &AgentSettings) -> String {
+    format!("The working directory is {}.", settings.cwd.display())
+}
+
+/// The system prompt of a run.
+pub(crate) async fn system_prompt(hooks: &Hooks, notes: Notes, summary: Option<&str>, fuel: Fuel) -> String {
+    let Notes {
+        blocks: own,
+        todos,
+        goals,
+        flocks,
+        reflection,
+        tells_fuel,
+    } = notes;
     let before = hooks
         .ask::<PreSystemPrompt>(|| PreSystemPromptPayload {
             summary: summary.map(Into::into),
@@ -29,13 +81,7 @@ pub(crate) async fn system_prompt(
         })
         .await;
     let mut blocks: Vec<String> = before.inject.0;
-    let own = files.read(ContextFile::SystemPrompt);
-    blocks.push(own.unwrap_or_else(|| settings.instructions.clone()));
-    blocks.push(format!("The working directory is {}.", settings.cwd.display()));
-    for (origin, text) in &settings.prompt_files {
-        blocks.push(format!("Instructions from {origin}:\n\n{text}"));
-    }
-    let reflection = settings.reflection.as_deref().and_then(read_notes);
+    blocks.extend(own);
     let mut notes = vec![("Summary of the conversation so far".to_owned(), summary)];
     for (flock, prompt) in &flocks.prompts {
         notes.push((format!("Instructions of the flock {flock}"), Some(prompt)));
@@ -52,7 +98,7 @@ pub(crate) async fn system_prompt(
     for (title, text) in notes {
         blocks.extend(text.map(|text| format!("{title}:\n\n{}", text.trim_end())));
     }
-    blocks.extend(fuel.notice());
+    blocks.extend(fuel.notice().filter(|_| tells_fuel));
     let assembled = blocks.join("\n\n");
     let after = hooks
         .ask::<PostSystemPrompt>(|| PostSystemPromptPayload {

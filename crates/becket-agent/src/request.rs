@@ -23,7 +23,7 @@ impl Session {
             .agent
             .tools
             .iter()
-            .filter(|tool| self.is_of_use(tool.spec(), run))
+            .filter(|tool| self.is_of_use(tool.spec(), run) && self.may_ask_agents(&***tool))
             .collect();
         let payload = || ToolsOfferedPayload {
             tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
@@ -38,6 +38,11 @@ impl Session {
             include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
         });
         kept.cloned().collect()
+    }
+
+    /// Where sub-agents would be too deep, there is no tool for them.
+    fn may_ask_agents(&self, tool: &dyn Tool) -> bool {
+        self.lineage.depth < self.agent.settings.subagents.max_depth || !tool.asks_agents()
     }
 
     /// A model whose answer ends the turn anyhow needs no tool of becket's for that.

@@ -20,11 +20,12 @@ use crate::flocks::{FlockTexts, Flocks};
 use crate::front::Sight;
 use crate::fuel::Fuel;
 use crate::message::{from_draft, note, now_ms, user};
-use crate::prompt::system_prompt;
+use crate::prompt::{Notes, system_prompt};
 use crate::provider::ProviderError;
 use crate::repetition::Repetition;
 use crate::session::Session;
 use crate::store::StoreError;
+use crate::subagent::Parent;
 use crate::tasks::Tasks;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
@@ -198,7 +199,11 @@ impl Session {
         }
     }
 
-    async fn run(&mut self, input: Input) -> Result<RunEnd, StoreError> {
+    /// Takes a prompt to its answer.
+    pub(crate) async fn run(&mut self, input: Input) -> Result<RunEnd, StoreError> {
+        if !self.is_subagent() {
+            self.lineage.family = Arc::default();
+        }
         let mut run = match self.begin(input).await? {
             Ok(run) => run,
             Err(ending) => {
@@ -210,6 +215,7 @@ impl Session {
         };
         let result = self.turns(&mut run).await;
         self.usage = self.usage.plus(run.usage);
+        self.fuel_burnt = run.fuel.burnt();
         let reason = result.as_ref().map_or(EndReason::Failed, Ending::reason);
         let payload = || AgentEndPayload {
             messages: [&run.summarised, &self.messages[run.first_message..]].concat(),
@@ -217,17 +223,22 @@ impl Session {
             usage: run.usage,
         };
         self.hooks.tell::<AgentEnd>(payload).await;
-        let message = "ready for the next prompt".to_string();
-        self.hooks
-            .tell::<Attention>(|| AttentionPayload {
-                reason: AttentionReason::Idle,
-                message,
-            })
+        self.call_attention(AttentionReason::Idle, "ready for the next prompt")
             .await;
         result.map(|ending| RunEnd {
             answer: run.answer,
             ending,
         })
+    }
+
+    /// Tells that the person is waited for. Nobody waits for the person at a sub-agent.
+    async fn call_attention(&self, reason: AttentionReason, message: &str) {
+        if !self.is_subagent() {
+            let message = message.into();
+            self.hooks
+                .tell::<Attention>(|| AttentionPayload { reason, message })
+                .await;
+        }
     }
 
     /// Everything before the first turn: the prompt and the system prompt pass their hooks, the prompt is stored.
@@ -296,7 +307,11 @@ impl Session {
     pub(crate) async fn write_system_prompt(&self, run: &mut Run) {
         let settings = &self.agent.settings;
         let summary = self.summary.as_deref();
-        let text = system_prompt(&self.hooks, settings, summary, self.flock_texts(), run.fuel).await;
+        let notes = match self.is_subagent() {
+            true => Notes::of_subagent(settings, !self.agent.tools.is_empty()),
+            false => Notes::of_context(settings, &self.hooks.scope().context_name, self.flock_texts()),
+        };
+        let text = system_prompt(&self.hooks, notes, summary, run.fuel).await;
         if !run.system_prompt_is_fixed {
             run.system_prompt = text;
         }
@@ -314,6 +329,9 @@ impl Session {
 
     /// The tasks as they are when the prompt is given.
     pub(crate) fn open_tasks(&self) -> Option<String> {
+        if self.is_subagent() {
+            return None;
+        }
         let vfs = Vfs::new(&self.agent.settings.vfs);
         let tasks = Tasks::of(&vfs, &self.hooks.scope().context_name);
         for remark in &tasks.remarks {
@@ -342,6 +360,9 @@ impl Session {
             if run.iteration >= self.agent.settings.max_iterations {
                 return Ok(self.iteration_limit().await);
             }
+            if let Some(ending) = self.over_budget().await {
+                return Ok(ending);
+            }
             // Before the first turn there was room for the prompt already.
             if run.iteration > 0 && self.make_room(run).await? {
                 self.write_system_prompt(run).await;
@@ -350,6 +371,19 @@ impl Session {
                 return Ok(ending);
             }
         }
+    }
+
+    /// Sub-agents may use so many tokens together and no more.
+    async fn over_budget(&self) -> Option<Ending> {
+        let budget = self.agent.settings.subagents.token_budget?;
+        if !self.is_subagent() || self.lineage.family.tokens() < budget {
+            return None;
+        }
+        let message = format!(
+            "the {budget} tokens that sub-agents may use for one prompt are used up (`subagents.token_budget`)"
+        );
+        self.notify(Level::Warning, &message).await;
+        Some(Ending::Limit(message))
     }
 
     async fn iteration_limit(&self) -> Ending {
@@ -361,11 +395,7 @@ impl Session {
             message: message.clone(),
         };
         self.hooks.tell::<IterationLimit>(payload).await;
-        let payload = || AttentionPayload {
-            reason: AttentionReason::Limit,
-            message: message.clone(),
-        };
-        self.hooks.tell::<Attention>(payload).await;
+        self.call_attention(AttentionReason::Limit, &message).await;
         Ending::Limit(message)
     }
 
@@ -440,6 +470,9 @@ impl Session {
             unreachable!("a model answers as the assistant, and hooks cannot change the role");
         };
         run.usage = run.usage.plus(*usage);
+        if self.is_subagent() {
+            self.lineage.family.count(*usage);
+        }
         let cut_off = *stop_reason == StopReason::Length;
         if says_nothing(&message) && *stop_reason != StopReason::Refused {
             return Ok(self.empty_answer(run, message).await);
@@ -467,17 +500,12 @@ impl Session {
         tools: &[Arc<dyn Tool>],
         hindrance: Option<&str>,
     ) -> Result<TurnOver, StoreError> {
-        let agent = Arc::clone(&self.agent);
-        let hooks = self.hooks.clone();
-        let gate = Arc::clone(&self.gate);
-        let batch = Batch {
-            hooks: &hooks,
-            gate: &gate,
-            front: &*agent.front,
-            settings: &agent.settings,
-            tools,
-        };
+        let parent = Parent::new(self, tools, run.fuel.remaining);
+        let batch = Batch::of(&parent);
         let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
+        let spent = parent.spent();
+        run.usage = run.usage.plus(spent.usage);
+        run.fuel.burn(spent.fuel);
         let tool_results: Vec<Message> = calls.iter().map(|call| call.message.clone()).collect();
         self.add(tool_results.clone()).await?;
         let after = batch.after(&calls).await;

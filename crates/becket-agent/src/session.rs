@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::OutputCache;
 use crate::context_files::ContextFiles;
+use crate::family::Family;
 use crate::front::{Front, Sight};
 use crate::gate::Gate;
 use crate::hooks::Hooks;
@@ -60,8 +61,23 @@ pub struct Session {
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
     pub(crate) turn: u32,
+    /// How much fuel the last prompt has used up.
+    pub(crate) fuel_burnt: u32,
+    /// Where the session stands among those of other agents.
+    pub(crate) lineage: Lineage,
     /// Whether the context existed before the session.
     resumed: bool,
+}
+
+/// Where a session stands among those of other agents. By default nobody stands above it.
+#[derive(Debug, Default)]
+pub(crate) struct Lineage {
+    /// The session that asks this one as its sub-agent.
+    pub(crate) parent_session_id: Option<String>,
+    /// How many sessions stand above it.
+    pub(crate) depth: u32,
+    /// What it shares with its sub-agents, and with those above it.
+    pub(crate) family: Arc<Family>,
 }
 
 /// The length of a conversation: how many of its messages were looked at, and how many tokens they are.
@@ -74,7 +90,7 @@ pub(crate) struct Measured {
 impl Session {
     /// Begins a session in a context, which is made if it is new. No other process works on the context meanwhile.
     pub async fn open(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
-        let mut session = Self::unannounced(agent, context_name).await?;
+        let mut session = Self::unannounced(agent, context_name, Lineage::default(), None).await?;
         session.answer_interrupted_calls().await?;
         session.announce().await;
         Ok(session)
@@ -83,16 +99,22 @@ impl Session {
     /// Begins a session for calls of tools, beside one that another process may have in the same context: nothing of it
     /// becomes part of the conversation.
     pub async fn open_beside(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
-        let mut session = Self::unannounced(agent, context_name).await?;
+        let mut session = Self::unannounced(agent, context_name, Lineage::default(), None).await?;
         session.announce().await;
         Ok(session)
     }
 
-    async fn unannounced(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
+    /// Begins a session without telling hooks. One below another shares its gate, and so what the person has said.
+    pub(crate) async fn unannounced(
+        agent: Arc<Agent>,
+        context_name: &str,
+        lineage: Lineage,
+        gate: Option<Arc<Gate>>,
+    ) -> Result<Self, StoreError> {
         let settings = &agent.settings;
         let scope = Scope {
             session_id: new_id(),
-            parent_session_id: None,
+            parent_session_id: lineage.parent_session_id.clone(),
             context_name: context_name.into(),
             agent_name: settings.agent_name.clone(),
             model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
@@ -103,7 +125,7 @@ impl Session {
             .store
             .begin_session(NewSession {
                 session_id: scope.session_id.clone(),
-                parent_session_id: None,
+                parent_session_id: scope.parent_session_id.clone(),
                 context_name: scope.context_name.clone(),
                 model: scope.model.clone(),
                 cwd: scope.cwd.clone(),
@@ -114,18 +136,16 @@ impl Session {
             summary,
             unmeasured,
         } = conversation(opened.entries);
-        let gate = Gate::new(
-            settings.approval.clone(),
-            &settings.cwd,
-            Vfs::new(&settings.vfs),
-            Arc::clone(&agent.front),
-        );
+        let gate = gate.unwrap_or_else(|| {
+            let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
+            Arc::new(Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front)))
+        });
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
         Ok(Self {
             agent: Arc::clone(&agent),
             hooks,
-            gate: Arc::new(gate),
+            gate,
             queues: Queues::default(),
             messages,
             summary,
@@ -134,6 +154,8 @@ impl Session {
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,
+            fuel_burnt: 0,
+            lineage,
             resumed: opened.resumed,
         })
     }
@@ -175,7 +197,10 @@ impl Session {
         };
         self.hooks.tell::<SessionEnd>(payload).await;
         let cache = OutputCache::new(Vfs::new(&settings.vfs));
-        if let Err(error) = cache.clean_up(settings.cache_max_age) {
+        // Once for all of the family is enough.
+        if !self.is_subagent()
+            && let Err(error) = cache.clean_up(settings.cache_max_age)
+        {
             let message = format!("old tool outputs could not be removed: {error}");
             self.agent.front.show(Sight::Warning(&message));
         }
@@ -184,11 +209,11 @@ impl Session {
         self.agent.store.end_session(self.id(), word).await
     }
 
-    async fn announce(&mut self) {
-        let reason = if self.resumed {
-            StartReason::Resume
-        } else {
-            StartReason::Startup
+    pub(crate) async fn announce(&mut self) {
+        let reason = match self.resumed {
+            _ if self.is_subagent() => StartReason::Subagent,
+            true => StartReason::Resume,
+            false => StartReason::Startup,
         };
         let settings = &self.agent.settings;
         let payload = || SessionStartPayload {

@@ -59,6 +59,32 @@ pub struct AgentSettings {
     pub options: RequestOptions,
     /// Who may do what without being asked.
     pub approval: ApprovalSettings,
+    /// What sub-agents may do.
+    pub subagents: SubagentSettings,
+}
+
+/// What sub-agents may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubagentSettings {
+    /// How deep they may stand: 1 for sub-agents that have none themselves, 0 for no sub-agents at all.
+    pub max_depth: u32,
+    /// How many may work for one agent beside each other.
+    pub max_parallel: u32,
+    /// How many requests one sub-agent may cause.
+    pub max_turns: u32,
+    /// How many tokens all sub-agents of one prompt may use together; `None` for no limit.
+    pub token_budget: Option<u64>,
+}
+
+impl Default for SubagentSettings {
+    fn default() -> Self {
+        Self {
+            max_depth: 2,
+            max_parallel: 8,
+            max_turns: 50,
+            token_budget: None,
+        }
+    }
 }
 
 /// When becket's tool that ends the turn is offered.
@@ -124,6 +150,7 @@ impl Default for AgentSettings {
             cache_max_age: Duration::from_secs(7 * 24 * 60 * 60),
             options: RequestOptions::default(),
             approval: ApprovalSettings::default(),
+            subagents: SubagentSettings::default(),
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::Permit;
 use crate::provider::ToolFace;
+use crate::subagent::Parent;
 
 /// Something that the model can ask for.
 pub trait Tool: Send + Sync {
@@ -30,6 +31,11 @@ pub trait Tool: Send + Sync {
     fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
         let _ = arguments;
         NetworkUse::None
+    }
+
+    /// Whether it asks sub-agents. Where they would be too deep, it is not offered.
+    fn asks_agents(&self) -> bool {
+        false
     }
 
     /// Runs the call that the permit allows.
@@ -107,6 +113,8 @@ pub struct ToolRun {
     pub progress: mpsc::UnboundedSender<String>,
     /// Tells when the call is cancelled; the tool then ends soon.
     pub cancel: CancellationToken,
+    /// The session that makes the call, for a tool that asks sub-agents or makes further calls.
+    pub parent: Option<Parent>,
 }
 
 /// What a tool produced. A failure is an output too: the model reads it.

@@ -10,8 +10,6 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("pre_session_tree", "the session tree"),
     ("post_session_tree", "the session tree"),
     ("user_shell", "commands of the person in the chat"),
-    ("pre_subagent", "sub-agents"),
-    ("post_subagent", "sub-agents"),
     ("agent_switch", "teams of agents"),
     ("model_change", "changing the model in the chat"),
     ("resources", "skills and prompt templates"),

@@ -36,6 +36,8 @@ words! {
         Clear,
         /// Hooks and settings were read again.
         Reload,
+        /// Another agent asks this one as its sub-agent.
+        Subagent,
     }
 
     /// Why a session ends.
@@ -86,6 +88,8 @@ words! {
         Steering,
         /// Words queued for after the answer.
         FollowUp,
+        /// Another agent, which asks this one as its sub-agent.
+        Agent,
     }
 
     /// Who goes on when the model has answered.

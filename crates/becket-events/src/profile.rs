@@ -78,6 +78,8 @@ impl Profile {
                 "index_query",
                 "index_status",
                 "index_map",
+                "spawn_agent",
+                "summarize_content",
             ],
         }
     }

@@ -918,7 +918,8 @@ events! {
 
     // ---------------------------------------------------------------- other agents
 
-    /// A sub-agent is about to be asked. May refuse or answer in its place.
+    /// A sub-agent is about to be asked. May refuse it, answer in its place, or change what it is given. Fires in the
+    /// session that asks.
     "pre_subagent" => PreSubagent, class: Guard,
     payload PreSubagentPayload {
         /// The sub-agent, where it has a name.
@@ -933,15 +934,25 @@ events! {
         temperature: Option<f64>,
         /// The longest answer, when set.
         max_tokens: Option<u64>,
+        /// The tools that it gets, by the names that the model knows; all of them are its parent's.
+        tools: Vec<String>,
+        /// How deep it stands: 1 below the person's own agent, 2 below that one's sub-agents.
+        depth: u32,
     }
     reply PreSubagentReply {
         /// Whether it may be asked.
         verdict: Strictest,
         /// The answer, without asking it.
         response: Answer<String>,
+        /// Another system prompt.
+        system_prompt: Rewrite<String>,
+        /// Another input.
+        input: Rewrite<String>,
+        /// Other tools. Only its parent's count.
+        tools: Rewrite<Vec<String>>,
     }
 
-    /// A sub-agent has answered or failed.
+    /// A sub-agent has answered or failed. Fires in the session that asked; not when a hook answered or refused.
     "post_subagent" => PostSubagent, class: Observe,
     payload PostSubagentPayload {
         /// The sub-agent, where it has a name.
@@ -956,7 +967,9 @@ events! {
         subagent_model: String,
         /// What it answered; empty when it failed.
         response: String,
-        /// What its requests cost.
+        /// Why it failed, if it did.
+        error: Option<String>,
+        /// What its requests cost, those of its own sub-agents included.
         usage: Usage,
     }
     reply PostSubagentReply {}

@@ -41,8 +41,8 @@ pub struct Registration<E: Event> {
     pub order: Vec<String>,
     /// Which events it wants.
     pub matcher: Matcher,
-    /// A condition that its dialect sets, where the dialect has several names for one event.
-    pub condition: Option<fn(&E::Payload) -> bool>,
+    /// A condition that its dialect sets, where its hook is not the whole of the event.
+    pub condition: Option<fn(&Scope, &E::Payload) -> bool>,
     /// What is called.
     pub action: Action<E>,
 }

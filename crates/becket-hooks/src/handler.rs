@@ -108,7 +108,7 @@ pub(crate) struct Registered<E: Event> {
     pub(crate) info: Arc<HandlerInfo>,
     pub(crate) rank: Rank,
     pub(crate) matcher: Matcher,
-    pub(crate) condition: Option<fn(&E::Payload) -> bool>,
+    pub(crate) condition: Option<fn(&Scope, &E::Payload) -> bool>,
     pub(crate) action: Action<E>,
     pub(crate) key: u64,
 }
@@ -116,7 +116,8 @@ pub(crate) struct Registered<E: Event> {
 impl<E: Event> Registered<E> {
     /// Whether the handler wants to hear about this occasion.
     pub(crate) fn wants(&self, scope: &Scope, payload: &E::Payload) -> bool {
-        self.condition.is_none_or(|condition| condition(payload)) && self.matcher.matches(scope, payload)
+        self.condition.is_none_or(|condition| condition(scope, payload))
+            && self.matcher.matches(scope, payload)
     }
 }
 

@@ -109,6 +109,7 @@ mod tests {
         ToolRun {
             progress: tokio::sync::mpsc::unbounded_channel().0,
             cancel: CancellationToken::new(),
+            parent: None,
         }
     }
 

@@ -372,6 +372,7 @@ mod tests {
             let tool_run = ToolRun {
                 progress: mpsc::unbounded_channel().0,
                 cancel: CancellationToken::new(),
+                parent: None,
             };
             let output = run(
                 &arguments,

@@ -378,6 +378,7 @@ mod tests {
             run: ToolRun {
                 progress: sender,
                 cancel: CancellationToken::new(),
+                parent: None,
             },
         }
     }

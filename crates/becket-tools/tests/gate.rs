@@ -112,6 +112,7 @@ impl Session {
         let run = ToolRun {
             progress: tokio::sync::mpsc::unbounded_channel().0,
             cancel: CancellationToken::new(),
+            parent: None,
         };
         let work = self.tool(name).run(permit, run);
         tokio::time::timeout(Duration::from_secs(20), work)

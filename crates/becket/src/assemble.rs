@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
@@ -15,21 +15,25 @@ use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
-use becket_agent::{Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, waits_for};
+use becket_agent::{
+    Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
+};
 use becket_dialects::chibi::{self, Asking};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
+use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
 use becket_tools::{
-    CALL_USER, ContextToolSettings, NotesSettings, ToolSettings, context_tool_names, context_tools,
-    operation_tools, own_tool_names, own_tools,
+    CALL_USER, ContextToolSettings, Models, NotesSettings, Preset, SubagentToolSettings, ToolSettings,
+    context_tool_names, context_tools, operation_tools, own_tool_names, own_tools, subagent_tool_names,
+    subagent_tools,
 };
 use toml::Spanned;
 
 use crate::args::Options;
-use crate::config::{Config, PermissionsConfig};
+use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -295,6 +299,8 @@ impl Setup {
             plugins: plugins.languages(&surroundings.cwd),
         };
         tools.extend(index_tools(&profile, index));
+        let asking = self.subagent_tool_settings(&*provider, surroundings, self.tool_settings(&environment));
+        tools.extend(subagent_tools(&profile, &asking));
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
@@ -476,7 +482,72 @@ impl Setup {
                 max_tokens: self.context.max_tokens.or(config.max_tokens),
             },
             approval: self.approval(options)?,
+            subagents: self.subagents(),
             ..usual
+        })
+    }
+
+    /// What sub-agents may do.
+    fn subagents(&self) -> SubagentSettings {
+        let usual = SubagentSettings::default();
+        let config = &self.config.subagents;
+        SubagentSettings {
+            max_depth: config.max_depth.unwrap_or(usual.max_depth),
+            max_parallel: config.max_parallel.map_or(usual.max_parallel, NonZeroU32::get),
+            max_turns: config.max_turns.map_or(usual.max_turns, NonZeroU32::get),
+            token_budget: config.token_budget.map(NonZeroU64::get),
+        }
+    }
+
+    /// What the tools for sub-agents work with.
+    fn subagent_tool_settings(
+        &self,
+        provider: &dyn Provider,
+        surroundings: &Surroundings,
+        tools: ToolSettings,
+    ) -> SubagentToolSettings {
+        let preset = |preset: &PresetConfig| Preset {
+            model: preset.model.clone(),
+            options: RequestOptions {
+                temperature: preset.temperature.as_ref().map(|degree| *degree.get_ref()),
+                max_tokens: preset.max_tokens.map(NonZeroU64::get),
+            },
+        };
+        let presets = self.config.presets.iter();
+        SubagentToolSettings {
+            models: self.models(provider, surroundings),
+            presets: presets
+                .map(|(name, config)| (name.clone(), preset(config)))
+                .collect(),
+            tools,
+        }
+    }
+
+    /// Gives the models that agents choose for their sub-agents.
+    fn models(&self, provider: &dyn Provider, surroundings: &Surroundings) -> Models {
+        let mut scripts: Vec<String> = self
+            .config
+            .presets
+            .values()
+            .filter_map(|preset| preset.model.clone())
+            .collect();
+        scripts.retain(|model| is_script(model));
+        let may_choose_scripts = provider.name() == SCRIPTED;
+        let (settings, surroundings) = (self.provider_settings(), surroundings.clone());
+        let known: Mutex<BTreeMap<String, Arc<dyn Provider>>> = Mutex::default();
+        Arc::new(move |name| {
+            // A script is a file, and a model that chooses files would read them past all guards.
+            if is_script(name) && !may_choose_scripts && !scripts.iter().any(|script| script == name) {
+                return Err("a scripted model is chosen by a preset of the settings, not by a model".into());
+            }
+            let mut known = known.lock().expect("no panic happens while the models are held");
+            if let Some(provider) = known.get(name) {
+                return Ok(Arc::clone(provider));
+            }
+            let environment = |name: &str| surroundings.variable(name);
+            let provider = select(Some(name), &environment, &settings).map_err(|error| error.to_string())?;
+            known.insert(name.to_owned(), Arc::clone(&provider));
+            Ok(provider)
         })
     }
 
@@ -536,6 +607,12 @@ fn called_as_given(mut hook: OwnHook, file: &Path, given: &Path) -> OwnHook {
     hook
 }
 
+/// Whether the name is one of a scripted model.
+fn is_script(model: &str) -> bool {
+    let provider = model.trim().split('/').next().unwrap_or_default();
+    provider == SCRIPTED
+}
+
 /// The tool that a rule names, unless it is a pattern for several.
 fn exact_tool(rule: &str) -> Option<&str> {
     let tool = rule.split(':').next().unwrap_or_default().trim();
@@ -551,6 +628,7 @@ pub fn unknown_tool(name: &str) -> Option<String> {
             .chain(own_tool_names())
             .chain(context_tool_names())
             .chain(index_tool_names())
+            .chain(subagent_tool_names())
     };
     if own().any(|tool| tool == name) {
         return None;

@@ -34,6 +34,10 @@ pub struct Config {
     pub tools: ToolsConfig,
     /// Tool outputs that were put aside.
     pub cache: CacheConfig,
+    /// What sub-agents may do.
+    pub subagents: SubagentsConfig,
+    /// Named sets of parameters, which a model may choose for a sub-agent.
+    pub presets: BTreeMap<String, PresetConfig>,
     /// Who may do what without being asked.
     pub permissions: PermissionsConfig,
     /// Which addresses of the web may be fetched. Without it the person is asked.
@@ -154,6 +158,33 @@ impl CacheConfig {
         let days = self.max_age_days?.get();
         Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
     }
+}
+
+/// What sub-agents may do.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubagentsConfig {
+    /// How deep they may stand: 1 for sub-agents that have none themselves, 0 for none at all; 2 where nothing is said.
+    pub max_depth: Option<u32>,
+    /// How many may work for one agent beside each other; 8 where nothing is said.
+    pub max_parallel: Option<NonZeroU32>,
+    /// How many requests one sub-agent may cause; 50 where nothing is said.
+    pub max_turns: Option<NonZeroU32>,
+    /// How many tokens all sub-agents of one prompt may use together; no limit where nothing is said.
+    pub token_budget: Option<NonZeroU64>,
+}
+
+/// A named set of parameters.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PresetConfig {
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    /// The temperature.
+    #[schemars(with = "Option<f64>")]
+    pub temperature: Option<Spanned<f64>>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<NonZeroU64>,
 }
 
 /// Who may do what without being asked.
@@ -389,6 +420,13 @@ impl Config {
         if let Some(seconds) = timeout.filter(|seconds| *seconds.get_ref() == 0) {
             let message = "`tools.fetch_timeout` is at least 1 second".to_string();
             return Err(error_at(seconds.span().start, text, file, message));
+        }
+        for (name, preset) in &config.presets {
+            let wrong = |degree: &&Spanned<f64>| !degree.get_ref().is_finite() || *degree.get_ref() < 0.0;
+            if let Some(degree) = preset.temperature.as_ref().filter(wrong) {
+                let message = format!("`presets.{name}.temperature` is a number from 0 on");
+                return Err(error_at(degree.span().start, text, file, message));
+            }
         }
         config.permissions.check(text, file)?;
         if let Some(policy) = &config.url_policy {

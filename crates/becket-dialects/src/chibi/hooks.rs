@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use becket_events::{Class, CompactScope, Event, EventId};
+use becket_events::{Class, CompactScope, Event, EventId, Scope};
 use becket_hooks::{
     Action, Cause, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Registration, Row, RowHandler,
     nearest,
@@ -38,7 +38,7 @@ struct HookRow<E: Event> {
     name: &'static str,
     class: Class,
     /// When the event is this hook, where the event is wider.
-    condition: Option<fn(&E::Payload) -> bool>,
+    condition: Option<fn(&Scope, &E::Payload) -> bool>,
     show: Show<E>,
     read: Read<E>,
 }
@@ -63,23 +63,23 @@ pub(super) struct Situation<'a, E: Event> {
 pub fn hooks() -> Vec<Box<dyn Hook>> {
     use Class::{Guard, Observe, Transform};
     vec![
-        row("on_start", Observe, show::on_start, read::nothing),
-        row("on_end", Observe, show::on_end, read::nothing),
+        own("on_start", Observe, show::on_start, read::nothing),
+        own("on_end", Observe, show::on_end, read::nothing),
         row(
             "on_context_switch",
             Observe,
             show::on_context_switch,
             read::nothing,
         ),
-        row("pre_message", Transform, show::pre_message, read::prompt),
-        row("post_message", Observe, show::post_message, read::nothing),
-        row(
+        own("pre_message", Transform, show::pre_message, read::prompt),
+        own("post_message", Observe, show::post_message, read::nothing),
+        own(
             "pre_system_prompt",
             Transform,
             show::pre_system_prompt,
             read::inject_before,
         ),
-        row(
+        own(
             "post_system_prompt",
             Transform,
             show::post_system_prompt,
@@ -101,20 +101,20 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
             show::pre_api_request,
             read::request_body,
         ),
-        row(
+        own(
             "pre_agentic_loop",
             Transform,
             show::pre_agentic_loop,
             read::loop_start,
         ),
-        row(
+        own(
             "post_tool_batch",
             Transform,
             show::post_tool_batch,
             read::tool_batch,
         ),
         only(
-            |read| !read.inside,
+            |_, read| !read.inside,
             "pre_file_read",
             Guard,
             show::pre_file_read,
@@ -133,14 +133,20 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
             read::denied_command,
         ),
         only(
-            |fetch| fetch.sensitive.is_some() || fetch.url.is_none(),
+            |_, fetch| fetch.sensitive.is_some() || fetch.url.is_none(),
             "pre_fetch_url",
             Guard,
             show::pre_fetch_url,
             read::denied_fetching,
         ),
         row("pre_spawn_agent", Guard, show::pre_spawn_agent, read::subagent),
-        row("post_spawn_agent", Observe, show::post_spawn_agent, read::nothing),
+        only(
+            |_, agent| agent.error.is_none(),
+            "post_spawn_agent",
+            Observe,
+            show::post_spawn_agent,
+            read::nothing,
+        ),
         row("pre_cache_output", Transform, show::pre_cache_output, read::cache),
         row(
             "post_cache_output",
@@ -166,28 +172,28 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
         row("pre_clear", Observe, show::pre_clear, read::nothing),
         row("post_clear", Observe, show::post_clear, read::nothing),
         only(
-            |compaction| compaction.scope == CompactScope::Full,
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Full,
             "pre_compact",
             Observe,
             show::pre_compact,
             read::nothing,
         ),
         only(
-            |compaction| compaction.scope == CompactScope::Full,
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Full,
             "post_compact",
             Observe,
             show::post_compact,
             read::nothing,
         ),
         only(
-            |compaction| compaction.scope == CompactScope::Rolling,
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Rolling,
             "pre_rolling_compact",
             Observe,
             show::pre_rolling_compact,
             read::nothing,
         ),
         only(
-            |compaction| compaction.scope == CompactScope::Rolling,
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Rolling,
             "post_rolling_compact",
             Observe,
             show::post_rolling_compact,
@@ -264,9 +270,19 @@ fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>)
     })
 }
 
+/// A hook about the person's own conversation, which hears nothing of those with sub-agents.
+fn own<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> Box<dyn Hook> {
+    only(|scope, _| is_own(scope), name, class, show, read)
+}
+
+/// Whether it happens in a session that the person has started, and not an agent.
+fn is_own(scope: &Scope) -> bool {
+    scope.parent_session_id.is_none()
+}
+
 /// A hook that is a part of its event.
 fn only<E: Event>(
-    condition: fn(&E::Payload) -> bool,
+    condition: fn(&Scope, &E::Payload) -> bool,
     name: &'static str,
     class: Class,
     show: Show<E>,

@@ -47,6 +47,8 @@ pub fn profile() -> Profile {
             "flock_join",
             "flock_leave",
             "flock_list",
+            "spawn_agent",
+            "summarize_content",
             "call_user",
             "index_update",
             "index_query",

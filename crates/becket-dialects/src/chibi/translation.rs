@@ -359,6 +359,8 @@ fn a_subagents_answer_beats_a_block_and_a_delivery_names_its_means() {
         system_prompt: "s".into(),
         input: "i".into(),
         subagent_model: "m".into(),
+        tools: Vec::new(),
+        depth: 1,
         temperature: None,
         max_tokens: None,
     };

@@ -1,10 +1,12 @@
 //! `becket config`: what is in effect, and where it comes from.
 
+use becket_agent::SubagentSettings;
 use serde_json::Value;
 
 use super::print;
 use crate::args::Options;
 use crate::assemble::Setup;
+use crate::config::Config;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
@@ -27,7 +29,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let compaction = setup.compaction(&*provider);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let chibi_home = setup.chibi_home.as_ref();
-    let rows: [(&str, Value); 16] = [
+    let rows: [(&str, Value); 18] = [
         (
             "config file",
             format!("{}{}", file.display(), there(file.exists())).into(),
@@ -62,6 +64,8 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             }
             .into(),
         ),
+        ("sub-agents", subagents(&settings.subagents).into()),
+        ("presets", presets(&setup.config).into()),
         ("own hooks", setup.hooks.len().into()),
         (
             "questions",
@@ -78,6 +82,30 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         surroundings.remark(remark);
     }
     Ok(Exit::Answered)
+}
+
+/// What sub-agents may do, in a line.
+fn subagents(settings: &SubagentSettings) -> String {
+    let SubagentSettings {
+        max_depth,
+        max_parallel,
+        max_turns,
+        token_budget,
+    } = settings;
+    if *max_depth == 0 {
+        return "none".into();
+    }
+    let tokens = token_budget.map_or_else(String::new, |tokens| format!(", {tokens} tokens for a prompt"));
+    format!("{max_depth} deep, {max_parallel} at once, {max_turns} requests each{tokens}")
+}
+
+/// The names of the presets.
+fn presets(config: &Config) -> String {
+    let names: Vec<&str> = config.presets.keys().map(String::as_str).collect();
+    match names.as_slice() {
+        [] => "none".into(),
+        names => names.join(", "),
+    }
 }
 
 /// Prints the rows, as one object for programs and as lines for people.

@@ -1,17 +1,21 @@
 //! `becket sessions`: every run of every context.
 
+use std::collections::HashMap;
+
+use becket_store::SessionSummary;
+
 use super::{ago, print};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::surroundings::Surroundings;
 
-/// Lists the sessions, newest first.
+/// Lists the sessions, newest first, and below each those of its sub-agents in the order in which they began.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let sessions = Folders::find(options.home.as_deref(), surroundings)?
         .open_store()?
         .sessions(None)?;
-    for session in &sessions {
+    for (depth, session) in by_family(&sessions) {
         if options.json {
             let line = serde_json::json!({
                 "id": session.id,
@@ -26,7 +30,9 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             });
             print(&format!("{line}\n"))?;
         } else {
-            let (id, context, model) = (&session.id, &session.context, &session.model);
+            let (context, model) = (&session.context, &session.model);
+            // Sessions of sub-agents stand below the one that asked them.
+            let id = format!("{}{}", "  ".repeat(depth), session.id);
             let ending = session.reason.as_deref().unwrap_or("open");
             let started = ago(session.started_ms);
             print(&format!(
@@ -44,4 +50,30 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         surroundings.remark("there are no sessions yet; the first prompt makes one");
     }
     Ok(Exit::Answered)
+}
+
+/// The sessions with those of their sub-agents after them, and how deep each stands.
+fn by_family(sessions: &[SessionSummary]) -> Vec<(usize, &SessionSummary)> {
+    let mut below: HashMap<&str, Vec<&SessionSummary>> = HashMap::new();
+    for session in sessions {
+        if let Some(parent) = &session.parent_id {
+            below.entry(parent).or_default().push(session);
+        }
+    }
+    let is_first = |session: &&SessionSummary| session.parent_id.is_none();
+    // The next one to list stands at the end.
+    let mut waiting: Vec<(usize, &SessionSummary)> = sessions
+        .iter()
+        .rev()
+        .filter(is_first)
+        .map(|session| (0, session))
+        .collect();
+    let mut listed = Vec::with_capacity(sessions.len());
+    while let Some((depth, session)) = waiting.pop() {
+        listed.push((depth, session));
+        // They come newest first, so the oldest is taken first.
+        let children = below.remove(session.id.as_str()).unwrap_or_default();
+        waiting.extend(children.into_iter().map(|child| (depth + 1, child)));
+    }
+    listed
 }

@@ -77,6 +77,9 @@ fn wording(question: &Question, style: Style) -> String {
     if let Some(source) = &question.source {
         text.push_str(&format!(" from {}", harmless_name(source)));
     }
+    if let Some(agent) = &question.agent {
+        text.push_str(&format!(", wanted by the sub-agent {}", harmless_name(agent)));
+    }
     for (name, value) in &question.arguments {
         let value = value
             .as_str()
@@ -125,6 +128,7 @@ mod tests {
     fn nothing_in_a_question_can_pass_for_something_else() {
         let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
         let question = Question {
+            agent: Some("help\ner".into()),
             tool_name: "sh\x1b[2Jell\u{200b}".into(),
             operation: None,
             source: Some("plu\ngin".into()),
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!(
             wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],
             [
-                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin",
+                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, wanted by the sub-agent help\u{fffd}er",
                 "  comm\u{fffd}and: ls",
                 "    [y]es: \u{fffd}",
                 "  because",

@@ -111,11 +111,14 @@ impl TerminalFront {
             MessageBody::Note {
                 display: true, kind, ..
             } => {
-                self.say(&format!(
-                    "{} {}",
-                    self.err.dim(&format!("[{}]", harmless_name(kind))),
-                    harmless(&message.text())
-                ));
+                self.say(
+                    "",
+                    &format!(
+                        "{} {}",
+                        self.err.dim(&format!("[{}]", harmless_name(kind))),
+                        harmless(&message.text())
+                    ),
+                );
             }
             _ => {}
         }
@@ -138,7 +141,7 @@ impl TerminalFront {
         format!("{} {summary}", self.err.bold(&harmless_name(tool_name)))
     }
 
-    fn refused(&self, tool_name: &str, reason: &str, handlers: &[String]) {
+    fn refused(&self, who: &str, tool_name: &str, reason: &str, handlers: &[String]) {
         let by = match handlers {
             [] => String::new(),
             names => self
@@ -146,26 +149,29 @@ impl TerminalFront {
                 .dim(&format!(" (hook {})", harmless_name(&names.join(", ")))),
         };
         let (tool_name, reason) = (harmless_name(tool_name), harmless_indented(reason, "    "));
-        self.say(&format!(
-            "{} {tool_name}: {reason}{by}",
-            self.err.red("✗ refused")
-        ));
+        self.say(
+            who,
+            &format!("{} {tool_name}: {reason}{by}", self.err.red("✗ refused")),
+        );
     }
 
-    fn tool_result(&self, output: &str, is_error: bool) {
+    fn tool_result(&self, who: &str, output: &str, is_error: bool) {
         let output = harmless(output.trim_end());
         let total = output.lines().count();
         for line in output.lines().take(OUTPUT_LINES) {
             let line = format!("  {}", shorten(line, 200));
-            self.say(&if is_error {
-                self.err.red(&line)
-            } else {
-                self.err.dim(&line)
-            });
+            self.say(
+                who,
+                &if is_error {
+                    self.err.red(&line)
+                } else {
+                    self.err.dim(&line)
+                },
+            );
         }
         if total > OUTPUT_LINES {
             let more = counted((total - OUTPUT_LINES) as u64, "more line");
-            self.say(&self.err.dim(&format!("  … {more}")));
+            self.say(who, &self.err.dim(&format!("  … {more}")));
         }
     }
 
@@ -176,18 +182,19 @@ impl TerminalFront {
     }
 
     /// A text behind a mark; its further lines are indented.
-    fn remark(&self, mark: &str, text: &str) {
-        self.say(&format!("{mark} {}", harmless_indented(text, "  ")));
+    fn remark(&self, who: &str, mark: &str, text: &str) {
+        self.say(who, &format!("{mark} {}", harmless_indented(text, "  ")));
     }
 
-    fn say(&self, line: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{line}");
+    fn say(&self, who: &str, line: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{who}{line}");
     }
 }
 
-impl Front for TerminalFront {
-    fn show(&self, sight: Sight<'_>) {
-        match sight {
+impl TerminalFront {
+    /// Shows something; `who` stands before each line of what a sub-agent does.
+    fn show_of(&self, who: &str, sight: &Sight<'_>) {
+        match *sight {
             Sight::Delta(delta) => self.delta(delta),
             Sight::Message(message) => self.message(message),
             Sight::ToolCall {
@@ -196,7 +203,7 @@ impl Front for TerminalFront {
                 summary,
             } => {
                 let line = self.call_line(tool_name, arguments, summary);
-                self.say(&format!("{} {line}", self.err.cyan("→")));
+                self.say(who, &format!("{} {line}", self.err.cyan("→")));
             }
             Sight::Changed {
                 tool_name,
@@ -204,17 +211,20 @@ impl Front for TerminalFront {
                 summary,
             } => {
                 let line = self.call_line(tool_name, arguments, summary);
-                self.say(&format!(
-                    "{} {line} {}",
-                    self.err.yellow("↳"),
-                    self.err.dim("(changed by hooks)")
-                ));
+                self.say(
+                    who,
+                    &format!(
+                        "{} {line} {}",
+                        self.err.yellow("↳"),
+                        self.err.dim("(changed by hooks)")
+                    ),
+                );
             }
             Sight::Refused {
                 tool_name,
                 reason,
                 handlers,
-            } => self.refused(tool_name, reason, handlers),
+            } => self.refused(who, tool_name, reason, handlers),
             Sight::ToolResult { .. } if self.silent_results => {}
             Sight::ToolResult {
                 tool_name,
@@ -226,27 +236,40 @@ impl Front for TerminalFront {
             } => {
                 if company == Company::Others {
                     let line = self.call_line(tool_name, arguments, summary);
-                    self.say(&format!("{} {line}", self.err.cyan("←")));
+                    self.say(who, &format!("{} {line}", self.err.cyan("←")));
                 }
-                self.tool_result(output, is_error);
+                self.tool_result(who, output, is_error);
             }
-            Sight::Notice(text) => self.remark(&self.err.green("•"), text),
-            Sight::Warning(text) => self.remark(&self.err.yellow("!"), text),
+            Sight::Notice(text) => self.remark(who, &self.err.green("•"), text),
+            Sight::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
             Sight::HookFailed(failure) => {
-                self.remark(&self.err.red("!"), &failure.to_string());
+                self.remark(who, &self.err.red("!"), &failure.to_string());
                 for line in failure.failure.stderr.trim_end().lines() {
-                    self.say(&self.err.dim(&format!("  {}", harmless(line))));
+                    self.say(who, &self.err.dim(&format!("  {}", harmless(line))));
                 }
             }
             Sight::Retry { reason, delay_ms } => {
                 let seconds = delay_ms as f64 / 1000.0;
-                self.say(&format!(
-                    "{} {}; trying again in {seconds:.1} s",
-                    self.err.yellow("!"),
-                    harmless_indented(reason, "  ")
-                ));
+                self.say(
+                    who,
+                    &format!(
+                        "{} {}; trying again in {seconds:.1} s",
+                        self.err.yellow("!"),
+                        harmless_indented(reason, "  ")
+                    ),
+                );
+            }
+            Sight::Within { agent, sight } => {
+                let who = format!("{who}{} ", self.err.dim(&format!("[{}]", harmless_name(agent))));
+                self.show_of(&who, sight);
             }
         }
+    }
+}
+
+impl Front for TerminalFront {
+    fn show(&self, sight: Sight<'_>) {
+        self.show_of("", &sight);
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {

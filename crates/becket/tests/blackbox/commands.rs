@@ -411,12 +411,12 @@ fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
             .unwrap()
             .to_string()
     };
-    assert!(line("pre_subagent").ends_with("(not fired yet)"));
+    assert!(line("agent_switch").ends_with("(not fired yet)"));
     assert!(!line("pre_tool").contains("not fired yet"));
-    room.run(["hooks", "events", "pre_subagent"])
-        .said("Not fired yet: it waits for sub-agents.");
-    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"pre_subagent\"\ncommand = \"true\"\n");
-    let wanted = "the hook keeper never runs: pre_subagent is not fired yet";
+    room.run(["hooks", "events", "agent_switch"])
+        .said("Not fired yet: it waits for teams of agents.");
+    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"agent_switch\"\ncommand = \"true\"\n");
+    let wanted = "the hook keeper never runs: agent_switch is not fired yet";
     room.run(["--hooks", &hooks, "hello"])
         .ended_with(0)
         .complained(wanted);

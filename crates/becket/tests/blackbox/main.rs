@@ -22,6 +22,7 @@ mod plugin_faults;
 mod plugins;
 mod project;
 mod sessions;
+mod subagents;
 mod terminal;
 mod urls;
 mod vfs;

@@ -41,6 +41,20 @@ text = "It was refused."
 usage = { input_tokens = 180, output_tokens = 4 }
 "#;
 
+const SUBAGENT: &str = r#"
+[[turns]]
+tool_calls = [{ id = "call-1", name = "spawn_agent", arguments = { system_prompt = "You count.", input = "a b c" } }]
+usage = { input_tokens = 150, output_tokens = 20 }
+
+[[turns]]
+text = "There are three."
+usage = { input_tokens = 12, output_tokens = 4 }
+
+[[turns]]
+text = "Three."
+usage = { input_tokens = 190, output_tokens = 2 }
+"#;
+
 const FAILURE: &str = r#"
 [[turns]]
 error = { kind = "rejected", message = "the model does not exist" }
@@ -108,6 +122,14 @@ const RUNS: &[&[&str]] = &[
     &["--json", "context", "clear", "second"],
     &["--json", "send", "fourth", "The tests are red."],
     &["--json", "-c", "sixth", "index", "update"],
+    &[
+        "--json",
+        "--model",
+        "scripted/subagent.toml",
+        "-c",
+        "seventh",
+        "How many are there?",
+    ],
 ];
 
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
@@ -120,6 +142,7 @@ fn events() -> &'static [Value] {
         room.write("one-call.toml", ONE_CALL);
         room.write("failure.toml", FAILURE);
         room.write("summary.toml", SUMMARY);
+        room.write("subagent.toml", SUBAGENT);
         room.write("broken.toml", BROKEN_HOOK);
         room.write("main.rs", "fn main() {\n    greet();\n}\n");
         let root = room.work().parent().unwrap().canonicalize().unwrap();

@@ -56,6 +56,19 @@ const DEEDS: &[Deed] = &[
         turn: |_, web| calls("fetch", json!({"url": web.url()})),
         happened: |_, web, _| !web.requests().is_empty(),
     },
+    Deed {
+        hook: "pre_spawn_agent",
+        turn: |_, _| {
+            let task = json!({"system_prompt": "s", "input": "the task", "model": "rehearsal"});
+            calls("spawn_agent", task)
+        },
+        happened: |chibi, _, requests| {
+            let sessions = chibi.room.run(["--json", "sessions"]).events();
+            let asked = sessions.iter().any(|session| !session["parent_id"].is_null());
+            assert_eq!(asked, requests.contains("This is a rehearsal"));
+            asked
+        },
+    },
 ];
 
 /// Lets the model do the deed with a plugin on its hook, and says whether it happened, and what the person was told.
@@ -113,6 +126,11 @@ fn a_broken_pre_file_read_refuses() {
 #[test]
 fn a_broken_pre_fetch_url_refuses() {
     breaks_without_effect("pre_fetch_url");
+}
+
+#[test]
+fn a_broken_pre_spawn_agent_refuses() {
+    breaks_without_effect("pre_spawn_agent");
 }
 
 #[test]

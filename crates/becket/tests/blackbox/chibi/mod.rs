@@ -3,8 +3,7 @@
 //! What counts is what the model, the file system or the next plugin saw. `Chibi` is the room for it: it writes plugins
 //! into a chibi home, runs becket, and reads what the plugins were told.
 //!
-//! Not here: `pre_spawn_agent` and `post_spawn_agent`, which nothing can cause before there are sub-agents, and
-//! `post_index_file`, which is tested with the index.
+//! Not here: `post_index_file`, which is tested with the index.
 
 mod disguises;
 mod examples;
@@ -14,6 +13,7 @@ mod messages;
 mod permissions;
 mod plugins;
 mod prompts;
+mod subagents;
 mod tools;
 mod urls;
 mod words;
