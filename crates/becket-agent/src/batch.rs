@@ -333,11 +333,17 @@ impl Batch<'_> {
     }
 
     fn unknown_tool(&self, name: &str) -> String {
-        let known = self.tools.iter().map(|tool| tool.spec().face.name.as_str());
-        match becket_hooks::nearest(name, known) {
-            Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),
-            None => format!("there is no tool `{name}`"),
+        let is_too_deep = |tool: &Arc<dyn Tool>| tool.asks_agents() && tool.spec().face.name == name;
+        if self.parent.agent.tools.iter().any(is_too_deep) && self.parent.is_deepest() {
+            return self.parent.too_deep();
         }
+        let known = self.tools.iter().map(|tool| tool.spec().face.name.as_str());
+        let hint = match becket_hooks::nearest(name, known) {
+            Some(near) => format!("; did you mean `{near}`?"),
+            None if self.parent.depth > 0 => "; a sub-agent has only the tools that it was given".into(),
+            None => String::new(),
+        };
+        format!("there is no tool `{name}`{hint}")
     }
 
     async fn finish(&self, judged: JudgedCall<'_>) -> FinishedCall {

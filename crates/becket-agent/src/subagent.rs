@@ -126,6 +126,20 @@ impl Parent {
         spent.fuel = spent.fuel.saturating_add(child.fuel_burnt);
     }
 
+    /// Whether it may have no sub-agents.
+    pub(crate) fn is_deepest(&self) -> bool {
+        self.depth >= self.agent.settings.subagents.max_depth
+    }
+
+    /// Why it may have none.
+    pub(crate) fn too_deep(&self) -> String {
+        let limit = match self.agent.settings.subagents.max_depth {
+            0 => "there are no sub-agents here".to_owned(),
+            limit => format!("sub-agents are at most {limit} deep, and this one is"),
+        };
+        format!("{limit} (`subagents.max_depth`); do it yourself")
+    }
+
     /// The tools that were offered in this turn.
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
@@ -195,13 +209,8 @@ impl Parent {
 impl SubAgent {
     /// Asks it in the name of its parent, and waits for the answer. A cancel of the parent's is one of its own.
     pub async fn run(self, parent: &Parent) -> Outcome {
-        let limits = &parent.agent.settings.subagents;
-        if parent.depth >= limits.max_depth {
-            return Outcome::Refused(format!(
-                "sub-agents are at most {} deep, and this agent is at depth {}; do it yourself \
-                 (`subagents.max_depth` sets the limit)",
-                limits.max_depth, parent.depth
-            ));
+        if parent.is_deepest() {
+            return Outcome::Refused(parent.too_deep());
         }
         let tools = match parent.chosen(&self.tools) {
             Ok(tools) => tools,

@@ -19,7 +19,7 @@ pub struct ContextSummary {
     pub last_used_ms: u64,
     /// How many messages it holds since it was last cleared, those on branches that were left included.
     pub message_count: u64,
-    /// How many sessions ran in it, without those of sub-agents.
+    /// How many sessions ran in it.
     pub session_count: u64,
     /// How many conversations were archived when it was cleared.
     pub archive_count: u64,
@@ -179,7 +179,7 @@ pub(crate) fn settings(connection: &Connection, context: &str) -> Result<Json, P
 pub(crate) fn contexts(connection: &Connection) -> Result<Vec<ContextSummary>, Problem> {
     let mut contexts = connection.prepare(
         "SELECT name, created_ms, used_ms, message_count,
-                (SELECT count(*) FROM sessions WHERE sessions.context = contexts.name AND parent_id IS NULL),
+                (SELECT count(*) FROM sessions WHERE sessions.context = contexts.name),
                 (SELECT count(*) FROM archives WHERE archives.context = contexts.name),
                 destroy_at_ms, destroy_after_ms
          FROM contexts ORDER BY used_ms DESC, name",

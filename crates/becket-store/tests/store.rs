@@ -296,6 +296,36 @@ async fn branches_where_two_sessions_write(store: &dyn Store) {
     assert_is_path(&fourth.entries);
 }
 
+/// A sub-agent begins with nothing, and the conversation of its context goes on as if it had never been.
+async fn keeps_sub_agents_apart(store: &dyn Store) {
+    let below = |id: &str, parent: &str| NewSession {
+        parent_session_id: Some(parent.into()),
+        ..session(id, "family")
+    };
+    store.begin_session(session("top", "family")).await.unwrap();
+    store.append("top", vec![says("t1", "one")]).await.unwrap();
+    let child = store.begin_session(below("child", "top")).await.unwrap();
+    assert!(child.entries.is_empty(), "{child:?}");
+    store.append("child", vec![says("c1", "below")]).await.unwrap();
+    let grandchild = store.begin_session(below("grandchild", "child")).await.unwrap();
+    assert!(grandchild.entries.is_empty(), "{grandchild:?}");
+    store
+        .append("grandchild", vec![says("g1", "deep below")])
+        .await
+        .unwrap();
+    store
+        .append("child", vec![says("c2", "below again")])
+        .await
+        .unwrap();
+    store.append("top", vec![says("t2", "two")]).await.unwrap();
+    for id in ["grandchild", "child", "top"] {
+        store.end_session(id, "done").await.unwrap();
+    }
+    let next = store.begin_session(session("next", "family")).await.unwrap();
+    assert_eq!(ids(&next.entries), ["t1", "t2"]);
+    assert_is_path(&next.entries);
+}
+
 async fn keeps_blobs_by_their_content(store: &dyn Store) {
     let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let hash = store.put_blob(bytes.clone()).await.unwrap();
@@ -326,6 +356,19 @@ async fn in_both_stores_two_sessions_in_one_context_branch() {
     assert_eq!(tree[3].parent_id.as_deref(), Some("f1"));
     assert_eq!(tree[4].parent_id.as_deref(), Some("s1"));
     branches_where_two_sessions_write(&MemoryStore::new()).await;
+}
+
+#[tokio::test]
+async fn both_stores_keep_sub_agents_out_of_the_conversation() {
+    keeps_sub_agents_apart(&MemoryStore::new()).await;
+    let home = Home::new();
+    let store = home.open();
+    keeps_sub_agents_apart(&store).await;
+    let count = store.contexts().unwrap()[0].message_count;
+    assert_eq!(
+        (count, store.integrity_check().unwrap()),
+        (2, Vec::<String>::new())
+    );
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod programs;
 mod report;
 mod samples;
 mod start;
+mod subagents;
 mod turns;
 mod worker;
 
@@ -47,8 +48,17 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 9] = [
-    "start", "turns", "dispatch", "command", "worker", "plugins", "deadline", "memory", "index",
+const NAMES: [&str; 10] = [
+    "start",
+    "turns",
+    "dispatch",
+    "command",
+    "worker",
+    "plugins",
+    "deadline",
+    "memory",
+    "index",
+    "subagents",
 ];
 
 /// In the order of `NAMES`.
@@ -62,6 +72,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     deadline::run,
     memory::run,
     index::run,
+    subagents::run,
 ];
 
 fn main() -> ExitCode {

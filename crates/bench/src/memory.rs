@@ -57,7 +57,7 @@ fn script(turns: usize) -> Value {
 }
 
 /// The peak of the process, looked at until it ends.
-fn watch(child: &mut Child) -> Result<u64, Problem> {
+pub fn watch(child: &mut Child) -> Result<u64, Problem> {
     let file = format!("/proc/{}/status", child.id());
     let mut peak = None;
     while child.try_wait()?.is_none() {
