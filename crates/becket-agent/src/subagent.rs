@@ -145,8 +145,8 @@ impl Parent {
         &self.tools
     }
 
-    /// Makes a call from within another one: through the same hooks and the same gate. The arguments are in becket's own
-    /// words. A hook that wants everything to stop after it makes it fail.
+    /// Makes a call from within another one: through the same hooks and the same gate. The arguments are in becket's
+    /// own words. A hook that wants everything to stop after it makes it fail.
     pub async fn call(
         &self,
         tool: Arc<dyn Tool>,
@@ -349,7 +349,11 @@ impl SubAgent {
                 instructions: self.system_prompt,
                 prompt_files: Vec::new(),
                 reflection: None,
-                max_iterations: agent.settings.subagents.max_turns,
+                max_iterations: agent
+                    .settings
+                    .subagents
+                    .max_turns
+                    .min(agent.settings.max_iterations),
                 fuel: parent.fuel,
                 fallback: becket_events::Fallback::CallUser,
                 ending_tool: EndingTool::WhenNeeded,

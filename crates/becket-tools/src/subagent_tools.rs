@@ -92,7 +92,8 @@ pub fn subagent_tools(profile: &Profile, settings: &SubagentToolSettings) -> Vec
 }
 
 const ABOUT_SPAWN: &str = "Give a task to a sub-agent with a system prompt of its own, and get its answer. It knows \
-nothing but what you tell it. It has no tools unless you name some. Several calls in one answer work beside each other.";
+nothing but what you tell it, and has no tools unless you name some. Several calls in one answer work beside each \
+other.";
 
 const ABOUT_SUMMARIZE: &str = "Let a sub-agent read a file or a web page and get what it makes of it: a summary, or \
 whatever your instructions ask for. Good for texts that are too long to read yourself.";
@@ -531,6 +532,7 @@ mod tests {
         tool.normalise(arguments.as_object().unwrap().clone()).err()
     }
 
+    // tidy: a table
     #[test]
     fn arguments_that_make_no_sense_are_named() {
         let tools = tools(&["careful", "fast"]);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
+use becket_hooks::ReportedFailure;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -175,6 +176,13 @@ impl TerminalFront {
         }
     }
 
+    fn hook_failed(&self, who: &str, failure: &ReportedFailure) {
+        self.remark(who, &self.err.red("!"), &failure.to_string());
+        for line in failure.failure.stderr.trim_end().lines() {
+            self.say(who, &self.err.dim(&format!("  {}", harmless(line))));
+        }
+    }
+
     fn write_out(&self, text: &str) {
         if !self.silent_answers && !text.is_empty() {
             self.output.write(text);
@@ -242,12 +250,7 @@ impl TerminalFront {
             }
             Sight::Notice(text) => self.remark(who, &self.err.green("•"), text),
             Sight::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
-            Sight::HookFailed(failure) => {
-                self.remark(who, &self.err.red("!"), &failure.to_string());
-                for line in failure.failure.stderr.trim_end().lines() {
-                    self.say(who, &self.err.dim(&format!("  {}", harmless(line))));
-                }
-            }
+            Sight::HookFailed(failure) => self.hook_failed(who, failure),
             Sight::Retry { reason, delay_ms } => {
                 let seconds = delay_ms as f64 / 1000.0;
                 self.say(
