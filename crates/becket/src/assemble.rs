@@ -147,6 +147,15 @@ impl Setup {
         IndexFile::of_project(&self.project_root, &self.folders.cache.join("index"))
     }
 
+    /// What the tools of the index work with.
+    fn index_settings(&self, plugins: &Plugins, surroundings: &Surroundings) -> IndexSettings {
+        IndexSettings {
+            index: self.index(),
+            limits: Limits::default(),
+            plugins: plugins.languages(&surroundings.cwd),
+        }
+    }
+
     fn shared_folder(&self) -> &Path {
         self.chibi_home.as_deref().unwrap_or(&self.folders.data)
     }
@@ -293,12 +302,7 @@ impl Setup {
         };
         settings.approval.installed = plugins.sources();
         let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
-        let index = IndexSettings {
-            index: self.index(),
-            limits: Limits::default(),
-            plugins: plugins.languages(&surroundings.cwd),
-        };
-        tools.extend(index_tools(&profile, index));
+        tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
         let asking = self.subagent_tool_settings(&*provider, surroundings, self.tool_settings(&environment));
         tools.extend(subagent_tools(&profile, &asking));
         let witness = RecordKeeper {

@@ -1,6 +1,5 @@
 //! `becket doctor`: looks for what may be wrong.
 
-use becket_agent::waits_for;
 use becket_dialects::chibi::{Asking, hook_named};
 use becket_events::Profile;
 use becket_hooks::Engine;
@@ -149,18 +148,9 @@ fn examine_plugins(
     });
     let not_offered = plugins.add_tools(&profile, &mut Vec::new());
     faults.extend(not_offered.iter().map(NotOffered::remark));
-    let mut notes = Vec::new();
     for plugin in plugins.all() {
         let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
         let hooks: Vec<_> = plugin.hooks().into_iter().filter_map(hook_named).collect();
-        let idle = hooks.iter().filter_map(|hook| {
-            let what = waits_for(hook.event().info().name)?;
-            Some(format!(
-                "its hook {} never runs yet: it waits for {what}",
-                hook.name()
-            ))
-        });
-        notes.extend(idle.map(|idle| note(format!("plugin {}", plugin.name), idle)));
         let hooks: Vec<&str> = hooks.iter().map(|hook| hook.name()).collect();
         let hooks = match hooks.as_slice() {
             [] => "no hooks".to_owned(),
@@ -175,7 +165,6 @@ fn examine_plugins(
         );
         findings.push(finding(what, None));
     }
-    findings.append(&mut notes);
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }

@@ -220,12 +220,11 @@ fn which_tools_of_beckets_own_a_profile_has() {
     let notes = ["update_todos", "update_goals", "update_reflection"];
     let between = ["send_message", "flock_join", "flock_leave", "flock_list"];
     let index = ["index_update", "index_query", "index_status", "index_map"];
+    let agents = ["spawn_agent", "summarize_content"];
+    let others = [&between[..], &index[..], &agents[..]].concat();
     for (profile, wanted) in [
-        ("becket", [&notes[..], &between[..], &index[..]].concat()),
-        (
-            "chibi",
-            [&notes[..], &["call_user"], &between[..], &index[..]].concat(),
-        ),
+        ("becket", [&notes[..], &others[..]].concat()),
+        ("chibi", [&notes[..], &["call_user"], &others[..]].concat()),
         ("pi", vec![]),
         ("docker-agent", vec![]),
     ] {

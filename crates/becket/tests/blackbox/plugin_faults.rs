@@ -309,15 +309,22 @@ fn hooks_that_wait_for_their_time_are_a_note_and_misspelt_ones_are_wrong() {
     let room = room();
     let hooks = |hooks: &str| bash("index", &format!(",\"hooks\":[{hooks}]"), "echo '{}'");
     plugin(&room, "index", &hooks("\"on_start\",\"post_spawn_agent\""));
-    room.run(["doctor"])
+    let run = room.run(["doctor"]).ended_with(0);
+    assert!(
+        !run.stdout.contains("note "),
+        "each hook of chibi's has its time: {}",
+        run.stdout
+    );
+    let early = room.hooks("[[hook]]\nname = \"early\"\nevent = \"agent_switch\"\ncommand = \"true\"\n");
+    let lines = room
+        .run(["--json", "--hooks", &early, "doctor"])
         .ended_with(0)
-        .said("note  plugin index: its hook post_spawn_agent never runs yet");
-    let lines = room.run(["--json", "doctor"]).ended_with(0).events();
+        .events();
     let noted = |line: &Value| {
         line["ok"] == true
             && line["note"]
                 .as_str()
-                .is_some_and(|note| note.contains("post_spawn_agent"))
+                .is_some_and(|note| note.contains("agent_switch"))
     };
     assert!(lines.iter().any(noted), "{lines:?}");
     plugin(&room, "index", &hooks("\"on_start\",\"no_such\""));
