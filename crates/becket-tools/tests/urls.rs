@@ -217,6 +217,7 @@ impl World {
                 Judgement::Refused { reason, .. } => Err(reason),
                 Judgement::Permitted(permit) => {
                     let run = ToolRun {
+                        parent: None,
                         progress: tokio::sync::mpsc::unbounded_channel().0,
                         cancel: CancellationToken::new(),
                     };
@@ -300,6 +301,7 @@ async fn a_public_answer_does_not_become_a_loopback_one() {
         panic!("everything is answered with yes")
     };
     let run = ToolRun {
+        parent: None,
         progress: tokio::sync::mpsc::unbounded_channel().0,
         cancel: CancellationToken::new(),
     };

@@ -103,7 +103,8 @@ fn whoever_writes_much_fills_no_prompt_and_nothing_is_lost() {
     let room = room();
     let long = "x".repeat(60_000);
     for _ in 0..3 {
-        room.run_with_input(["send", "bob", "-"], long.as_str()).ended_with(0);
+        room.run_with_input(["send", "bob", "-"], long.as_str())
+            .ended_with(0);
     }
     room.run(["-C", "bob", "one"])
         .ended_with(0)
