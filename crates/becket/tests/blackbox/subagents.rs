@@ -1021,3 +1021,19 @@ fn the_person_asks_one_by_hand() {
     assert_eq!(run.stdout.trim_end(), "by hand");
     assert_eq!(sessions(&room).len(), 2);
 }
+
+#[test]
+fn messages_for_the_context_wait_for_its_own_agent() {
+    let room = room();
+    let letter = call("send_message", &json!({"to": "default", "content": "a letter"}));
+    let child = script(&room, "child.json", &json!([says("x")]));
+    let turns = json!([{"tool_calls": [letter]}, spawn(&json!({"model": child})), says("done")]);
+    let run = play(&room, &turns).ended_with(0);
+    assert!(
+        !of_children(&run, "pre_request")[0]
+            .to_string()
+            .contains("a letter")
+    );
+    let next = room.model(&json!([{"text": "read", "expect": ["> a letter"]}]));
+    room.run(["--model", &next, "go on"]).ended_with(0).said("read");
+}
