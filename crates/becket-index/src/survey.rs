@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use rusqlite::Connection;
 
 use crate::database::IndexProblem;
@@ -110,39 +110,34 @@ pub(crate) fn survey(
         let Some((language, reader)) = reader_of(entry.path(), plugin_for) else {
             continue;
         };
-        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        let Some(path) = below.to_str().map(str::to_owned) else {
-            let (path, reason) = (below.display().to_string(), "its name is no text".into());
-            survey.skipped.push(Skipped { path, reason });
-            continue;
-        };
         survey.scanned += 1;
         if survey.scanned > limits.files {
             let reason = format!("the project has more than {} source files", limits.files);
+            let path = below(root, &entry).display().to_string();
             survey.skipped.push(Skipped { path, reason });
             break;
         }
-        let metadata = match measured(&entry, limits) {
-            Ok(metadata) => metadata,
-            Err(reason) => {
-                survey.skipped.push(Skipped { path, reason });
+        let (path, metadata) = match examined(root, &entry, limits) {
+            Ok(examined) => examined,
+            Err(skipped) => {
+                survey.skipped.push(skipped);
                 continue;
             }
         };
-        let (modified_ns, size) = (settled_time(metadata.modified().ok(), now), metadata.len());
         let old = known.remove(&path).filter(|old| old.reader == reader);
-        match old {
-            Some(old) if modified_ns != 0 && old.modified_ns == modified_ns && old.size == size => {
-                survey.unchanged += 1;
-            }
-            old => survey.changed.push(Changed {
-                path,
-                language,
-                reader,
-                modified_ns,
-                size,
-                known_hash: old.and_then(|old| old.hash),
-            }),
+        let file = Changed {
+            path,
+            language,
+            reader,
+            modified_ns: settled_time(metadata.modified().ok(), now),
+            size: metadata.len(),
+            known_hash: old.as_ref().and_then(|old| old.hash),
+        };
+        let is_same = |old: Known| old.modified_ns == file.modified_ns && old.size == file.size;
+        if file.modified_ns != 0 && old.is_some_and(is_same) {
+            survey.unchanged += 1;
+        } else {
+            survey.changed.push(file);
         }
     }
     let mut gone: Vec<String> = known.into_keys().collect();
@@ -173,13 +168,28 @@ fn reader_of(file: &Path, plugin_for: &dyn Fn(&str) -> Option<String>) -> Option
     Some((language, reader))
 }
 
-/// A file's size and time; the error says why it is not read.
-fn measured(entry: &ignore::DirEntry, limits: Limits) -> Result<std::fs::Metadata, String> {
-    let metadata = entry.metadata().map_err(|error| error.to_string())?;
-    if metadata.len() > limits.file_bytes {
-        return Err(format!("it is larger than {} KiB", limits.file_bytes / 1024));
+/// A file's path below the root, its size and its time; or why it is not read.
+fn examined(root: &Path, entry: &DirEntry, limits: Limits) -> Result<(String, std::fs::Metadata), Skipped> {
+    let below = below(root, entry);
+    let examine = || -> Result<std::fs::Metadata, String> {
+        if below.to_str().is_none() {
+            return Err("its name is no text".into());
+        }
+        let metadata = entry.metadata().map_err(|error| error.to_string())?;
+        if metadata.len() > limits.file_bytes {
+            return Err(format!("it is larger than {} KiB", limits.file_bytes / 1024));
+        }
+        Ok(metadata)
+    };
+    let path = below.display().to_string();
+    match examine() {
+        Ok(metadata) => Ok((path, metadata)),
+        Err(reason) => Err(Skipped { path, reason }),
     }
-    Ok(metadata)
+}
+
+fn below<'a>(root: &Path, entry: &'a DirEntry) -> &'a Path {
+    entry.path().strip_prefix(root).unwrap_or(entry.path())
 }
 
 /// Whether a grammar reads the file, and not a plugin.

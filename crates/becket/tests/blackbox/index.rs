@@ -449,7 +449,7 @@ fn odd_files_are_left_out_by_name_and_the_rest_is_indexed() {
     symlink(&outside, room.work().join("link.rs")).unwrap();
     symlink("nowhere.rs", room.work().join("dangling.rs")).unwrap();
     let locked = room.write("locked.rs", "fn locked() {}");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     let no_text = std::ffi::OsStr::from_bytes(b"no-text-\xff.rs");
     std::fs::write(room.work().join(no_text), "fn unnamed() {}").unwrap();
     let run = room.run(["index", "update"]).ended_with(0);
