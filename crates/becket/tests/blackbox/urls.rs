@@ -142,6 +142,7 @@ fn a_rule_that_cannot_be_meant_ends_the_start_with_its_line() {
     }
 }
 
+// tidy: a table
 #[test]
 fn a_fetch_is_decided_by_the_policy_or_by_the_person() {
     // tidy: a table
