@@ -376,21 +376,30 @@ fn captain() -> Value {
     ])
 }
 
-fn mate() -> Value {
+/// The mate lets a sub-agent count the stores, with a tool, and tells the cook what came of it.
+fn mate(counter: &str) -> Value {
     json!([
         {"expect": ["From captain:\\n> Have dinner made.", "The goals of the flock deck:\\n\\nReach the island."],
          "tool_calls": [
             dinner("pending"),
-            tool("send_message", json!({"to": "cook", "content": "See the task d1."})),
+            tool("spawn_agent", json!({"name": "counter", "system_prompt": "You count stores.", "tools": ["read"],
+                                       "input": "How much flour is there?", "model": counter})),
+        ]},
+        {"expect": ["two sacks of flour"], "tool_calls": [
+            tool("send_message", json!({"to": "cook", "content": "See the task d1. We have two sacks of flour."})),
         ]},
         {"text": "passed on"},
     ])
 }
 
-fn cook() -> Value {
+/// The cook has a recipe summarised, and knows its place.
+fn cook(reader: &str) -> Value {
     json!([
-        {"expect": ["From mate:\\n> See the task d1.", "d1 | pending | medium | make dinner"],
+        {"expect": ["From mate:\\n> See the task d1. We have two sacks of flour.", "d1 | pending | medium | make dinner"],
          "tool_calls": [
+            tool("summarize_content", json!({"source": "vfs:///flocks/galley/recipe.md", "model": reader})),
+        ]},
+        {"expect": ["bread, in short"], "tool_calls": [
             dinner("done"),
             tool("write", json!({"path": "vfs:///flocks/deck/x", "content": "not my place"})),
             tool("send_message", json!({"to": "captain", "content": "Dinner is served."})),
@@ -399,10 +408,29 @@ fn cook() -> Value {
     ])
 }
 
-/// Three contexts, two flocks: the captain gives an order, the mate passes it on, the cook answers, the captain hears.
+/// A plugin that notes what it hears of messages and sub-agents.
+const WATCHER: &str = "#!/bin/bash\nif [[ \"$1\" == --schema ]]; then echo '{\"name\":\"watch\",\"description\":\"x\",\
+                       \"hooks\":[\"post_send_message\",\"pre_spawn_agent\",\"post_spawn_agent\"]}'; exit; fi\n\
+                       cat > /dev/null; echo \"$CHIBI_HOOK\" >> \"$HOME/heard\"\n";
+
+/// Three contexts, two flocks: the captain gives an order, the mate has the stores counted and passes it on, the cook
+/// has the recipe summarised and answers, the captain hears.
 #[test]
-fn a_world_of_three_contexts_in_two_flocks_that_send_and_wake() {
+fn a_world_of_three_contexts_in_two_flocks_that_send_wake_spawn_and_summarise() {
     let room = room();
+    room.script("../home/.chibi/plugins/watch", WATCHER);
+    room.write("stores.txt", "flour: 2\n");
+    room.run_with_input(["vfs", "put", "/flocks/galley/recipe.md"], "Much about bread.\n")
+        .ended_with(0);
+    let counter = json!([
+        {"expect": ["You count stores.", "How much flour is there?"],
+         "tool_calls": [tool("read", json!({"path": "stores.txt"}))]},
+        {"expect": ["flour: 2"], "text": "two sacks of flour"},
+    ]);
+    let reader = json!([{"expect": ["Much about bread."], "text": "bread, in short"}]);
+    for (file, turns) in [("counter.json", counter), ("reader.json", reader)] {
+        room.write(file, turns.to_string());
+    }
     let crew = [
         ("captain", &["deck"][..]),
         ("mate", &["deck", "galley"]),
@@ -419,11 +447,11 @@ fn a_world_of_three_contexts_in_two_flocks_that_send_and_wake() {
         .ended_with(0)
         .said("ordered");
 
-    let script = room.model(&mate());
+    let script = room.model(&mate("scripted/counter.json"));
     let run = room.run(["--model", &script, "inbox", "--wake"]).ended_with(0);
     run.complained("waking mate").said("passed on");
 
-    let script = room.model(&cook());
+    let script = room.model(&cook("scripted/reader.json"));
     let run = room
         .run(["--json", "--model", &script, "inbox", "--wake", "cook"])
         .ended_with(0);
@@ -437,6 +465,9 @@ fn a_world_of_three_contexts_in_two_flocks_that_send_and_wake() {
     let run = room.run(["--model", &script, "inbox", "--wake"]).ended_with(0);
     run.complained("waking captain").said("to dinner!");
     room.run(["inbox"]).ended_with(0).complained("no messages wait");
+    let (sent, spawned) = ("post_send_message\n", "pre_spawn_agent\npost_spawn_agent\n");
+    let heard = [sent, spawned, sent, spawned, sent].concat();
+    assert_eq!(room.read("../home/heard"), heard);
     let run = room.run(["--json", "-C", "mate", "And the tasks?"]).ended_with(0);
     assert!(
         !run.events_named("model_context")[0]
