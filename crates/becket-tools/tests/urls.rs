@@ -335,7 +335,8 @@ async fn redirects_are_followed_and_each_is_judged() {
     )
     .await;
     let engine = Engine::new(None);
-    let seen: Arc<Mutex<Vec<(Option<String>, Option<String>)>>> = Arc::default();
+    type Seen = Vec<(Option<String>, Option<String>)>;
+    let seen: Arc<Mutex<Seen>> = Arc::default();
     let notes = Arc::clone(&seen);
     engine.on::<PreFetch>("witness", move |occasion| {
         let payload = &occasion.payload;

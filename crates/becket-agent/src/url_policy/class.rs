@@ -226,7 +226,7 @@ fn is_reserved_v6(address: Ipv6Addr) -> bool {
     // Servers have addresses that begin with 2 or 3, or older ones inside of newer ones.
     let elsewhere = a & 0xe000 != 0x2000 && !mapped && !translated;
     // 2001:0::/23 is for protocols, Teredo among them; then documents.
-    let special = (a == 0x2001 && b < 0x200) || (a == 0x2001 && b == 0xdb8) || (a == 0x3fff && b < 0x1000);
+    let special = (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000);
     elsewhere || special
 }
 

@@ -233,7 +233,7 @@ fn class_named(name: &str) -> Result<UrlClass, String> {
         return Ok(class);
     }
     let names = UrlClass::ALL.map(UrlClass::name);
-    Err(match becket_hooks::nearest(name, names.into_iter()) {
+    Err(match becket_hooks::nearest(name, names) {
         Some(near) => format!("there is no preset `{name}`; did you mean `preset:{near}`?"),
         None => format!(
             "there is no preset `{name}`; there are sensitive, {}",
