@@ -193,9 +193,11 @@ impl JudgedUrl {
         })
     }
 
-    /// The address as rules may write it: with its port, and without where that is the usual one.
+    /// The address as rules against it may write it: with its port and without, by its host and by the network
+    /// addresses behind it. A rule that allows must mean it certainly as well.
     pub fn texts(&self) -> Vec<String> {
-        policy::texts(&self.url)
+        let addresses: Vec<IpAddr> = self.addresses.iter().map(SocketAddr::ip).collect();
+        policy::texts(&self.url, &addresses)
     }
 
     /// Whether a glob certainly means it: a `*` for the host covers nothing but the host.

@@ -231,7 +231,7 @@ fn is_reserved_v6(address: Ipv6Addr) -> bool {
 }
 
 /// The older addresses that a newer one stands for: mapped, compatible, translated, or the ends of a tunnel.
-fn embedded_v4(address: Ipv6Addr) -> Vec<Ipv4Addr> {
+pub(super) fn embedded_v4(address: Ipv6Addr) -> Vec<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let from = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match [a, b, c, d, e, f] {

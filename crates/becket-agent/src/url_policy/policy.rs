@@ -7,9 +7,9 @@
 
 use std::net::IpAddr;
 
-use url::Url;
+use url::{Host, Url};
 
-use super::class::{Classes, UrlClass};
+use super::class::{Classes, UrlClass, embedded_v4};
 
 /// What may be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,10 +173,10 @@ pub fn check_rule(text: &str, verdict: UrlVerdict) -> Result<(), String> {
     UrlRule::parse(text, verdict).map(|_| ())
 }
 
-/// An address as rules may write it.
-pub(super) fn texts(url: &Url) -> Vec<String> {
-    let forms = Forms::of(url, &[]);
-    let texts = forms.authorities.iter().map(|authority| forms.whole(authority));
+/// An address as rules against it may write it.
+pub(super) fn texts(url: &Url, addresses: &[IpAddr]) -> Vec<String> {
+    let forms = Forms::of(url, addresses);
+    let texts = forms.wider.iter().map(|authority| forms.whole(authority));
     texts.chain([url.to_string()]).collect()
 }
 
@@ -247,8 +247,8 @@ struct Forms {
     scheme: String,
     /// The host with its port, and without where that is the usual one.
     authorities: Vec<String>,
-    /// The same without a port in any case, and the network addresses in the place of the host: everything that a rule
-    /// against it may name.
+    /// The same without a port in any case, and in the place of the host the network addresses and the older ones
+    /// inside of newer ones: everything that a rule against it may name.
     wider: Vec<String>,
     /// Path and query.
     rest: String,
@@ -259,11 +259,14 @@ impl Forms {
         let host = url.host_str().unwrap_or_default().to_owned();
         let port = url.port_or_known_default().unwrap_or(80);
         let bare = url.port().is_none().then(|| host.clone());
-        let addresses = addresses.iter().map(|address| match address {
-            IpAddr::V4(address) => address.to_string(),
-            IpAddr::V6(address) => format!("[{address}]"),
-        });
-        let hosts = [host.clone()].into_iter().chain(addresses);
+        let named = match url.host() {
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+            _ => None,
+        };
+        let addresses = named.into_iter().chain(addresses.iter().copied());
+        let hosts = [host.clone()]
+            .into_iter()
+            .chain(addresses.flat_map(hosts_of_address));
         let query = url.query().map_or(String::new(), |query| format!("?{query}"));
         Self {
             scheme: url.scheme().to_owned(),
@@ -278,6 +281,22 @@ impl Forms {
 
     fn whole(&self, authority: &str) -> String {
         format!("{}://{authority}{}", self.scheme, self.rest)
+    }
+}
+
+/// A network address as a host, and the older ones that it stands for.
+fn hosts_of_address(address: IpAddr) -> Vec<String> {
+    match address {
+        IpAddr::V4(address) => vec![address.to_string()],
+        IpAddr::V6(address) => {
+            // The address of the web writes it differently than the network does.
+            let own = Host::<String>::Ipv6(address).to_string();
+            let embedded = embedded_v4(address);
+            [own]
+                .into_iter()
+                .chain(embedded.iter().map(ToString::to_string))
+                .collect()
+        }
     }
 }
 

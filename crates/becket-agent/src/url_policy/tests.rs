@@ -19,6 +19,7 @@ impl Resolver for Table {
             "inside.example" | "wiki.corp.example" => &["10.1.2.3"],
             "cloud.example" | "metadata.example" => &["169.254.169.254"],
             "mapped-cloud.example" => &["::ffff:169.254.169.254"],
+            "mapped.example" => &["::ffff:9.9.9.9"],
             "zero.example" => &["0.0.0.0"],
             _ => &["93.184.216.34"],
         };
@@ -280,6 +281,40 @@ async fn an_open_host_is_a_host_of_the_open_internet() {
         let judged = judge_with(&lists, UrlVerdict::Ask).judge(url).await.unwrap();
         assert_eq!(judged.ruling().verdict, expected, "{lists:?} {url}");
     }
+}
+
+#[tokio::test]
+async fn a_denied_address_is_denied_inside_of_a_newer_one() {
+    let denied = lists(&[], &[], &["http://9.9.9.9/*"], &[]);
+    for url in [
+        "http://9.9.9.9/x",
+        "http://[::ffff:9.9.9.9]/x",
+        "http://[::ffff:909:909]:8080/x",
+        "http://[64:ff9b::909:909]/x",
+        "http://[2002:909:909::1]/x",
+        "http://mapped.example/x",
+    ] {
+        let judged = judge_with(&denied, UrlVerdict::Allow).judge(url).await.unwrap();
+        assert_eq!(judged.ruling().verdict, UrlVerdict::Deny, "{url}");
+        let judged = UrlJudge::default()
+            .with_resolver(Arc::new(Table))
+            .judge(url)
+            .await
+            .unwrap();
+        let texts = judged.texts();
+        assert!(texts.contains(&"http://9.9.9.9/x".to_owned()), "{url}: {texts:?}");
+    }
+    // A rule that allows the older one does not speak of what another network makes of it.
+    let allowed = lists(&[], &[], &[], &["http://9.9.9.9/*"]);
+    for url in ["http://[::ffff:9.9.9.9]/x", "http://mapped.example/x"] {
+        let judged = judge_with(&allowed, UrlVerdict::Ask).judge(url).await.unwrap();
+        assert_eq!(judged.ruling().verdict, UrlVerdict::Ask, "{url}");
+        assert!(!judged.is_certainly("http://9.9.9.9/*"), "{url}");
+    }
+    let denied = lists(&[], &[], &["http://[::ffff:909:909]/*"], &[]);
+    let judge = judge_with(&denied, UrlVerdict::Allow);
+    let judged = judge.judge("http://mapped.example/").await.unwrap();
+    assert_eq!(judged.ruling().verdict, UrlVerdict::Deny);
 }
 
 #[test]
