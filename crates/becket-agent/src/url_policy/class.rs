@@ -85,7 +85,11 @@ impl UrlClass {
 
 /// What is known about an address: by the name of its host, and by each network address behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Classes(Vec<UrlClass>);
+pub(super) struct Classes {
+    found: Vec<UrlClass>,
+    /// Whether one of the network addresses is of the open internet.
+    open: bool,
+}
 
 impl Classes {
     pub(super) fn of(url: &Url, addresses: &[IpAddr]) -> Self {
@@ -95,26 +99,25 @@ impl Classes {
             Some(Host::Ipv6(address)) => of_v6(address),
             None => Some(UrlClass::Unparseable),
         };
-        Self(
-            named
-                .into_iter()
-                .chain(addresses.iter().filter_map(|address| of_address(*address)))
-                .collect(),
-        )
+        let behind: Vec<Option<UrlClass>> = addresses.iter().copied().map(of_address).collect();
+        Self {
+            open: behind.contains(&None),
+            found: named.into_iter().chain(behind.into_iter().flatten()).collect(),
+        }
     }
 
     /// The worst of them; `None` for a place of the open internet.
     pub(super) fn worst(&self) -> Option<UrlClass> {
-        self.0.iter().copied().max()
+        self.found.iter().copied().max()
     }
 
     pub(super) fn any(&self, holds: impl Fn(UrlClass) -> bool) -> bool {
-        self.0.iter().any(|class| holds(*class))
+        self.found.iter().any(|class| holds(*class))
     }
 
-    /// Whether there are any, and all of them are like that.
+    /// Whether there are any, all of them are like that, and no network address is of the open internet.
     pub(super) fn all(&self, holds: impl Fn(UrlClass) -> bool) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|class| holds(*class))
+        !self.open && !self.found.is_empty() && self.found.iter().all(|class| holds(*class))
     }
 }
 

@@ -262,8 +262,24 @@ async fn an_open_host_is_a_host_of_the_open_internet() {
         ),
         (
             lists(&[], &[], &[], &["preset:private_network"]),
-            "http://mixed.example/",
+            "http://inside.example/",
             UrlVerdict::Allow,
+        ),
+        // One of its addresses is on the open internet, and a connection may go there.
+        (
+            lists(&[], &[], &[], &["preset:private_network"]),
+            "http://mixed.example/",
+            UrlVerdict::Ask,
+        ),
+        (
+            lists(&[], &["preset:sensitive"], &[], &[]),
+            "http://mixed.example/",
+            UrlVerdict::Ask,
+        ),
+        (
+            lists(&[], &[], &[], &["preset:loopback"]),
+            "http://open.localhost/",
+            UrlVerdict::Ask,
         ),
         (
             lists(&[], &[], &[], &["preset:loopback"]),
