@@ -35,6 +35,8 @@ pub use web::NotFetched;
 pub struct Permit {
     tool_call_id: String,
     call: Box<FinalCall>,
+    /// Who or what has approved it.
+    source: ApprovalSource,
     directory: PathBuf,
     reading: Box<ReadingGuard>,
 }
@@ -499,6 +501,7 @@ impl Gate {
             ApprovalDecision::Allow => Judgement::Permitted(Permit {
                 tool_call_id: applicant.tool_call_id.into(),
                 call: Box::new(call),
+                source: decision.source,
                 directory: self.directory.clone(),
                 reading: Box::new(ReadingGuard {
                     hooks: hooks.clone(),

@@ -1,6 +1,6 @@
 //! The network at the gate: what a call would connect to, and the addresses that a tool comes upon.
 
-use becket_events::{PreFetch, PreFetchPayload, Verdict};
+use becket_events::{ApprovalSource, PreFetch, PreFetchPayload, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::{Applicant, FinalCall, Gate, Opinion, Permit, Target};
@@ -58,7 +58,7 @@ impl Gate {
 impl Permit {
     /// Whether the tool may go on to an address to which the one that was judged leads: a redirect, say. Rules, the
     /// policy and the guards of the network judge it like the first one. What the person would have to be asked about
-    /// is not fetched now: it is a call of its own, unless the person has said yes to the same server.
+    /// is not fetched now: it is a call of its own, unless the person has said yes to the same server, or to all of it.
     pub async fn may_fetch(&self, from: &JudgedUrl, url: &str) -> Result<JudgedUrl, NotFetched> {
         let guard = &*self.reading;
         let judged = guard.settings.urls.judge(url).await.map_err(NotFetched::Denied)?;
@@ -102,12 +102,27 @@ impl Permit {
             (Some(Verdict::Ask(reason)), _) => Some(reason),
             (Some(Verdict::Allow), _) | (None, RuleVerdict::Allow) => None,
             (None, RuleVerdict::Ask(rule)) => Some(format!("the rule `{rule}` wants the person to be asked")),
-            (None, _) if judged.ruling().verdict == UrlVerdict::Allow || judged.is_same_server(from) => None,
-            (None, _) => judged.sensitivity(),
+            (None, _) if judged.ruling().verdict == UrlVerdict::Allow || self.covers(&judged) => None,
+            (None, _) => {
+                let reason = judged.sensitivity();
+                Some(reason.unwrap_or_else(|| format!("nobody has said yes to {}", judged.url())))
+            }
         };
         match wanted {
             Some(reason) if !yes => Err(NotFetched::NeedsYes(reason)),
             _ => Ok(judged),
+        }
+    }
+
+    /// Whether the person's yes to the call is one to the other address as well. What a rule, the policy or a hook has
+    /// allowed is that one address and no other.
+    fn covers(&self, other: &JudgedUrl) -> bool {
+        let is_same_server = || self.call.web().is_some_and(|first| other.is_same_server(first));
+        match self.source {
+            ApprovalSource::PersonForSession => true,
+            ApprovalSource::PersonForTool => other.class().is_none() || is_same_server(),
+            ApprovalSource::Person | ApprovalSource::Yes => is_same_server(),
+            _ => false,
         }
     }
 }

@@ -259,6 +259,33 @@ fn a_redirect_is_judged_like_the_first_address() {
 }
 
 #[test]
+fn a_redirect_that_needs_a_yes_is_a_call_of_its_own() {
+    let only_a = |rule: &str| {
+        let (policy, rules) = (
+            "[url_policy]\nallow = [\"URL/a\"]\n",
+            "[permissions]\nallow = [\"fetch:url=URL/a\"]\n",
+        );
+        if rule == "policy" { policy } else { rules }
+    };
+    for (rule, more, followed) in [
+        ("policy", &[][..], false),
+        ("rules", &[], false),
+        ("policy", &["--yes"], true),
+    ] {
+        let server = ModelServer::start([redirect("/b"), page("the end")]);
+        let config = only_a(rule).replace("URL", &server.url());
+        let run = fetch(&room(), &config, &format!("{}/a", server.url()), more);
+        let (text, _) = result(&run);
+        assert_eq!(text.contains("the end"), followed, "{rule} {more:?}: {text}");
+        assert_eq!(
+            server.requests().len(),
+            1 + usize::from(followed),
+            "{rule} {more:?}"
+        );
+    }
+}
+
+#[test]
 fn the_limits_can_be_set() {
     let cases = [
         (
