@@ -11,7 +11,7 @@ use becket_events::OperationKind;
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
-use crate::url_policy::JudgedUrl;
+use crate::url_policy::{JudgedUrl, leaves_host_open};
 use crate::vfs::SCHEME;
 
 /// The rules, in three lists.
@@ -74,7 +74,7 @@ pub struct RuledCall<'a> {
     /// The directory in which the agent works.
     pub directory: &'a Path,
     /// The address of the web, where the call leads to one. An allow rule covers a place that is not the open internet
-    /// only if it speaks of the address.
+    /// only if it speaks of the address and names its host.
     pub web: Option<&'a JudgedUrl>,
 }
 
@@ -171,7 +171,7 @@ impl PermissionRule {
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
     /// covers the shell's operators, and a rule about a command without one about `cwd` stays in the directory. Nor
     /// does a rule allow what only looks like the place that it speaks of, and is a link to another one, or has the
-    /// allowed host somewhere in its path.
+    /// allowed host somewhere in its path. A rule that leaves the host open means the open internet.
     fn is_outwitted_by(&self, call: RuledCall<'_>) -> bool {
         let by_link = |(name, pattern): &(String, Pattern)| {
             resolved(name, call).is_some_and(|path| !pattern.matches(&path.display().to_string()))
@@ -181,9 +181,10 @@ impl PermissionRule {
         }
         let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
         if let Some(web) = call.web {
-            let sensitive = web.class().is_some() && !speaks_of("url");
-            let unclear = self.url.as_ref().is_some_and(|glob| !web.is_certainly(glob));
-            return sensitive || unclear;
+            return match &self.url {
+                None => web.class().is_some(),
+                Some(glob) => !web.is_certainly(glob) || (web.class().is_some() && leaves_host_open(glob)),
+            };
         }
         let Some(Value::String(command)) = call.arguments.get("command") else {
             return false;
@@ -366,6 +367,48 @@ mod tests {
         let rules = rules(&["fetch:url=http://localhost:*"], &[], &[]);
         let verdict = says(&rules, "fetch", json!({"url": "http://localhost:80/x"}), None);
         assert_eq!(verdict, RuleVerdict::Deny("fetch:url=http://localhost:*"));
+    }
+
+    #[tokio::test]
+    async fn a_rule_that_leaves_the_host_open_does_not_allow_this_machine() {
+        let judge = crate::url_policy::UrlJudge::default();
+        for (rule, url, allowed) in [
+            ("fetch:url=*", "http://127.0.0.1:7001/x", false),
+            ("fetch:url=http://*/*", "http://127.0.0.1:7001/x", false),
+            ("fetch:url=http://127.*:7001/*", "http://127.0.0.1:7001/x", false),
+            ("fetch:url=http://127.0.0.1:*", "http://127.0.0.1:7001/x", true),
+            (
+                "fetch:url=http://127.0.0.1:7001/*",
+                "http://127.0.0.1:7001/x",
+                true,
+            ),
+            ("fetch:url=http://9.9.9.9/*", "http://[::ffff:9.9.9.9]/x", false),
+            ("fetch:url=http://*/*", "http://9.9.9.9/x", true),
+            ("fetch", "http://9.9.9.9/x", true),
+            ("fetch", "http://127.0.0.1:7001/x", false),
+        ] {
+            let judged = judge.judge(url).await.unwrap();
+            let says = |rules: &Rules| {
+                let verdict = rules.judge(RuledCall {
+                    tool_name: "fetch",
+                    called_as: "fetch",
+                    pair: None,
+                    arguments: &Map::new(),
+                    path: None,
+                    directory: Path::new("/work"),
+                    web: Some(&judged),
+                });
+                verdict.strictness()
+            };
+            let allowing = says(&rules(&[], &[rule], &[]));
+            assert_eq!(
+                allowing == RuleVerdict::Allow.strictness(),
+                allowed,
+                "{rule} {url}"
+            );
+            // What does not allow it may yet deny it.
+            assert_eq!(says(&rules(&[rule], &[], &[])), 3, "{rule} {url}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use class::UrlClass;
 use futures_util::future::BoxFuture;
-pub use policy::{PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_rule};
+pub use policy::{PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_rule, leaves_host_open};
 use url::{Host, Url};
 
 use class::Classes;

@@ -180,6 +180,11 @@ pub(super) fn texts(url: &Url, addresses: &[IpAddr]) -> Vec<String> {
     texts.chain([url.to_string()]).collect()
 }
 
+/// Whether a glob names no single host.
+pub fn leaves_host_open(glob: &str) -> bool {
+    UrlGlob::parse(glob, UrlVerdict::Allow).map_or(true, |glob| glob.open_host)
+}
+
 /// Whether a glob that allows means the address.
 pub(super) fn is_certainly(glob: &str, url: &Url) -> bool {
     UrlGlob::parse(glob, UrlVerdict::Allow).is_ok_and(|glob| glob.matches_strictly(&Forms::of(url, &[])))
