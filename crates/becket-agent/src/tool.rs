@@ -51,6 +51,8 @@ pub enum NetworkUse {
     Unnamed,
     /// It fetches this address.
     Address(String),
+    /// It cannot be told what it would fetch, for this reason, and so it does not run.
+    Unclear(String),
 }
 
 /// The source of becket's own tools.

@@ -205,18 +205,33 @@ impl Tool for ProgramTool {
         if !self.uses_network {
             return NetworkUse::None;
         }
-        let named = ["url", "uri"].iter().find_map(|name| arguments.get(*name));
-        match named {
-            None | Some(Value::Null) => NetworkUse::Unnamed,
-            Some(Value::String(url)) if url.trim().is_empty() => NetworkUse::Unnamed,
-            Some(Value::String(url)) => NetworkUse::Address(url.clone()),
-            // The program may read an address into it, so it must be one that can be judged.
-            Some(other) => NetworkUse::Address(other.to_string()),
-        }
+        named_address(arguments)
     }
 
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.perform(permit, run))
+    }
+}
+
+/// The address that the arguments name. A program may use any that it is given, so there can be only one.
+fn named_address(arguments: &Map<String, Value>) -> NetworkUse {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    };
+    let mut named = ["url", "uri"]
+        .iter()
+        .filter_map(|name| arguments.get(*name))
+        .filter(|value| !is_empty(value));
+    match (named.next(), named.next()) {
+        (None, _) => NetworkUse::Unnamed,
+        (Some(one), Some(other)) if one != other => {
+            NetworkUse::Unclear("`url` and `uri` are two different addresses; give one of them".into())
+        }
+        (Some(Value::String(url)), _) => NetworkUse::Address(url.clone()),
+        // The program may read an address into it, so it must be one that can be judged.
+        (Some(other), _) => NetworkUse::Address(other.to_string()),
     }
 }
 
@@ -285,4 +300,36 @@ fn with_line_end(mut text: String) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_address_hides_behind_another() {
+        let metadata = "http://169.254.169.254/";
+        let judged = || NetworkUse::Address(metadata.into());
+        for (arguments, expected) in [
+            (json!({"query": "x"}), Some(NetworkUse::Unnamed)),
+            (json!({"url": " ", "uri": null}), Some(NetworkUse::Unnamed)),
+            (json!({"url": metadata}), Some(judged())),
+            (json!({"uri": metadata}), Some(judged())),
+            (json!({"url": "", "uri": metadata}), Some(judged())),
+            (json!({"url": null, "uri": metadata}), Some(judged())),
+            (json!({"url": metadata, "uri": metadata}), Some(judged())),
+            (
+                json!({"url": [metadata]}),
+                Some(NetworkUse::Address(format!("[\"{metadata}\"]"))),
+            ),
+            (json!({"url": "http://a.example/", "uri": metadata}), None),
+            (json!({"url": [], "uri": metadata}), None),
+        ] {
+            let found = named_address(arguments.as_object().expect("an object"));
+            match expected {
+                Some(expected) => assert_eq!(found, expected, "{arguments}"),
+                None => assert!(matches!(found, NetworkUse::Unclear(_)), "{arguments}: {found:?}"),
+            }
+        }
+    }
 }

@@ -23,6 +23,7 @@ impl Gate {
         Ok(match network {
             NetworkUse::None => Target::None,
             NetworkUse::Unnamed => Target::UnnamedWeb,
+            NetworkUse::Unclear(reason) => return Err(reason),
             NetworkUse::Address(url) => Target::Web(self.settings.urls.judge(&url).await?),
         })
     }
