@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use becket_agent::IgnoreFiles;
 use ignore::{DirEntry, WalkBuilder};
 use rusqlite::Connection;
 
@@ -87,13 +88,7 @@ pub(crate) fn survey(
     let mut known = known_files(connection)?;
     let mut survey = Survey::default();
     let now = SystemTime::now();
-    // Links are not followed, so nothing outside of the root is reached. What begins with a dot is left out.
-    let walk = WalkBuilder::new(root)
-        .follow_links(false)
-        .require_git(false)
-        .sort_by_file_path(Path::cmp)
-        .build();
-    for entry in walk {
+    for entry in entries(root) {
         if is_cancelled() {
             return Err(SurveyProblem::Index(IndexProblem::Cancelled));
         }
@@ -144,6 +139,22 @@ pub(crate) fn survey(
     gone.sort();
     survey.gone = gone;
     Ok(survey)
+}
+
+/// Everything in the project. Links are not followed, so nothing outside of the root is reached. What begins with a dot
+/// is left out, and what the project's own ignore files name.
+fn entries(root: &Path) -> ignore::Walk {
+    let ignored = IgnoreFiles::of_project(root);
+    WalkBuilder::new(root)
+        .standard_filters(false)
+        .hidden(true)
+        .follow_links(false)
+        .sort_by_file_path(Path::cmp)
+        .filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            !ignored.leave_out(entry.path(), is_folder)
+        })
+        .build()
 }
 
 /// Why a survey ended early.

@@ -160,6 +160,21 @@ fn what_is_ignored_hidden_linked_large_or_binary_stays_out() {
 }
 
 #[test]
+fn ignore_files_above_the_project_and_ones_that_are_no_files_do_not_count() {
+    let project = project(&[
+        (".git/HEAD", ""),
+        ("shown.rs", "fn shown() {}"),
+        ("sub/too.rs", "fn too() {}"),
+    ]);
+    fs::write(project.folder.path().join(".gitignore"), "*\n").unwrap();
+    for name in [".gitignore", "sub/.ignore"] {
+        std::os::unix::fs::symlink("/dev/zero", project.path(name)).unwrap();
+    }
+    project.update();
+    assert_eq!(project.names(SymbolQuery::default()), ["shown", "too"]);
+}
+
+#[test]
 fn a_file_that_may_not_be_read_leaves_the_index() {
     let project = project(&[("a.rs", "fn first() {}"), ("b.rs", "fn second() {}")]);
     project.update();

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use becket_agent::IgnoreFiles;
 use becket_agent::tool::ToolRun;
 use becket_agent::vfs::VfsPath;
 use globset::{GlobBuilder, GlobMatcher};
@@ -68,15 +69,17 @@ pub(crate) fn files(
     bounds: &Bounds,
     mut visit: impl FnMut(&Path, FileKind) -> bool,
 ) -> Result<(), Stopped> {
+    // The rules of the project count; those of the person's home are not ours to read.
+    let ignored = (bounds.files == Place::System).then(|| IgnoreFiles::around(root));
     let walk = WalkBuilder::new(root)
-        .standard_filters(bounds.files == Place::System)
-        .hidden(false)
-        // The rules of the project count; those of the person's home are not ours to read.
-        .git_global(false)
-        .require_git(false)
+        .standard_filters(false)
         .follow_links(false)
         .sort_by_file_name(|one, other| one.cmp(other))
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let leave_out = |files: &IgnoreFiles| files.leave_out(entry.path(), is_folder);
+            entry.file_name() != ".git" && !ignored.as_ref().is_some_and(leave_out)
+        })
         .build();
     for entry in walk {
         bounds.check()?;
