@@ -2,7 +2,7 @@
 //!
 //! Four lists of rules, and what counts for the rest. The first list with a rule that matches decides: `deny_override`,
 //! `allow_override`, `deny`, `allow`. A rule is `preset:CLASS`, or a glob for the whole address, in which `*` stands
-//! for anything, `?` for one character, and `\` takes the meaning of the next one away. A rule that denies is read
+//! for anything, `?` after the host for one character, and `\` takes the meaning of the next one away. A rule that denies is read
 //! generously and one that allows strictly: what could be meant both ways is denied.
 
 use std::net::IpAddr;
@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use super::class::{Classes, UrlClass, embedded_v4};
+use super::read_url;
 
 /// What may be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -349,6 +350,9 @@ impl UrlGlob {
         if text.is_empty() || text.trim() != text {
             return Err("it is empty or has blanks around it".into());
         }
+        if text.contains('#') {
+            return Err("what follows a `#` is never sent, so no rule can speak of it; leave it out".into());
+        }
         let Some((scheme, after)) = text.split_once("://") else {
             if text != "*" && (verdict != UrlVerdict::Deny || !text.starts_with('*')) {
                 return Err(format!(
@@ -385,11 +389,17 @@ impl UrlGlob {
                 authority.trim_end_matches('*')
             ));
         }
-        let (scheme, authority) = (scheme.to_lowercase(), authority.to_lowercase());
+        let scheme = scheme.to_lowercase();
+        if !["http", "https"].iter().any(|known| glob_matches(&scheme, known)) {
+            return Err(format!(
+                "`{scheme}` is never fetched; write `http`, `https`, or `*` for both"
+            ));
+        }
+        let authority = plain_authority(&authority.to_lowercase())?;
         let rest = plainly(rest);
         Ok(Self {
             whole: format!("{scheme}://{authority}{rest}"),
-            open_host: host_of(&authority).contains(['*', '?']),
+            open_host: host_of(&authority).contains('*'),
             parts: Some((scheme, authority, rest)),
         })
     }
@@ -429,6 +439,30 @@ impl UrlGlob {
             rest => glob_matches(rest, &forms.rest),
         };
         rest_matches && glob_matches(scheme, &forms.scheme) && glob_matches(authority, wanted)
+    }
+}
+
+/// The host and the port of a rule as an address has them: one that is written in another way would never match.
+fn plain_authority(authority: &str) -> Result<String, String> {
+    if authority.contains(['?', '\\']) {
+        return Err("a host has no `?` and no `\\`; end it with `/`, or write `*` for a part of it".into());
+    }
+    let host = host_of(authority);
+    let port = &authority[host.len()..];
+    let host = match host.contains('*') {
+        true => host.strip_suffix('.').unwrap_or(host).to_owned(),
+        false => read_url(&format!("http://{host}/"))?
+            .host_str()
+            .unwrap_or_default()
+            .to_owned(),
+    };
+    match port.strip_prefix(':') {
+        None => Ok(host),
+        Some(port) if port.contains('*') => Ok(format!("{host}:{port}")),
+        Some(port) => match port.parse::<u16>() {
+            Ok(port) if port > 0 => Ok(format!("{host}:{port}")),
+            _ => Err(format!("there is no port `{port}`; `:*` is any")),
+        },
     }
 }
 

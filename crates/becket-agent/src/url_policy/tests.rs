@@ -205,6 +205,16 @@ fn a_rule_that_cannot_be_meant_is_an_error() {
         ("https:///x", UrlVerdict::Deny, "no host"),
         ("https://münchen.de/*", UrlVerdict::Deny, "xn--"),
         ("https://a@b/*", UrlVerdict::Allow, "password"),
+        ("http://localhost?admin=1", UrlVerdict::Deny, "end it with `/`"),
+        ("http://a\\.example/*", UrlVerdict::Deny, "no `\\`"),
+        ("http://localhost/#frag", UrlVerdict::Deny, "`#`"),
+        ("*#frag", UrlVerdict::Deny, "`#`"),
+        ("ftp://localhost/*", UrlVerdict::Deny, "`ftp` is never fetched"),
+        ("http://localhost:65536/*", UrlVerdict::Deny, "no port `65536`"),
+        ("http://localhost:0/*", UrlVerdict::Deny, "no port `0`"),
+        ("http://localhost:/*", UrlVerdict::Deny, "no port ``"),
+        ("http://::1/*", UrlVerdict::Deny, "not an address"),
+        ("http://a..example/*", UrlVerdict::Deny, "is empty"),
     ];
     for (rule, verdict, words) in table {
         let error = check_rule(rule, verdict).unwrap_err();
@@ -217,6 +227,8 @@ fn a_rule_that_cannot_be_meant_is_an_error() {
         ("http://localhost:*", UrlVerdict::Allow),
         ("http://[::1]:8080/*", UrlVerdict::Allow),
         ("preset:sensitive", UrlVerdict::Allow),
+        ("http*://localhost/*", UrlVerdict::Allow),
+        ("*://localhost/a?b=1", UrlVerdict::Deny),
     ] {
         check_rule(rule, verdict).unwrap();
     }
@@ -331,6 +343,28 @@ async fn a_denied_address_is_denied_inside_of_a_newer_one() {
     let judge = judge_with(&denied, UrlVerdict::Allow);
     let judged = judge.judge("http://mapped.example/").await.unwrap();
     assert_eq!(judged.ruling().verdict, UrlVerdict::Deny);
+}
+
+#[tokio::test]
+async fn a_rule_means_its_host_however_it_is_written() {
+    for (rule, url) in [
+        ("http://127.1/*", "http://127.0.0.1/x"),
+        ("http://0x7f.1/*", "http://127.0.0.1/x"),
+        ("http://[0:0:0:0:0:0:0:1]/*", "http://[::1]/x"),
+        ("http://[::ffff:9.9.9.9]:080/*", "http://[::ffff:909:909]/x"),
+        ("http://localhost./*", "http://localhost/x"),
+        ("http://*.localhost./*", "http://a.localhost/x"),
+        ("http://LOCALHOST:08080/*", "http://localhost:8080/x"),
+        ("http://%6cocalhost/*", "http://localhost/x"),
+    ] {
+        for (lists, default, expected) in [
+            (lists(&[], &[], &[rule], &[]), UrlVerdict::Allow, UrlVerdict::Deny),
+            (lists(&[], &[rule], &[], &[]), UrlVerdict::Deny, UrlVerdict::Allow),
+        ] {
+            let judged = judge_with(&lists, default).judge(url).await.unwrap();
+            assert_eq!(judged.ruling().verdict, expected, "{rule} {url}");
+        }
+    }
 }
 
 #[test]
