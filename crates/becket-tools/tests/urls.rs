@@ -451,6 +451,42 @@ async fn a_redirect_that_needs_a_yes_is_told() {
     assert!(secret.requests().is_empty());
 }
 
+/// A yes to one server is none to another, though it be of the open internet, and what the policy allows is no yes.
+#[tokio::test]
+async fn a_redirect_is_followed_only_where_nobody_would_be_asked() {
+    for (person, target, followed) in [
+        (PersonsAnswer::Yes, "http://open.example/", false),
+        (PersonsAnswer::Yes, "/two", true),
+        (PersonsAnswer::YesToAll, "/two", true),
+        (PersonsAnswer::Nobody, "/two", false),
+    ] {
+        let start = Server::at("127.0.0.1:0", vec![redirect(target), page("the end")]).await;
+        let first = format!("http://127.0.0.1:{}/one", start.port());
+        let world = World {
+            names: Names::default().with("open.example", &[&["93.184.216.34"]]),
+            policy: match person {
+                PersonsAnswer::Nobody => policy(&[&first], &[], UrlVerdict::Ask),
+                _ => None,
+            },
+            person,
+            ..World::default()
+        };
+        let told = world.fetch(&first).await;
+        assert_eq!(
+            told.text().contains("the end"),
+            followed,
+            "{target}: {}",
+            told.text()
+        );
+        assert_eq!(
+            told.text().contains("That was not followed"),
+            !followed,
+            "{}",
+            told.text()
+        );
+    }
+}
+
 #[tokio::test]
 async fn too_many_redirects_end_it() {
     let circle = || (0..20).map(|_| redirect("/round")).collect::<Vec<_>>();

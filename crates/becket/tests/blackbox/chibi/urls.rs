@@ -138,6 +138,22 @@ fn a_network_tool_with_an_address_is_judged_like_a_fetch() {
         .ask(&["--yes", "go"], &call("file:///etc/passwd"))
         .went_well();
     assert!(last(&told).contains("only http and https"), "{told:#?}");
+    for (url, uri, words) in [
+        (
+            json!("http://8.8.8.8/"),
+            json!("http://127.0.0.1:9/"),
+            "two different addresses",
+        ),
+        (json!(""), json!("http://127.0.0.1:9/"), "is a loopback address"),
+        (json!(null), json!("http://127.0.0.1:9/"), "is a loopback address"),
+    ] {
+        let turns = [
+            calls("web_search", json!({"url": url, "uri": uri})),
+            says("went on"),
+        ];
+        let told = chibi.ask(&["go"], &turns).went_well();
+        assert!(last(&told).contains(words), "{told:#?}");
+    }
     let told = chibi.ask(&["go"], &call("http://8.8.8.8/")).went_well();
     assert!(
         last(&told).contains("found"),
