@@ -682,7 +682,7 @@ impl Gate {
         if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
-        let rule = match self.rule_of(applicant.spec(), call) {
+        let rule = match self.rule_of(applicant.tool, call) {
             Ok(rule) => rule,
             Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
         };
@@ -725,9 +725,12 @@ impl Gate {
     }
 
     /// What the rules say about a call, and about what it is besides; the error says which rule denies it.
-    fn rule_of(&self, spec: &ToolSpec, call: &FinalCall) -> Result<RuleVerdict<'_>, String> {
-        let names = (spec.own_name.as_str(), spec.face.name.as_str());
-        let mut rule = self.rule_about(names, call, call.vfs_addresses());
+    fn rule_of(&self, tool: &dyn Tool, call: &FinalCall) -> Result<RuleVerdict<'_>, String> {
+        let spec = tool.spec();
+        let names = std::iter::once(&spec.face.name).chain(tool.other_names());
+        let verdicts = names.map(|name| self.rule_about((&spec.own_name, name), call, call.vfs_addresses()));
+        let strictest = verdicts.max_by_key(RuleVerdict::strictness);
+        let mut rule = strictest.unwrap_or(RuleVerdict::Silent);
         for kind in implied(spec, call) {
             let (addresses, doing) = match kind {
                 OperationKind::Write => (call.changed_addresses(), "writing"),

@@ -27,6 +27,12 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Names besides that of its face by which the model knows what it does. What is forbidden or asked about by one of
+    /// them is so here.
+    fn other_names(&self) -> &[String] {
+        &[]
+    }
+
     /// What a call does on the network, for a tool that is no operation. The gate judges it.
     fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
         let _ = arguments;

@@ -81,11 +81,12 @@ pub fn subagent_tools(profile: &Profile, settings: &SubagentToolSettings) -> Vec
         let fetch = operation_tools(&Profile::own(), settings.tools.clone())
             .into_iter()
             .find(|tool| tool.spec().operation == Some(OperationKind::Fetch));
+        let fetch = fetch.expect("becket's own profile has every operation");
         Arc::new(Summarize {
             spec,
             settings: settings.clone(),
-            read: Arc::new(WholeFile::new()),
-            fetch: fetch.expect("becket's own profile has every operation"),
+            read: Arc::new(Within::new(Arc::new(WholeFile::new()), profile, "path")),
+            fetch: Arc::new(Within::new(fetch, profile, "url")),
         }) as Arc<dyn Tool>
     });
     spawn.chain(summarize).collect()
@@ -461,6 +462,52 @@ impl Tool for Summarize {
     }
 }
 
+/// A tool for calls within calls, by the names that a profile has for what it does: what binds a call of the model's own
+/// binds these.
+struct Within {
+    spec: ToolSpec,
+    other_names: Vec<String>,
+    tool: Arc<dyn Tool>,
+}
+
+impl Within {
+    /// Its face is the one that says a call with this argument alone best.
+    fn new(tool: Arc<dyn Tool>, profile: &Profile, argument: &str) -> Self {
+        let mut spec = tool.spec().clone();
+        let arguments = Map::from_iter([(argument.to_owned(), Value::from(""))]);
+        let best = spec.operation.and_then(|kind| profile.face_for(kind, &arguments));
+        if let Some(face) = best {
+            spec.face.name = face.name.into();
+        }
+        let faces = profile.faces.iter();
+        let others =
+            faces.filter(|face| Some(face.operation) == spec.operation && face.name != spec.face.name);
+        Self {
+            other_names: others.map(|face| face.name.to_owned()).collect(),
+            spec,
+            tool,
+        }
+    }
+}
+
+impl Tool for Within {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        self.tool.normalise(arguments)
+    }
+
+    fn other_names(&self) -> &[String] {
+        &self.other_names
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        self.tool.run(permit, run)
+    }
+}
+
 /// Reads a whole text, where the usual tool shows a page of it. It is judged as any reading is.
 struct WholeFile(ToolSpec);
 
@@ -514,6 +561,8 @@ impl Tool for WholeFile {
 
 #[cfg(test)]
 mod tests {
+    use becket_events::Face;
+
     use super::*;
 
     fn tools(presets: &[&str]) -> Vec<Arc<dyn Tool>> {
@@ -526,6 +575,30 @@ mod tests {
             tools: ToolSettings::default(),
         };
         subagent_tools(&Profile::own(), &settings)
+    }
+
+    #[test]
+    fn calls_within_calls_bear_the_names_of_the_profile() {
+        let own = Profile::own();
+        let within = Within::new(Arc::new(WholeFile::new()), &own, "path");
+        assert_eq!(
+            (within.spec().face.name.as_str(), within.other_names().len()),
+            ("read", 0)
+        );
+        let face = |name| Face {
+            name,
+            ..own.face_named("read").unwrap().clone()
+        };
+        let foreign = Profile {
+            faces: vec![face("file_head"), face("file_tail"), face("file_lines")],
+            ..Profile::own()
+        };
+        let within = Within::new(Arc::new(WholeFile::new()), &foreign, "path");
+        let mut names = within.other_names().to_vec();
+        names.push(within.spec().face.name.clone());
+        names.sort();
+        assert_eq!(names, ["file_head", "file_lines", "file_tail"]);
+        assert_eq!(within.spec().own_name, "read", "what allows reading allows it");
     }
 
     fn refusal(tool: &dyn Tool, arguments: &Value) -> Option<String> {

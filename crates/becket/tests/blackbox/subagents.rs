@@ -897,6 +897,42 @@ fn no_text_is_read_past_a_guard() {
 }
 
 #[test]
+fn rules_in_the_words_of_the_profile_bind_what_is_read_for_the_model() {
+    let room = room();
+    room.write("notes.txt", "the notes");
+    let child = script(&room, "child.json", &json!([says("never asked")]));
+    for (rule, source) in [
+        ("file_head", "notes.txt"),
+        ("file_tail", "notes.txt"),
+        ("file_l*", "notes.txt"),
+        ("file_*", "notes.txt"),
+        ("read", "notes.txt"),
+        ("fetch_url", "https://example.org/"),
+    ] {
+        room.config(&format!("[permissions]\ndeny = [\"{rule}\"]\n"));
+        let arguments = json!({"source": source, "model": child});
+        let turns = json!([{"tool_calls": [call("summarize_content", &arguments)]}, says("done")]);
+        let model = room.model(&turns);
+        let run = room
+            .run(["--json", "--yes", "--tools", "chibi", "--model", &model, "go"])
+            .ended_with(0);
+        let told = results(&run).pop().unwrap_or_default();
+        assert_eq!(told, format!("refused: the rule `{rule}` denies it"), "{source}");
+        assert_eq!(run.events_named("pre_subagent").len(), 0, "{rule}");
+    }
+    room.config("[permissions]\nask = [\"file_tail\"]\n");
+    let arguments = json!({"source": "notes.txt", "model": child});
+    let turns = json!([{"tool_calls": [call("summarize_content", &arguments)]}, says("done")]);
+    let model = room.model(&turns);
+    let run = room.run(["--json", "--tools", "chibi", "--model", &model, "go"]);
+    assert_eq!(
+        run.events_named("pre_subagent").len(),
+        0,
+        "nobody is there to say yes"
+    );
+}
+
+#[test]
 fn hooks_that_change_outputs_and_offers_count_for_what_is_read() {
     let room = room();
     room.write("notes.txt", "the secret");
