@@ -258,7 +258,7 @@ impl Session {
         };
         let call = match run {
             Some(run) => ModelCall {
-                fuel: run.fuel,
+                fuel: run.fuel.clone(),
                 ..call
             },
             None => call,

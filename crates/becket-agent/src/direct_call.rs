@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::batch::{Batch, FinishedBatch, FinishedCall};
+use crate::fuel::Fuel;
 use crate::message::new_id;
 use crate::session::Session;
 use crate::subagent::Parent;
@@ -55,11 +56,11 @@ impl Session {
             name: meant.map_or(name, |spec| &spec.face.name).into(),
             arguments: Value::Object(arguments.clone()).to_string(),
         };
-        let parent = Parent::new(self, &agent.tools, agent.settings.fuel);
+        let parent = Parent::new(self, &agent.tools, Fuel::full(agent.settings.fuel));
         let batch = Batch::of(&parent);
         let FinishedBatch { calls, cancelled } = batch.run(std::slice::from_ref(&call), None).await;
         batch.after(&calls).await;
-        self.usage = self.usage.plus(parent.spent().usage);
+        self.usage = self.usage.plus(parent.spent());
         DirectCall::new(calls.first(), cancelled)
     }
 }

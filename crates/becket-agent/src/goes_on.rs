@@ -146,7 +146,7 @@ impl Session {
             return Ok((TurnEnd::Limit, Some(self.out_of_fuel().await)));
         }
         run.continuation += 1;
-        let text = continuation_prompt(via, run.fuel, prompt);
+        let text = continuation_prompt(via, &run.fuel, prompt);
         let considered = self
             .consider(text, &[], InputSource::Hook, run.continuation)
             .await;

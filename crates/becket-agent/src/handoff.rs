@@ -32,8 +32,8 @@ impl Word {
 }
 
 /// What the model reads when it is asked again without the person.
-pub(crate) fn continuation_prompt(via: &str, fuel: Fuel, prompt: &str) -> String {
-    let left = match (fuel.remaining, fuel.total) {
+pub(crate) fn continuation_prompt(via: &str, fuel: &Fuel, prompt: &str) -> String {
+    let left = match (fuel.remaining(), fuel.total) {
         (Some(remaining), Some(total)) => format!(", fuel {remaining}/{total}"),
         _ => String::new(),
     };
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn the_model_learns_why_it_was_asked_how_much_is_left_and_how_to_end() {
-        let text = continuation_prompt("call_agent", Fuel::full(Some(9)), "tests first");
+        let text = continuation_prompt("call_agent", &Fuel::full(Some(9)), "tests first");
         for piece in ["call_agent", "fuel 9/9", "call_user", "\ntests first"] {
             assert!(text.contains(piece), "{text}");
         }
-        let text = continuation_prompt("call_agent", Fuel::full(None), " ");
+        let text = continuation_prompt("call_agent", &Fuel::full(None), " ");
         assert!(!text.contains("fuel") && !text.contains('\n'), "{text}");
     }
 }

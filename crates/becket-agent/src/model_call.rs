@@ -81,7 +81,7 @@ impl<'a> ModelCall<'a> {
             body: body.clone(),
             purpose: self.purpose,
             iteration: self.iteration,
-            fuel_remaining: self.fuel.remaining,
+            fuel_remaining: self.fuel.remaining(),
             fuel_total: self.fuel.total,
             continuation: self.continuation,
         };

@@ -63,7 +63,7 @@ fn place(settings: &AgentSettings) -> String {
 }
 
 /// The system prompt of a run.
-pub(crate) async fn system_prompt(hooks: &Hooks, notes: Notes, summary: Option<&str>, fuel: Fuel) -> String {
+pub(crate) async fn system_prompt(hooks: &Hooks, notes: Notes, summary: Option<&str>, fuel: &Fuel) -> String {
     let Notes {
         blocks: own,
         todos,

@@ -27,7 +27,7 @@ impl Session {
             .collect();
         let payload = || ToolsOfferedPayload {
             tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
-            fuel_remaining: run.fuel.remaining,
+            fuel_remaining: run.fuel.remaining(),
             fuel_total: run.fuel.total,
             continuation: run.continuation,
         };
@@ -68,7 +68,7 @@ impl Session {
         let call = ModelCall {
             prompt: &run.prompt,
             iteration: run.iteration,
-            fuel: run.fuel,
+            fuel: run.fuel.clone(),
             continuation: run.continuation,
             ..ModelCall::of(self, RequestPurpose::Answer)
         };

@@ -215,7 +215,6 @@ impl Session {
         };
         let result = self.turns(&mut run).await;
         self.usage = self.usage.plus(run.usage);
-        self.fuel_burnt = run.fuel.burnt();
         let reason = result.as_ref().map_or(EndReason::Failed, Ending::reason);
         let payload = || AgentEndPayload {
             messages: [&run.summarised, &self.messages[run.first_message..]].concat(),
@@ -251,7 +250,9 @@ impl Session {
         let arrivals = self.arrived().await?;
         let prompt = arrivals.before(prompt);
         let settings = &self.agent.settings;
-        let mut run = Run::new(prompt, context, Fuel::full(settings.fuel), settings.fallback);
+        let lent = self.lineage.fuel.clone();
+        let fuel = lent.unwrap_or_else(|| Fuel::full(settings.fuel));
+        let mut run = Run::new(prompt, context, fuel, settings.fallback);
         run.first_message = self.messages.len();
         self.make_room(&mut run).await?;
         self.write_system_prompt(&mut run).await;
@@ -311,7 +312,7 @@ impl Session {
             true => Notes::of_subagent(settings, !self.agent.tools.is_empty()),
             false => Notes::of_context(settings, &self.hooks.scope().context_name, self.flock_texts()),
         };
-        let text = system_prompt(&self.hooks, notes, summary, run.fuel).await;
+        let text = system_prompt(&self.hooks, notes, summary, &run.fuel).await;
         if !run.system_prompt_is_fixed {
             run.system_prompt = text;
         }
@@ -345,7 +346,7 @@ impl Session {
     pub(crate) async fn start_loop(&self, run: &mut Run) {
         run.fallback = self.agent.settings.fallback;
         let payload = || LoopStartPayload {
-            fuel_remaining: run.fuel.remaining,
+            fuel_remaining: run.fuel.remaining(),
             fuel_total: run.fuel.total,
             fallback: run.fallback,
             message: run.prompt.clone(),
@@ -500,12 +501,10 @@ impl Session {
         tools: &[Arc<dyn Tool>],
         hindrance: Option<&str>,
     ) -> Result<TurnOver, StoreError> {
-        let parent = Parent::new(self, tools, run.fuel.remaining);
+        let parent = Parent::new(self, tools, run.fuel.clone());
         let batch = Batch::of(&parent);
         let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
-        let spent = parent.spent();
-        run.usage = run.usage.plus(spent.usage);
-        run.fuel.burn(spent.fuel);
+        run.usage = run.usage.plus(parent.spent());
         let tool_results: Vec<Message> = calls.iter().map(|call| call.message.clone()).collect();
         self.add(tool_results.clone()).await?;
         let after = batch.after(&calls).await;
@@ -518,7 +517,7 @@ impl Session {
         let records = calls.into_iter().map(|call| call.record).collect();
         let payload = || ToolBatchPayload {
             tool_calls: records,
-            fuel_remaining: run.fuel.remaining,
+            fuel_remaining: run.fuel.remaining(),
             fuel_total: run.fuel.total,
             fallback: run.fallback,
         };

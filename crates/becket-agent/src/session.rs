@@ -14,6 +14,7 @@ use crate::cache::OutputCache;
 use crate::context_files::ContextFiles;
 use crate::family::Family;
 use crate::front::{Front, Sight};
+use crate::fuel::Fuel;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::mail::MailSource;
@@ -61,8 +62,6 @@ pub struct Session {
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
     pub(crate) turn: u32,
-    /// How much fuel the last prompt has used up.
-    pub(crate) fuel_burnt: u32,
     /// Where the session stands among those of other agents.
     pub(crate) lineage: Lineage,
     /// Whether the context existed before the session.
@@ -78,6 +77,8 @@ pub(crate) struct Lineage {
     pub(crate) depth: u32,
     /// What it shares with its sub-agents, and with those above it.
     pub(crate) family: Arc<Family>,
+    /// The fuel of the one above it.
+    pub(crate) fuel: Option<Fuel>,
 }
 
 /// The length of a conversation: how many of its messages were looked at, and how many tokens they are.
@@ -154,7 +155,6 @@ impl Session {
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,
-            fuel_burnt: 0,
             lineage,
             resumed: opened.resumed,
         })

@@ -1,7 +1,7 @@
 //! Sub-agents: an agent asks another one, which has a session of its own below its parent's.
 //!
 //! A sub-agent never has more than its parent: its tools are among those that were offered to the parent in this turn,
-//! its calls pass the parent's gate, its fuel is what the parent has left. What it costs is counted to the parent.
+//! its calls pass the parent's gate, its fuel is the parent's. What it costs is counted to the parent.
 //! `family.rs` is what all sessions of one prompt share.
 
 use std::fmt;
@@ -15,6 +15,7 @@ use crate::batch::{Batch, FinishedBatch};
 use crate::direct_call::DirectCall;
 use crate::family::Family;
 use crate::front::{Front, PersonsAnswer, Question, Sight};
+use crate::fuel::Fuel;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::provider::{Provider, RequestOptions};
@@ -78,15 +79,9 @@ pub struct Parent {
     /// How many sub-agents may work for it beside each other.
     places: Arc<Semaphore>,
     /// What it may still spend.
-    fuel: Option<u32>,
-    spent: Arc<Mutex<Spent>>,
-}
-
-/// What sub-agents have used up.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spent {
-    pub(crate) usage: Usage,
-    pub(crate) fuel: u32,
+    fuel: Fuel,
+    /// What its sub-agents have cost.
+    spent: Arc<Mutex<Usage>>,
 }
 
 impl fmt::Debug for Parent {
@@ -100,7 +95,7 @@ impl fmt::Debug for Parent {
 }
 
 impl Parent {
-    pub(crate) fn new(session: &Session, tools: &[Arc<dyn Tool>], fuel: Option<u32>) -> Self {
+    pub(crate) fn new(session: &Session, tools: &[Arc<dyn Tool>], fuel: Fuel) -> Self {
         let places = session.agent.settings.subagents.max_parallel;
         Self {
             agent: Arc::clone(&session.agent),
@@ -115,15 +110,14 @@ impl Parent {
         }
     }
 
-    /// What its sub-agents have used up so far.
-    pub(crate) fn spent(&self) -> Spent {
+    /// What its sub-agents have cost so far.
+    pub(crate) fn spent(&self) -> Usage {
         *self.spent.lock().expect("no panic happens while it is held")
     }
 
     fn count(&self, child: &Session) {
         let mut spent = self.spent.lock().expect("no panic happens while it is held");
-        spent.usage = spent.usage.plus(child.usage());
-        spent.fuel = spent.fuel.saturating_add(child.fuel_burnt);
+        *spent = spent.plus(child.usage());
     }
 
     /// Whether it may have no sub-agents.
@@ -221,6 +215,10 @@ impl SubAgent {
             () = parent.hooks.cancel().cancelled() => return Outcome::Cancelled,
             place = parent.places.acquire() => place,
         };
+        // Those before it may have burnt what was left.
+        if parent.fuel.is_empty() {
+            return Outcome::Refused("the fuel for this prompt is used up".into());
+        }
         match self.judged(parent, tools).await {
             Ok((agent, tools)) => agent.ask(parent, tools).await,
             Err(outcome) => outcome,
@@ -354,7 +352,6 @@ impl SubAgent {
                     .subagents
                     .max_turns
                     .min(agent.settings.max_iterations),
-                fuel: parent.fuel,
                 fallback: becket_events::Fallback::CallUser,
                 ending_tool: EndingTool::WhenNeeded,
                 options,
@@ -415,6 +412,7 @@ impl Session {
             parent_session_id: Some(scope.session_id.clone()),
             depth: parent.depth + 1,
             family: Arc::clone(&parent.family),
+            fuel: Some(parent.fuel.lent()),
         };
         let gate = Arc::clone(&parent.gate);
         let mut child = Self::unannounced(Arc::new(agent), &scope.context_name, lineage, Some(gate)).await?;

@@ -468,6 +468,28 @@ fn what_it_burns_is_its_parents_fuel() {
     );
 }
 
+#[test]
+fn all_sub_agents_of_an_answer_burn_from_one_tank() {
+    let room = room();
+    room.config("[subagents]\nmax_parallel = 1\n");
+    let child = json!([shell("echo 1"), shell("echo 2"), says("two rounds")]);
+    let child = script(&room, "child.json", &child);
+    let worker = || task(&json!({"model": child, "tools": ["shell"]}));
+    let model = room.model(&json!([
+        {"tool_calls": [worker(), worker(), worker()]},
+        says("never said")
+    ]));
+    let run = room
+        .run(["--json", "--yes", "--fuel", "4", "--model", &model, "go"])
+        .ended_with(5)
+        .complained("fuel");
+    let results = results(&run);
+    assert_eq!(results[0], "two rounds");
+    assert!(results[1].contains("did not finish"), "{results:?}");
+    assert_eq!(results[2], "refused: the fuel for this prompt is used up");
+    assert_eq!(of_children(&run, "tool_batch").len(), 4);
+}
+
 // ---- beside each other
 
 /// A hook that holds each worker back until so many have come.
