@@ -30,6 +30,7 @@ use becket_tools::{
     context_tool_names, context_tools, operation_tools, own_tool_names, own_tools, subagent_tool_names,
     subagent_tools,
 };
+use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
 use crate::args::Options;
@@ -42,6 +43,7 @@ use crate::mail::InboxFiles;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::servers::RunServers;
+use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 
 /// Everything that was read before an agent can be put together.
@@ -279,10 +281,11 @@ impl Setup {
         surroundings: &Surroundings,
         front: Arc<dyn Front>,
         store: Arc<SqliteStore>,
-        asking_servers: becket_mcp::Asking,
+        (asking_servers, cancel): (becket_mcp::Asking, &CancellationToken),
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
-        let servers = RunServers::load(self, surroundings, asking_servers).await;
+        let servers = RunServers::load(self, surroundings, asking_servers);
+        let servers = unless_cancelled(cancel, servers).await?;
         let profile = self.profile(options)?;
         // A model that was left out matters only where the command line names none.
         let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());

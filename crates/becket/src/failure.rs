@@ -69,6 +69,14 @@ impl CliError {
         }
     }
 
+    /// The person cancelled before there was anything to end.
+    pub fn cancelled() -> Self {
+        Self {
+            exit: Exit::Cancelled,
+            ..Self::failed("cancelled")
+        }
+    }
+
     /// The same with something to try.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -18,6 +18,19 @@ pub struct Signals {
     forced: CancellationToken,
 }
 
+/// Does the work, or drops it in the middle at a cancel: what it started ends with it. Work that is done at once is
+/// done in any case.
+pub async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, CliError> {
+    tokio::select! {
+        biased;
+        result = work => Ok(result),
+        () = cancel.cancelled() => Err(CliError::cancelled()),
+    }
+}
+
 impl Signals {
     /// Begins to listen. Must be called inside of a runtime.
     pub fn listen() -> Result<Self, CliError> {

@@ -44,7 +44,7 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         // From now on: a signal during the start must not be forgotten.
         let cancel = signals.next();
         let work = async {
-            let mut conversation = Conversation::open(options, surroundings).await?;
+            let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
             let output = conversation.output();
             let end = conversation.ask(prompt, cancel).await;
             let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
@@ -121,9 +121,14 @@ pub enum Purpose {
 
 impl Conversation {
     /// Puts the agent together and begins a session in the context that the command line chooses.
-    pub async fn open(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
+    /// A cancel of the start ends it.
+    pub async fn open(
+        options: &Options,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+    ) -> Result<Self, CliError> {
         let wish = Wish::of(options)?;
-        Self::open_in(wish, Purpose::Prompts, options, surroundings).await
+        Self::open_in(wish, Purpose::Prompts, options, surroundings, cancel).await
     }
 
     /// The same in any context.
@@ -132,6 +137,7 @@ impl Conversation {
         purpose: Purpose,
         options: &Options,
         surroundings: &Surroundings,
+        cancel: &CancellationToken,
     ) -> Result<Self, CliError> {
         let pictures = options
             .image
@@ -157,7 +163,7 @@ impl Conversation {
             Purpose::Care => Asking::Never,
         };
         let assembled = setup
-            .assemble(options, surroundings, front, store, asking)
+            .assemble(options, surroundings, front, store, (asking, cancel))
             .await?;
         assembled.report_events(options, &output);
         if target.is_fresh {

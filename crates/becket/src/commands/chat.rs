@@ -49,7 +49,7 @@ async fn converse(
     folders: &Folders,
     signals: &Signals,
 ) -> Result<Exit, CliError> {
-    let mut conversation = Conversation::open(options, surroundings).await?;
+    let mut conversation = Conversation::open(options, surroundings, &signals.next()).await?;
     let output = conversation.output();
     let mut lines = Lines::open(surroundings, &folders.history_file());
     let outcome = talk(&mut conversation, &mut lines, signals, surroundings).await;

@@ -31,7 +31,7 @@ pub fn run(
         let work = async {
             let wish = Wish::named(name);
             let mut conversation =
-                Conversation::open_in(wish, Purpose::Prompts, options, surroundings).await?;
+                Conversation::open_in(wish, Purpose::Prompts, options, surroundings, &cancel).await?;
             let output = conversation.output();
             let end = conversation.compact(instructions, cancel).await;
             let exit = end

@@ -12,6 +12,7 @@ use crate::folders::Folders;
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::servers::RunServers;
+use crate::signals::{Signals, unless_cancelled};
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -33,7 +34,7 @@ enum State {
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
     match Setup::read(options, surroundings) {
-        Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings),
+        Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings)?,
         Err(error) => {
             let folders = Folders::find(options.home.as_deref(), surroundings)?;
             findings.push(finding(
@@ -66,7 +67,13 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     Ok(if ill { Exit::Failed } else { Exit::Answered })
 }
 
-fn examine(setup: &mut Setup, options: &Options, surroundings: &Surroundings, findings: &mut Vec<Finding>) {
+/// The error says that the person cancelled; everything else is a finding.
+fn examine(
+    setup: &mut Setup,
+    options: &Options,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) -> Result<(), CliError> {
     let file = setup.folders.config_file();
     let state = if file.exists() {
         ""
@@ -119,7 +126,7 @@ fn examine(setup: &mut Setup, options: &Options, surroundings: &Surroundings, fi
     for idle in setup.idle_hooks() {
         findings.push(note("events".into(), idle));
     }
-    examine_plugins(setup, options, surroundings, findings);
+    examine_plugins(setup, options, surroundings, findings)
 }
 
 /// Asks every plugin afresh what it is, and says what became of it.
@@ -128,12 +135,12 @@ fn examine_plugins(
     options: &Options,
     surroundings: &Surroundings,
     findings: &mut Vec<Finding>,
-) {
+) -> Result<(), CliError> {
     let plugins = match runtime() {
         Ok(runtime) => runtime.block_on(Plugins::load(setup, surroundings, Asking::Always)),
         Err(error) => {
             findings.push(finding("plugins".into(), Some(error.to_string())));
-            return;
+            return Ok(());
         }
     };
     if let Some(home) = &setup.chibi_home {
@@ -168,22 +175,30 @@ fn examine_plugins(
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
-    let servers = examine_servers(setup, surroundings, findings);
+    let servers = examine_servers(setup, surroundings, findings)?;
     for trouble in setup.unknown_tools(&plugins, &servers, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
+    Ok(())
 }
 
 /// Asks every MCP server afresh what it offers.
-fn examine_servers(setup: &Setup, surroundings: &Surroundings, findings: &mut Vec<Finding>) -> RunServers {
-    let Ok(runtime) = runtime() else {
-        return RunServers::default();
-    };
+fn examine_servers(
+    setup: &Setup,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) -> Result<RunServers, CliError> {
+    let runtime = runtime()?;
     let servers = runtime.block_on(async {
-        let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always).await;
+        let cancel = Signals::listen()?.next();
+        let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always);
+        let servers = unless_cancelled(&cancel, servers).await?;
         servers.servers.close().await;
-        servers
+        Ok::<_, CliError>(servers)
     });
+    // A thread may still look for the address of a server.
+    runtime.shutdown_background();
+    let servers = servers?;
     for server in servers.servers.all() {
         let settings = server.settings();
         if servers.remarks().any(|remark| remark.server == settings.name) {
@@ -200,7 +215,7 @@ fn examine_servers(setup: &Setup, surroundings: &Surroundings, findings: &mut Ve
         let what = format!("MCP server {}", remark.server);
         findings.push(finding(what, Some(remark.message.clone())));
     }
-    servers
+    Ok(servers)
 }
 
 /// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.

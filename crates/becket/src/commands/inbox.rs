@@ -94,7 +94,8 @@ async fn wake_one(
     cancel: &CancellationToken,
 ) -> Result<Exit, CliError> {
     let wish = Wish::named(name.clone());
-    let mut conversation = Conversation::open_in(wish, Purpose::Prompts, options, surroundings).await?;
+    let mut conversation =
+        Conversation::open_in(wish, Purpose::Prompts, options, surroundings, cancel).await?;
     // While the context was not this process's, another one may have been shown its messages.
     if conversation.store().waiting_messages(name.as_str())?.is_empty() {
         surroundings.remark(&format!("the messages of {name} have been read in the meantime"));

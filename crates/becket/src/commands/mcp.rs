@@ -12,6 +12,7 @@ use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::plugins::Plugins;
 use crate::servers::RunServers;
+use crate::signals::{Signals, unless_cancelled};
 use crate::surroundings::Surroundings;
 
 /// Looks at servers.
@@ -22,7 +23,8 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
         McpCommand::Tools { server } => (Asking::WhenUnknown, server.as_deref()),
         McpCommand::Check { server } => (Asking::Always, server.as_deref()),
     };
-    runtime()?.block_on(async {
+    let runtime = runtime()?;
+    let work = async {
         if let Some(name) = name {
             check_name(&setup, surroundings, name).await?;
         }
@@ -37,7 +39,14 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
         };
         servers.servers.close().await;
         shown
-    })
+    };
+    let result = runtime.block_on(async {
+        let cancel = Signals::listen()?.next();
+        unless_cancelled(&cancel, work).await?
+    });
+    // A thread may still look for the address of a server.
+    runtime.shutdown_background();
+    result
 }
 
 /// Whether there is a server of that name.

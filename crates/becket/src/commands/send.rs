@@ -33,7 +33,7 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
             let front = front(options, surroundings, &output, Purpose::Call);
             let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
             let assembled = setup
-                .assemble(options, surroundings, front, store, Asking::Never)
+                .assemble(options, surroundings, front, store, (Asking::Never, &cancel))
                 .await?;
             assembled.report_events(options, &output);
             let sent = assembled

@@ -16,9 +16,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
+        let cancel = signals.next();
         let work = async {
             let wish = Wish::of(options)?;
-            let conversation = Conversation::open_in(wish, Purpose::Care, options, surroundings).await?;
+            let conversation =
+                Conversation::open_in(wish, Purpose::Care, options, surroundings, &cancel).await?;
             let output = conversation.output();
             conversation.close(EndReason::Done).await?;
             Ok(unless_lost(Exit::Answered, &output, surroundings))

@@ -76,7 +76,7 @@ pub fn call_watched(
         let cancel = signals.next();
         let work = async {
             let wish = Wish::of(options)?;
-            let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings);
+            let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings, &cancel);
             let mut conversation = opened.await?;
             let output = conversation.output();
             if let Some(watcher) = watcher {

@@ -566,6 +566,34 @@ fn cancelling_the_run_cancels_the_call() {
 }
 
 #[test]
+fn cancelling_does_not_wait_for_a_silent_server_and_leaves_none_behind() {
+    for words in [
+        &["mcp", "check"][..],
+        &["mcp", "tools"],
+        &["doctor"],
+        &["--yes", "--model", "rehearsal", "go"],
+        &["tool", "read", "{\"path\": \"x\"}"],
+    ] {
+        let Some(room) = with_server("silent", "") else {
+            return;
+        };
+        let began = Instant::now();
+        let run = room.start(words);
+        wait_until("the server has started", || starts(&room, "one") == 1);
+        run.signal(Signal::INT);
+        run.finish().ended_with(130);
+        assert!(began.elapsed() < Duration::from_secs(50), "{words:?} waited");
+        let log = log(&room, "one");
+        let pids = log
+            .lines()
+            .filter_map(|line| line.strip_prefix("pid ")?.parse().ok());
+        let pids: Vec<i32> = pids.collect();
+        assert!(!pids.is_empty(), "{log}");
+        wait_until("the server ends", || pids.iter().all(|pid| !lives(*pid)));
+    }
+}
+
+#[test]
 fn only_the_tools_that_are_wanted_are_offered() {
     let Some(room) = with_server(
         "odd-schema",

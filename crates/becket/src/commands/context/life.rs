@@ -102,7 +102,7 @@ pub fn clear(
         let work = async {
             let target = Wish::named(name.clone());
             let mut conversation =
-                Conversation::open_in(target, Purpose::Care, options, surroundings).await?;
+                Conversation::open_in(target, Purpose::Care, options, surroundings, &cancel).await?;
             let output = conversation.output();
             let cleared = conversation.clear(cancel.clone()).await;
             let reason = match &cleared {

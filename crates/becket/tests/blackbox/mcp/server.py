@@ -134,6 +134,7 @@ def call(message):
 
 
 def main():
+    note("pid %d" % os.getpid())
     note("started")
     if mode == "silent":
         time.sleep(600)
