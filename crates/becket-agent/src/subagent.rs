@@ -256,6 +256,10 @@ impl SubAgent {
         }
         self.system_prompt = reply.system_prompt.get().unwrap_or(self.system_prompt);
         self.input = reply.input.get().unwrap_or(self.input);
+        // As the tool refuses it that a model gives none.
+        if self.input.trim().is_empty() {
+            return Err(Outcome::Refused("a hook left the sub-agent no `input`".into()));
+        }
         let tools = match reply.tools.get() {
             Some(names) => parent
                 .chosen(&ToolChoice::Named(names))

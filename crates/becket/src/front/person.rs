@@ -78,7 +78,7 @@ fn wording(question: &Question, style: Style) -> String {
         text.push_str(&format!(" from {}", harmless_name(source)));
     }
     if let Some(agent) = &question.agent {
-        text.push_str(&format!(", wanted by the sub-agent {}", harmless_name(agent)));
+        text.push_str(&format!(", wanted by the sub-agent {:?}", harmless_name(agent)));
     }
     for (name, value) in &question.arguments {
         let value = value
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],
             [
-                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, wanted by the sub-agent help\u{fffd}er",
+                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, wanted by the sub-agent \"help\u{fffd}er\"",
                 "  comm\u{fffd}and: ls",
                 "    [y]es: \u{fffd}",
                 "  because",

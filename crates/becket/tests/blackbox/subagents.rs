@@ -472,11 +472,13 @@ fn what_it_burns_is_its_parents_fuel() {
 fn all_sub_agents_of_an_answer_burn_from_one_tank() {
     let room = room();
     room.config("[subagents]\nmax_parallel = 1\n");
-    let child = json!([shell("echo 1"), shell("echo 2"), says("two rounds")]);
-    let child = script(&room, "child.json", &child);
-    let worker = || task(&json!({"model": child, "tools": ["shell"]}));
+    let worker = |name: &str| {
+        let turns = json!([shell("echo 1"), shell("echo 2"), says("two rounds")]);
+        let model = script(&room, name, &turns);
+        task(&json!({"model": model, "tools": ["shell"]}))
+    };
     let model = room.model(&json!([
-        {"tool_calls": [worker(), worker(), worker()]},
+        {"tool_calls": [worker("1.json"), worker("2.json"), worker("3.json")]},
         says("never said")
     ]));
     let run = room
@@ -667,7 +669,7 @@ fn judged(room: &Room, answer: &str, flags: &[&str]) -> Finished {
 
 #[test]
 fn a_hook_refuses_answers_or_changes_what_it_is_given() {
-    let table: [(&str, &[&str], &str); 6] = [
+    let table: [(&str, &[&str], &str); 7] = [
         (
             r#"{"verdict":{"deny":"too dear"}}"#,
             &["--yes"],
@@ -689,6 +691,11 @@ fn a_hook_refuses_answers_or_changes_what_it_is_given() {
             r#"{"tools":["fetch","nothing"]}"#,
             &[],
             "refused: a sub-agent cannot have the tool `nothing`",
+        ),
+        (
+            r#"{"input":" "}"#,
+            &[],
+            "refused: a hook left the sub-agent no `input`",
         ),
     ];
     for (answer, flags, expected) in table {
@@ -1025,22 +1032,22 @@ fn the_person_is_told_which_sub_agent_asks_and_a_cancel_there_stops_everything()
     };
     terminal.wait_for("[c]ancel:");
     let text = terminal.text();
-    let first = if text.contains("wanted by the sub-agent first") {
+    let first = if text.contains("wanted by the sub-agent \"first\"") {
         "first"
     } else {
         "second"
     };
     let other = if first == "first" { "second" } else { "first" };
     assert!(
-        text.contains(&format!("wanted by the sub-agent {first}")),
+        text.contains(&format!("wanted by the sub-agent {first:?}")),
         "{text}"
     );
     assert!(
-        !text.contains(&format!("wanted by the sub-agent {other}")),
+        !text.contains(&format!("wanted by the sub-agent {other:?}")),
         "one question at a time:\n{text}"
     );
     terminal.enter("y");
-    terminal.wait_for(&format!("wanted by the sub-agent {other}"));
+    terminal.wait_for(&format!("wanted by the sub-agent {other:?}"));
     terminal.enter("c");
     assert_eq!(terminal.wait_for_end(), 130, "{}", terminal.text());
     assert!(terminal.room.has(first) && !terminal.room.has(other));
