@@ -23,6 +23,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::flood::{Counted, Questions};
 use crate::guest::Guest;
 use crate::offer::{MOST_TOOLS, Offer};
 use crate::settings::{Reach, ServerSettings, WebAccess};
@@ -33,6 +34,10 @@ pub(crate) const LARGEST_MESSAGE: usize = 16 * 1024 * 1024;
 
 /// The most pages in which a server may tell its tools.
 const MOST_PAGES: usize = 64;
+
+/// The most tools of which is said that they are not offered, and how much of a name and a reason is shown.
+const MOST_REMARKS: usize = 20;
+const LONGEST_REMARK: usize = 100;
 
 /// How long a server is waited for that is told something and need not answer.
 const COURTESY: Duration = Duration::from_secs(1);
@@ -45,6 +50,7 @@ pub(crate) struct Connection {
     service: Mutex<Option<RunningService<RoleClient, Arc<Guest>>>>,
     peer: rmcp::Peer<RoleClient>,
     guest: Arc<Guest>,
+    questions: Arc<Questions>,
     companion: Mutex<Option<Companion>>,
 }
 
@@ -53,6 +59,22 @@ pub(crate) struct Connection {
 pub(crate) struct Offers {
     pub(crate) tools: Vec<Offer>,
     pub(crate) left_out: Vec<String>,
+}
+
+impl Offers {
+    /// Notes that a tool is not offered, in few words and not for ever.
+    fn leave_out(&mut self, name: &str, why: &str) {
+        let cut = |text: &str| text.chars().take(LONGEST_REMARK).collect::<String>();
+        match self.left_out.len() {
+            ..MOST_REMARKS => {
+                let (name, why) = (cut(name), cut(why));
+                self.left_out
+                    .push(format!("its tool {name:?} is not offered: {why}"));
+            }
+            MOST_REMARKS => self.left_out.push("further tools are not offered".into()),
+            _ => {}
+        }
+    }
 }
 
 /// Why a call gave no result.
@@ -83,6 +105,7 @@ impl Connection {
     ) -> Result<Self, String> {
         let deadline = Instant::now() + settings.start_timeout;
         let guest = Arc::new(guest);
+        let questions = Arc::default();
         match &settings.reach {
             Reach::Program {
                 program, directory, ..
@@ -91,8 +114,9 @@ impl Connection {
                 let (mut companion, stdin, stdout) = started.map_err(|failure| failure.to_string())?;
                 let transport = AsyncRwTransport::new_client(Lines::new(stdout), stdin)
                     .with_max_line_length(LARGEST_MESSAGE);
+                let transport = Counted::new(transport, &questions);
                 match timeout_at(deadline, serve_client(Arc::clone(&guest), transport)).await {
-                    Ok(Ok(service)) => Ok(Self::new(service, guest, Some(companion))),
+                    Ok(Ok(service)) => Ok(Self::new(service, (guest, questions), Some(companion))),
                     Ok(Err(error)) => {
                         let how = ending(&mut companion).await.unwrap_or_else(|| error.to_string());
                         Err(with_words(how, &companion))
@@ -107,6 +131,7 @@ impl Connection {
                     let config =
                         StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
                     let transport = StreamableHttpClientTransport::with_client(client, config);
+                    let transport = Counted::new(transport, &questions);
                     let greeted = serve_client(Arc::clone(&guest), transport).await;
                     greeted.map_err(|error| match &error {
                         ClientInitializeError::TransportError { error, .. } => innermost(&*error.error),
@@ -115,20 +140,21 @@ impl Connection {
                 };
                 let greeted = timeout_at(deadline, greeting).await;
                 let service = greeted.unwrap_or_else(|_| Err(too_slow(settings.start_timeout)))?;
-                Ok(Self::new(service, guest, None))
+                Ok(Self::new(service, (guest, questions), None))
             }
         }
     }
 
     fn new(
         service: RunningService<RoleClient, Arc<Guest>>,
-        guest: Arc<Guest>,
+        (guest, questions): (Arc<Guest>, Arc<Questions>),
         companion: Option<Companion>,
     ) -> Self {
         Self {
             peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
             guest,
+            questions,
             companion: Mutex::new(companion),
         }
     }
@@ -170,7 +196,7 @@ impl Connection {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.peer.list_tools(Some(page)).await?;
             for tool in page.tools {
-                let name = tool.name.to_string();
+                let name = tool.name.clone();
                 match Offer::check(tool) {
                     _ if offers.tools.len() >= MOST_TOOLS => {
                         let rest = format!("it has more than {MOST_TOOLS} tools; the rest is not offered");
@@ -178,9 +204,7 @@ impl Connection {
                         return Ok(offers);
                     }
                     Ok(offer) => offers.tools.push(offer),
-                    Err(why) => offers
-                        .left_out
-                        .push(format!("its tool {name:?} is not offered: {why}")),
+                    Err(why) => offers.leave_out(&name, &why),
                 }
             }
             cursor = page.next_cursor;
@@ -226,6 +250,11 @@ impl Connection {
 
     /// How it came that the server is gone, with its last words.
     pub(crate) async fn how_it_ended(&self) -> String {
+        if self.questions.were_too_many() {
+            return self
+                .told("it asked on and on without reading the answers".into())
+                .await;
+        }
         match &mut *self.companion.lock().await {
             Some(companion) => {
                 let how = ending(companion).await;
@@ -345,5 +374,20 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
             true => Err(io::Error::other("a message is too large")),
             false => Ok(()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_are_not_offered_are_remarked_on_in_few_words() {
+        let mut offers = Offers::default();
+        for _ in 0..1_000 {
+            offers.leave_out(&"n".repeat(5_000), "its name is too long");
+        }
+        assert_eq!(offers.left_out.len(), MOST_REMARKS + 1);
+        assert!(offers.left_out.iter().all(|remark| remark.len() < 250));
     }
 }
