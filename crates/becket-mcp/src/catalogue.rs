@@ -15,7 +15,7 @@ use crate::offer::Offer;
 use crate::settings::ServerSettings;
 
 /// The form of the file. Another number is another form, and is ignored.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How long a failure counts.
 const FAILURE_AGE: Duration = Duration::from_secs(10 * 60);

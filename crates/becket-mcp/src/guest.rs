@@ -18,20 +18,25 @@ use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
+use crate::settings::ServerSettings;
+
 /// The side of becket that a server may speak to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Guest {
     directory: PathBuf,
+    settings: ServerSettings,
     /// Who wants to hear of progress, by the token of the call.
     listeners: Mutex<HashMap<ProgressToken, UnboundedSender<String>>>,
     changed: AtomicBool,
 }
 
 impl Guest {
-    pub(crate) fn new(directory: PathBuf) -> Self {
+    pub(crate) fn new(directory: PathBuf, settings: ServerSettings) -> Self {
         Self {
             directory,
-            ..Self::default()
+            settings,
+            listeners: Mutex::default(),
+            changed: AtomicBool::default(),
         }
     }
 
@@ -106,6 +111,7 @@ impl ClientHandler for Guest {
         let (Some(listener), Some(message)) = (listener, progress.message) else {
             return;
         };
+        let message = self.settings.discreet(&message);
         let _ = listener.send(format!("{message}\n"));
     }
 

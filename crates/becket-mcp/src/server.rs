@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
+use becket_events::Part;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -69,7 +70,7 @@ impl Server {
     pub(crate) async fn ask(&self) -> Result<Offers, String> {
         let mut seat = self.seat.lock().await;
         let answer = match self.connect(&mut seat).await {
-            Ok(connection) => connection.offers(self.settings.start_timeout).await,
+            Ok(connection) => self.offers(&connection, self.settings.start_timeout).await,
             Err(failure) => Err(failure),
         };
         let answer = answer.map_err(|failure| self.settings.discreet(&failure));
@@ -112,7 +113,7 @@ impl Server {
                 .call(tool, arguments.clone(), deadline, listening)
                 .await
             {
-                Ok(result) => return output(result),
+                Ok(result) => return self.discreet(output(result)),
                 Err(trouble) => trouble,
             };
             let what = match trouble {
@@ -154,6 +155,32 @@ impl Server {
         }
     }
 
+    /// What the server offers, without its secrets.
+    async fn offers(&self, connection: &Connection, limit: Duration) -> Result<Offers, String> {
+        let mut offers = connection.offers(limit).await?;
+        for offer in &mut offers.tools {
+            offer.description = self.settings.discreet(&offer.description);
+            self.settings.discreet_data(&mut offer.parameters);
+        }
+        for remark in &mut offers.left_out {
+            *remark = self.settings.discreet(remark);
+        }
+        Ok(offers)
+    }
+
+    /// A result without the server's secrets.
+    fn discreet(&self, mut output: ToolOutput) -> ToolOutput {
+        for part in &mut output.content {
+            if let Part::Text { text } = part {
+                *text = self.settings.discreet(text);
+            }
+        }
+        if let Some(details) = &mut output.details {
+            self.settings.discreet_data(details);
+        }
+        output
+    }
+
     fn complaint(&self, what: &str) -> ToolOutput {
         let (name, what) = (&self.settings.name, self.settings.discreet(what));
         ToolOutput::error(format!(
@@ -170,7 +197,7 @@ impl Server {
             connection.end().await;
             seat.connection = None;
         }
-        let guest = Guest::new(self.directory.clone());
+        let guest = Guest::new(self.directory.clone(), self.settings.clone());
         let opened = Connection::open(&self.settings, guest, &self.access).await?;
         let connection = Arc::new(opened);
         seat.connection = Some(Arc::clone(&connection));
@@ -199,7 +226,7 @@ impl Server {
             return;
         };
         if (!seat.listed || connection.has_changed()) && connection.lives().await {
-            let asked = timeout(LAST_QUESTION, connection.offers(LAST_QUESTION)).await;
+            let asked = timeout(LAST_QUESTION, self.offers(&connection, LAST_QUESTION)).await;
             if let Ok(Ok(Offers { tools, .. })) = asked {
                 self.catalogue
                     .remember(&self.settings, Ok::<&[Offer], &str>(&tools));

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use becket_hooks::{Pattern, Program};
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
+use serde_json::Value;
 use url::Url;
 
 /// Makes a client that reaches an address and nothing else, after the address was judged; the error says why it may not
@@ -149,14 +150,34 @@ impl ToolFilter {
 impl ServerSettings {
     /// How it is reached, in a line for the person, without anything that may be a secret.
     pub fn place(&self) -> String {
-        match &self.reach {
+        self.discreet(&match &self.reach {
             Reach::Program { words, .. } => words.join(" "),
             Reach::Web { url, .. } => bare(url),
+        })
+    }
+
+    /// The text without its secrets: a server may repeat them.
+    pub(crate) fn discreet(&self, text: &str) -> String {
+        let hide = |text: String, secret: &String| match text.contains(secret) {
+            true => text.replace(secret, "[hidden]"),
+            false => text,
+        };
+        self.hidden().iter().fold(text.to_owned(), hide)
+    }
+
+    /// Data without its secrets. The names of fields stay.
+    pub(crate) fn discreet_data(&self, data: &mut Value) {
+        match data {
+            Value::String(text) => *text = self.discreet(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.discreet_data(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.discreet_data(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    /// The text without its secrets: a server may repeat them when it complains.
-    pub(crate) fn discreet(&self, text: &str) -> String {
+    /// What is hidden: the secrets as they are, and as they stand in addresses and in JSON. The longest come first, since
+    /// one may be a part of another.
+    fn hidden(&self) -> Vec<String> {
         let headers = match &self.reach {
             Reach::Web { headers, .. } => headers.0.as_slice(),
             Reach::Program { .. } => &[],
@@ -165,7 +186,16 @@ impl ServerSettings {
         let secrets = headers.chain(self.secrets.0.iter().map(String::as_str));
         // Shorter ones are words that may stand anywhere.
         let secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[hidden]"))
+        let mut hidden: Vec<String> = secrets
+            .flat_map(|secret| {
+                let json = Value::from(secret).to_string();
+                let json = json[1..json.len() - 1].to_owned();
+                [secret.to_owned(), json].into_iter().chain(in_address(secret))
+            })
+            .collect();
+        hidden.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        hidden.dedup();
+        hidden
     }
 
     /// What tells this server from what it may be later. A program is told by its file, and by the files that its
@@ -213,6 +243,14 @@ pub(crate) fn bare(url: &Url) -> String {
     url.set_query(None);
     url.set_fragment(None);
     url.to_string()
+}
+
+/// A text as it stands in the path of an address.
+fn in_address(text: &str) -> Option<String> {
+    let mut url = Url::parse("http://host/").ok()?;
+    url.path_segments_mut().ok()?.push(text);
+    let written = url.path().trim_start_matches('/');
+    (written.len() >= SHORTEST_SECRET).then(|| written.to_owned())
 }
 
 /// A file's path, size and time of change; nothing for what is no file.
@@ -282,6 +320,28 @@ mod tests {
             secrets: Secrets(vec!["hunter2".into(), "1".into()]),
         };
         assert_eq!(settings.discreet("1: no hunter2"), "1: no [hidden]");
+        let nested = ServerSettings {
+            secrets: Secrets(vec!["hunter2".into(), "hunter2 \"the\" key".into()]),
+            ..settings.clone()
+        };
+        for text in [
+            "hunter2 \"the\" key",
+            "hunter2 \\\"the\\\" key",
+            "hunter2%20%22the%22%20key",
+        ] {
+            assert_eq!(nested.discreet(text), "[hidden]", "{text}");
+        }
+        let mut data = serde_json::json!({"hunter2": [1, {"a": "no hunter2"}]});
+        settings.discreet_data(&mut data);
+        assert_eq!(data, serde_json::json!({"hunter2": [1, {"a": "no [hidden]"}]}));
+        let shown = ServerSettings {
+            reach: Reach::Web {
+                url: Url::parse("https://host.test/hunter2/mcp").unwrap(),
+                headers: Headers::default(),
+            },
+            ..settings.clone()
+        };
+        assert_eq!(shown.place(), "https://host.test/[hidden]/mcp");
         let absent = settings.print();
         std::fs::write(&script, "1").unwrap();
         let first = settings.print();
