@@ -13,7 +13,8 @@ use becket_dialects::chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_brid
 use becket_events::Profile;
 use becket_hooks::Program;
 use becket_mcp::{
-    Asking, Headers, LoadSettings, Reach, Remark, Secrets, ServerSettings, Servers, ToolFilter,
+    Asking, Headers, LoadSettings, McpTool, Reach, Remark, Secrets, ServerSettings, Servers, ToolFilter,
+    tool_name,
 };
 use becket_tools::client_for;
 use toml::Spanned;
@@ -27,6 +28,12 @@ use crate::surroundings::Surroundings;
 /// How many seconds a server may take to start, and for a call, where nothing is said.
 const START_SECONDS: u64 = 10;
 const CALL_SECONDS: u64 = 60;
+
+/// How much is shown of the name that a server gives a tool which is not offered.
+const LONGEST_SHOWN_NAME: usize = 100;
+
+/// Of how many such tools is told.
+const MOST_REMARKS: usize = 20;
 
 /// The servers of a run, and what is wrong with those that could not be made of the settings.
 #[derive(Default)]
@@ -69,30 +76,51 @@ impl RunServers {
             .any(|tool| tool.spec().face.name == name)
     }
 
+    /// The other server as whose a tool would be taken by its name: the rules of that one are not for this one's tools.
+    fn whose_name(&self, server: &str, tool: &str) -> Option<&str> {
+        let loaded = self.servers.all().map(|other| other.settings().name.as_str());
+        let mut others = loaded.chain(self.faults.iter().map(|fault| fault.server.as_str()));
+        others.find(|other| other.len() > server.len() && tool.starts_with(&tool_name(other, "")))
+    }
+
     /// Adds the tools of all servers to those that are there, and says which could not be added. A name that is taken
     /// stays with who has it: becket's own tools and those of other systems that mean the same, then plugins, then the
     /// servers in their order.
     pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<Remark> {
         let mut refused = Vec::new();
         for tool in self.servers.tools() {
-            let name = tool.spec().face.name.clone();
-            let own = unknown_tool(&name).is_none() || stands_in(&name, profile);
-            let owner = tools.iter().find(|other| other.spec().face.name == name);
-            let owner = owner.map(|owner| owner.spec().source.clone());
-            let owner = owner.or_else(|| own.then(|| "becket".to_owned()));
-            match owner {
-                None => tools.push(tool),
-                Some(owner) => refused.push(Remark {
-                    server: tool.server().to_owned(),
-                    message: format!(
-                        "its tool {:?} is not offered: {name} is a name of {owner}'s; another name of the server would \
-                         tell them apart",
-                        tool.name()
-                    ),
-                }),
-            }
+            let Some(why) = self.why_not(&tool, profile, tools) else {
+                tools.push(tool);
+                continue;
+            };
+            let name: String = tool.name().chars().take(LONGEST_SHOWN_NAME).collect();
+            let advice = "another name of the server would tell them apart";
+            refused.push(Remark {
+                server: tool.server().to_owned(),
+                message: format!("its tool {name:?} is not offered: {why}; {advice}"),
+            });
+        }
+        if refused.len() > MOST_REMARKS {
+            refused.truncate(MOST_REMARKS);
+            refused.push(Remark {
+                server: "*".into(),
+                message: "further tools are not offered; `becket mcp tools` shows them".into(),
+            });
         }
         refused
+    }
+
+    /// Why a tool cannot have its name.
+    fn why_not(&self, tool: &McpTool, profile: &Profile, tools: &[Arc<dyn Tool>]) -> Option<String> {
+        let name = &tool.spec().face.name;
+        if let Some(other) = self.whose_name(tool.server(), name) {
+            return Some(format!("{name} looks like a tool of the server {other}"));
+        }
+        let own = unknown_tool(name).is_none() || stands_in(name, profile);
+        let owner = tools.iter().find(|other| other.spec().face.name == *name);
+        let owner = owner.map(|owner| owner.spec().source.clone());
+        let owner = owner.or_else(|| own.then(|| "becket".to_owned()));
+        owner.map(|owner| format!("{name} is a name of {owner}'s"))
     }
 }
 

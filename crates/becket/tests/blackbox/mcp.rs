@@ -187,6 +187,7 @@ fn what_a_server_does_in_a_call_is_an_error_result_and_no_more() {
         ("error-in-call", "it refused the call: the text is missing"),
         ("large-line", "What it was asked for may or may not have happened"),
         ("noise-in-call", "no answer within 3 s"),
+        ("floods-in-call", "it asked on and on without reading the answers"),
     ] {
         let room = room();
         let more = if mode.starts_with("hangs") || mode.starts_with("noise") {
@@ -479,6 +480,47 @@ fn names_that_are_taken_stay_with_who_has_them() {
 }
 
 #[test]
+fn no_server_takes_a_name_that_looks_like_anothers() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room();
+    room.config(&format!(
+        "{}{}[permissions]\nallow = [\"files_ro_*\"]\n",
+        server(&room, "files", "takes-names", ""),
+        server(&room, "files_ro", "well", "")
+    ));
+    let run = call(&room, "files_ro_echo", json!({"text": "x"}), &["--yes"]);
+    assert_eq!(result(&run), "x");
+    run.complained(
+        "MCP server files: its tool \"ro_echo\" is not offered: files_ro_echo looks like a tool of the server \
+         files_ro",
+    );
+    assert!(!log(&room, "files").contains("heard tools/call"));
+}
+
+#[test]
+fn what_a_server_tells_of_its_secrets_is_hidden() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room().with("TOKEN", "for the server");
+    let settings = server(&room, "one", "tells-secrets\", \"--key=${TOKEN}", "");
+    room.config(&settings.replace("env = {", "env = { LICENCE = \"${TOKEN}\","));
+    let run = call(&room, "one_echo", json!({"text": "x"}), &["--yes"]);
+    assert_eq!(result(&run), "The key is [hidden]");
+    let lists = [
+        room.run(["mcp", "list"]).said("--key=[hidden]"),
+        room.run(["--json", "mcp", "list"]).said("--key=[hidden]"),
+        room.run(["mcp", "tools"]).said("Knows [hidden]"),
+        room.run(["doctor"]),
+    ];
+    for run in lists.iter().chain([&run]) {
+        assert!(!run.stdout.contains("for the server"), "{run:#?}");
+    }
+}
+
+#[test]
 fn a_server_gets_no_keys_but_those_that_are_meant_for_it() {
     if !needs("python3") {
         return;
@@ -497,8 +539,7 @@ fn a_server_gets_no_keys_but_those_that_are_meant_for_it() {
     let names = json!({"names": ["OPENAI_API_KEY", "GIVEN", "TOKEN"]});
     let found: Value = serde_json::from_str(&got(&room, "one_echo", names)).expect("JSON");
     let work = room.work().display().to_string();
-    let wanted =
-        json!({"OPENAI_API_KEY": null, "GIVEN": "a for the server", "TOKEN": "for the server", "cwd": work});
+    let wanted = json!({"OPENAI_API_KEY": null, "GIVEN": "a [hidden]", "TOKEN": "[hidden]", "cwd": work});
     assert_eq!(found, wanted);
     let lists = [room.run(["mcp", "list"]), room.run(["--json", "mcp", "list"])];
     assert!(
