@@ -1,4 +1,5 @@
-//! A server may ask something itself, but must read the answers: one that asks on and on would fill the memory with them.
+//! A server may ask something itself, but must read the answers: one that asks on and on would fill the memory with
+//! them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -175,8 +175,8 @@ impl ServerSettings {
         }
     }
 
-    /// What is hidden: the secrets as they are, and as they stand in addresses and in JSON. The longest come first, since
-    /// one may be a part of another.
+    /// What is hidden: the secrets as they are, and as they stand in addresses and in JSON. The longest come first,
+    /// since one may be a part of another.
     fn hidden(&self) -> Vec<String> {
         let headers = match &self.reach {
             Reach::Web { headers, .. } => headers.0.as_slice(),
