@@ -34,6 +34,7 @@ impl Front for Person {
         let answer = match &self.0 {
             PersonsAnswer::Yes => PersonsAnswer::Yes,
             PersonsAnswer::YesToTool => PersonsAnswer::YesToTool,
+            PersonsAnswer::YesToAll => PersonsAnswer::YesToAll,
             _ => PersonsAnswer::Nobody,
         };
         Box::pin(async move { answer })

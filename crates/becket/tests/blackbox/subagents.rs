@@ -936,7 +936,7 @@ fn rules_in_the_words_of_the_profile_bind_what_is_read_for_the_model() {
         ("file_l*", "notes.txt"),
         ("file_*", "notes.txt"),
         ("read", "notes.txt"),
-        ("fetch_url", "https://example.org/"),
+        ("fetch_url", "http://127.0.0.1:1/"),
     ] {
         room.config(&format!("[permissions]\ndeny = [\"{rule}\"]\n"));
         let arguments = json!({"source": source, "model": child});
