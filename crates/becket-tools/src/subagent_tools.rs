@@ -462,8 +462,8 @@ impl Tool for Summarize {
     }
 }
 
-/// A tool for calls within calls, by the names that a profile has for what it does: what binds a call of the model's own
-/// binds these.
+/// A tool for calls within calls, by the names that a profile has for what it does: what binds a call of the model's
+/// own binds these.
 struct Within {
     spec: ToolSpec,
     other_names: Vec<String>,

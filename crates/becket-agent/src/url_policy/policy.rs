@@ -2,8 +2,8 @@
 //!
 //! Four lists of rules, and what counts for the rest. The first list with a rule that matches decides: `deny_override`,
 //! `allow_override`, `deny`, `allow`. A rule is `preset:CLASS`, or a glob for the whole address, in which `*` stands
-//! for anything, `?` after the host for one character, and `\` takes the meaning of the next one away. A rule that denies is read
-//! generously and one that allows strictly: what could be meant both ways is denied.
+//! for anything, `?` after the host for one character, and `\` takes the meaning of the next one away. A rule that
+//! denies is read generously and one that allows strictly: what could be meant both ways is denied.
 
 use std::net::IpAddr;
 

@@ -234,6 +234,7 @@ fn a_rule_that_cannot_be_meant_is_an_error() {
     }
 }
 
+// tidy: a table
 #[tokio::test]
 async fn an_open_host_is_a_host_of_the_open_internet() {
     let table = [
