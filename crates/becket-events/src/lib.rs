@@ -34,7 +34,7 @@ pub use operation::{
     Operation, OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
 };
 pub use parts::*;
-pub use profile::{Face, Profile, ToForeign, ToOutput, ToOwn};
+pub use profile::{Face, OWN_EXTRAS, Profile, ToForeign, ToOutput, ToOwn};
 pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,

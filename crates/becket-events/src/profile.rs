@@ -9,6 +9,23 @@ use serde_json::{Map, Value};
 use crate::finding::Finding;
 use crate::operation::{Operation, OperationKind};
 
+/// becket's own tools that are no operation, by name. They are the same for every model that has them.
+pub const OWN_EXTRAS: &[&str] = &[
+    "update_todos",
+    "update_goals",
+    "update_reflection",
+    "send_message",
+    "flock_join",
+    "flock_leave",
+    "flock_list",
+    "index_update",
+    "index_query",
+    "index_status",
+    "index_map",
+    "spawn_agent",
+    "summarize_content",
+];
+
 /// A set of names and schemas for becket's operations.
 #[derive(Debug, Clone)]
 pub struct Profile {
@@ -19,7 +36,7 @@ pub struct Profile {
     /// The operations for which this system has no tool.
     pub absent: Vec<OperationKind>,
     /// becket's tools without an operation that are offered beside the faces, under the same name everywhere.
-    pub extras: &'static [&'static str],
+    pub extras: Vec<&'static str>,
 }
 
 /// Turns arguments in a face's words into becket's, or says what is wrong with them.
@@ -66,21 +83,7 @@ impl Profile {
             name: "becket",
             faces: OperationKind::ALL.iter().map(face).collect(),
             absent: Vec::new(),
-            extras: &[
-                "update_todos",
-                "update_goals",
-                "update_reflection",
-                "send_message",
-                "flock_join",
-                "flock_leave",
-                "flock_list",
-                "index_update",
-                "index_query",
-                "index_status",
-                "index_map",
-                "spawn_agent",
-                "summarize_content",
-            ],
+            extras: OWN_EXTRAS.to_vec(),
         }
     }
 

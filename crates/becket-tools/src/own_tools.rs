@@ -240,7 +240,7 @@ mod tests {
 
     fn tools(extras: &'static [&'static str], reflection: Option<&str>) -> Vec<Arc<dyn Tool>> {
         let profile = Profile {
-            extras,
+            extras: extras.to_vec(),
             ..Profile::own()
         };
         let settings = NotesSettings {

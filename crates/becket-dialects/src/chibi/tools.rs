@@ -4,7 +4,7 @@
 //! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
 //! `results.rs`, the translation of `file_edit` in `edit.rs`.
 
-use becket_events::{Face, OperationKind, Profile};
+use becket_events::{Face, OWN_EXTRAS, OperationKind, Profile};
 use serde_json::{Map, Value, json};
 
 use super::{edit, results};
@@ -39,22 +39,7 @@ pub fn profile() -> Profile {
         name: "chibi",
         faces,
         absent: Vec::new(),
-        extras: &[
-            "update_todos",
-            "update_goals",
-            "update_reflection",
-            "send_message",
-            "flock_join",
-            "flock_leave",
-            "flock_list",
-            "spawn_agent",
-            "summarize_content",
-            "call_user",
-            "index_update",
-            "index_query",
-            "index_status",
-            "index_map",
-        ],
+        extras: [OWN_EXTRAS, &["call_user"]].concat(),
     }
 }
 

@@ -20,7 +20,7 @@ pub fn profile() -> Profile {
         name: "pi",
         faces,
         absent: [&[OperationKind::Fetch], OperationKind::VFS].concat(),
-        extras: &[],
+        extras: Vec::new(),
     }
 }
 
