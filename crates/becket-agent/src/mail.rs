@@ -156,6 +156,7 @@ impl Agent {
             parent_session_id: None,
             context_name: context_name.into(),
             agent_name: self.settings.agent_name.clone(),
+            agents_above: Vec::new(),
             model: format!("{}/{}", self.provider.name(), self.provider.model()),
             cwd: self.settings.cwd.display().to_string(),
             turn: 0,

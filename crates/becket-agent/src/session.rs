@@ -73,6 +73,8 @@ pub struct Session {
 pub(crate) struct Lineage {
     /// The session that asks this one as its sub-agent.
     pub(crate) parent_session_id: Option<String>,
+    /// The agents of the sessions above it, outermost first.
+    pub(crate) agents_above: Vec<String>,
     /// How many sessions stand above it.
     pub(crate) depth: u32,
     /// What it shares with its sub-agents, and with those above it.
@@ -118,6 +120,7 @@ impl Session {
             parent_session_id: lineage.parent_session_id.clone(),
             context_name: context_name.into(),
             agent_name: settings.agent_name.clone(),
+            agents_above: lineage.agents_above.clone(),
             model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
             cwd: settings.cwd.display().to_string(),
             turn: 0,

@@ -414,6 +414,11 @@ impl Session {
         let scope = parent.hooks.scope();
         let lineage = Lineage {
             parent_session_id: Some(scope.session_id.clone()),
+            agents_above: [
+                scope.agents_above.as_slice(),
+                std::slice::from_ref(&scope.agent_name),
+            ]
+            .concat(),
             depth: parent.depth + 1,
             family: Arc::clone(&parent.family),
             fuel: Some(parent.fuel.lent()),

@@ -10,6 +10,7 @@ pub mod chibi;
 pub mod docker_agent;
 pub mod pi;
 mod words;
+pub mod yaml;
 
 use becket_events::{Class, EventId, Profile};
 

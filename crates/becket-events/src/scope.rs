@@ -14,6 +14,8 @@ pub struct Scope {
     pub context_name: String,
     /// The agent at work.
     pub agent_name: String,
+    /// The agents that stand above it and have asked it, outermost first.
+    pub agents_above: Vec<String>,
     /// The model in use, as `provider/name`.
     pub model: String,
     /// The directory in which the agent works.

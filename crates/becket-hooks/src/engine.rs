@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::dispatch::Dispatch;
 use crate::handler::{Rank, Registered};
-use crate::{Action, Failure, HandlerInfo, Matcher, Occasion, Outcome, ReportedFailure, Witness};
+use crate::{Action, Condition, Failure, HandlerInfo, Matcher, Occasion, Outcome, ReportedFailure, Witness};
 
 /// Holds the handlers and asks them.
 ///
@@ -42,7 +42,7 @@ pub struct Registration<E: Event> {
     /// Which events it wants.
     pub matcher: Matcher,
     /// A condition that its dialect sets, where its hook is not the whole of the event.
-    pub condition: Option<fn(&Scope, &E::Payload) -> bool>,
+    pub condition: Option<Condition<E>>,
     /// What is called.
     pub action: Action<E>,
 }

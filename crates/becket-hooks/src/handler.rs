@@ -94,6 +94,9 @@ pub enum Action<E: Event> {
 pub type NativeHandler<E> =
     Arc<dyn Fn(&Occasion<'_, E>) -> Result<<E as Event>::Reply, Failure> + Send + Sync>;
 
+/// Says whether a handler wants to hear about an occasion.
+pub type Condition<E> = Arc<dyn Fn(&Scope, &<E as Event>::Payload) -> bool + Send + Sync>;
+
 impl<E: Event> Clone for Action<E> {
     fn clone(&self) -> Self {
         match self {
@@ -108,7 +111,7 @@ pub(crate) struct Registered<E: Event> {
     pub(crate) info: Arc<HandlerInfo>,
     pub(crate) rank: Rank,
     pub(crate) matcher: Matcher,
-    pub(crate) condition: Option<fn(&Scope, &E::Payload) -> bool>,
+    pub(crate) condition: Option<Condition<E>>,
     pub(crate) action: Action<E>,
     pub(crate) key: u64,
 }
@@ -116,7 +119,9 @@ pub(crate) struct Registered<E: Event> {
 impl<E: Event> Registered<E> {
     /// Whether the handler wants to hear about this occasion.
     pub(crate) fn wants(&self, scope: &Scope, payload: &E::Payload) -> bool {
-        self.condition.is_none_or(|condition| condition(scope, payload))
+        self.condition
+            .as_ref()
+            .is_none_or(|condition| condition(scope, payload))
             && self.matcher.matches(scope, payload)
     }
 }
@@ -127,7 +132,7 @@ impl<E: Event> Clone for Registered<E> {
             info: Arc::clone(&self.info),
             rank: self.rank.clone(),
             matcher: self.matcher.clone(),
-            condition: self.condition,
+            condition: self.condition.clone(),
             action: self.action.clone(),
             key: self.key,
         }

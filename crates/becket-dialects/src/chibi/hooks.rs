@@ -332,7 +332,7 @@ impl<E: Event> Hook for HookRow<E> {
             info,
             order: vec![plugin.name.clone()],
             matcher: Matcher::default(),
-            condition: self.condition,
+            condition: self.condition.map(|condition| Arc::new(condition) as _),
             action: Action::Other(Arc::new(handler)),
         });
     }

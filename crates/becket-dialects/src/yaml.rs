@@ -1,0 +1,95 @@
+//! Reads YAML into a type, with errors that name file, line, and the nearest right word.
+
+use std::path::Path;
+
+use becket_hooks::{SettingsError, in_plain_words, nearest};
+use serde::de::DeserializeOwned;
+
+pub use serde_saphyr::Spanned;
+
+/// Reads YAML text as a `T`.
+pub fn read_yaml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SettingsError> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.without_snippet();
+        let line = error.location().map_or(1, |location| location.line() as usize);
+        let told = error.to_string();
+        // The place is told by the line.
+        let message = told
+            .rsplit_once(" at line ")
+            .map_or(told.as_str(), |(message, _)| message);
+        SettingsError {
+            file: file.into(),
+            line,
+            message: plainly(message),
+        }
+    })
+}
+
+/// The line in which something stands, counted from 1.
+pub fn line_of<T>(spanned: &Spanned<T>) -> usize {
+    spanned.referenced.line() as usize
+}
+
+fn plainly(message: &str) -> String {
+    let unknown = message
+        .strip_prefix("unknown field `")
+        .and_then(|rest| rest.split_once("`, expected one of "));
+    if let Some((key, known)) = unknown {
+        let known: Vec<&str> = known.split(", ").collect();
+        return match nearest(key, known.iter().copied()) {
+            Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
+            None => format!("unknown key `{key}`; there are {}", known.join(", ")),
+        };
+    }
+    if let Some((key, _)) = message
+        .strip_prefix("duplicate mapping key: ")
+        .and_then(|rest| rest.split_once(", set "))
+    {
+        return format!("the key `{key}` stands here twice");
+    }
+    in_plain_words(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[expect(dead_code)]
+        model: String,
+        #[serde(default)]
+        parts: BTreeMap<String, Spanned<u32>>,
+    }
+
+    fn fault(text: &str) -> String {
+        read_yaml::<File>(text, Path::new("agent.yaml"))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn errors_name_file_line_and_the_nearest_word() {
+        assert_eq!(
+            fault("model: x\n\nmodle: y\n"),
+            "agent.yaml:3: unknown key `modle`; did you mean `model`?"
+        );
+        assert_eq!(
+            fault("model: x\nmodel: y\n"),
+            "agent.yaml:2: the key `model` stands here twice"
+        );
+        assert!(fault("model: x\nparts:\n  a: many\n").starts_with("agent.yaml:3: "));
+        assert!(fault("model: [x\n").starts_with("agent.yaml:1: "));
+    }
+
+    #[test]
+    fn values_know_their_line() {
+        let file: File = read_yaml("model: x\nparts:\n  a: 1\n  b: 2\n", Path::new("f")).unwrap();
+        assert_eq!(line_of(&file.parts["b"]), 4);
+    }
+}
