@@ -91,7 +91,23 @@ impl Session {
         if self.messages.len() < FEWEST_MESSAGES || self.context_tokens() + coming < limit {
             return Ok(false);
         }
-        self.roll(CompactReason::Threshold, run).await
+        let reason = match run.iteration > 0 && self.ends_with_results() {
+            true => CompactReason::ToolOverflow,
+            false => CompactReason::Threshold,
+        };
+        self.roll(reason, run).await
+    }
+
+    /// Whether tools have spoken since the model did.
+    fn ends_with_results(&self) -> bool {
+        let is_answer = |message: &&Message| matches!(message.body(), MessageBody::Assistant { .. });
+        let newest = self
+            .messages
+            .iter()
+            .rev()
+            .take_while(|message| !is_answer(message));
+        let mut results = newest.filter(|message| matches!(message.body(), MessageBody::Tool { .. }));
+        results.next().is_some()
     }
 
     /// The same because the provider says that the conversation is too long.
@@ -135,7 +151,8 @@ impl Session {
 
     async fn carry_out(&mut self, plan: Plan, run: Option<&mut Run>) -> Result<CompactEnd, StoreError> {
         let input_tokens = self.context_tokens();
-        let payload = || self.pre_compact_payload(&plan, input_tokens);
+        let written = self.written(run.as_deref());
+        let payload = || self.pre_compact_payload(&plan, input_tokens, written);
         let (reply, handlers) = self.hooks.ask_whom::<PreCompact>(payload).await;
         let consent = self
             .gate
@@ -171,7 +188,12 @@ impl Session {
         }
     }
 
-    fn pre_compact_payload(&self, plan: &Plan, input_tokens: u64) -> PreCompactPayload {
+    /// How many tokens the model has written in this session, those for the prompt at hand included.
+    fn written(&self, run: Option<&Run>) -> u64 {
+        self.usage.output_tokens + run.map_or(0, |run| run.usage.output_tokens)
+    }
+
+    fn pre_compact_payload(&self, plan: &Plan, input_tokens: u64, output_tokens: u64) -> PreCompactPayload {
         PreCompactPayload {
             reason: plan.reason,
             scope: plan.scope,
@@ -181,7 +203,7 @@ impl Session {
             summary: self.summary.clone(),
             instructions: plan.instructions.clone(),
             input_tokens,
-            output_tokens: self.usage.output_tokens,
+            output_tokens,
             context_limit: Some(self.agent.settings.compaction.context_window),
         }
     }
@@ -282,6 +304,7 @@ impl Session {
     ) -> Result<CompactEnd, StoreError> {
         let before = self.messages.len();
         let input_tokens = self.context_tokens();
+        let output_tokens = self.written(run.as_deref());
         let summary = match &run {
             Some(run) if plan.cut > run.first_message && run.iteration > 0 => {
                 with_prompt(summary, &run.prompt)
@@ -314,7 +337,7 @@ impl Session {
             summary: summary.clone(),
             by_hook,
             input_tokens,
-            output_tokens: self.usage.output_tokens,
+            output_tokens,
         };
         self.hooks.tell::<PostCompact>(payload).await;
         Ok(CompactEnd::Compacted {

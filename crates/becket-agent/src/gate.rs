@@ -553,6 +553,37 @@ impl Gate {
         }
     }
 
+    /// Whether a run may go on past its limit: only a person can say so, and `--yes` is none.
+    pub(crate) async fn going_on(&self, hooks: &Hooks, why: &str) -> GoingOn {
+        if self.settings.yes {
+            return GoingOn::Ends;
+        }
+        let question = Question {
+            agent: None,
+            tool_name: "going on past the limit".into(),
+            operation: None,
+            source: None,
+            arguments: Map::new(),
+            reason: Some(why.into()),
+            handlers: Vec::new(),
+            metadata: Map::new(),
+        };
+        let answer = async {
+            let _alone = self.asking.lock().await;
+            self.front.ask(&question).await
+        };
+        let answer = tokio::select! {
+            biased;
+            () = hooks.cancel().cancelled() => PersonsAnswer::Cancel,
+            answer = answer => answer,
+        };
+        match answer {
+            PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll => GoingOn::Agreed,
+            PersonsAnswer::No(_) | PersonsAnswer::Nobody => GoingOn::Ends,
+            PersonsAnswer::Cancel => GoingOn::Cancelled,
+        }
+    }
+
     /// Reads the final arguments and resolves what they touch.
     async fn finalise(
         &self,
@@ -1087,6 +1118,17 @@ impl Gate {
             }
         }
     }
+}
+
+/// What the person says at a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GoingOn {
+    /// The run goes on.
+    Agreed,
+    /// It ends.
+    Ends,
+    /// The person wants everything to stop.
+    Cancelled,
 }
 
 /// The sub-agent in whose name something is asked.

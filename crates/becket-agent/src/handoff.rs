@@ -14,6 +14,8 @@ pub(crate) enum Word {
     Model(String),
     /// The model, which goes on with this note when it has answered.
     ModelLater(String),
+    /// This member of the team, which goes on with the conversation.
+    Member(String),
 }
 
 impl Word {
@@ -27,6 +29,7 @@ impl Word {
             Handoff::Person => Self::Person(text("message")),
             Handoff::Model => Self::Model(text("prompt").unwrap_or_default()),
             Handoff::ModelLater => Self::ModelLater(text("note").unwrap_or_default()),
+            Handoff::Member => Self::Member(text("agent").unwrap_or_default()),
         }
     }
 }

@@ -39,6 +39,12 @@ impl Hooks {
         self.scope.turn = turn;
     }
 
+    /// Events now happen in the name of this agent.
+    pub fn set_agent(&mut self, name: &str, model: &str) {
+        self.scope.agent_name = name.into();
+        self.scope.model = model.into();
+    }
+
     /// From now on this token cancels.
     pub fn set_cancel(&mut self, cancel: CancellationToken) {
         self.cancel = cancel;

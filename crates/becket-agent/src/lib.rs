@@ -7,7 +7,7 @@
 //! `session.rs` is what lasts between prompts, and `switching.rs` what concerns its whole context; `vfs.rs` is the
 //! virtual file system, and `cache.rs` keeps large outputs in it; `mail.rs` is messages between contexts, `flocks.rs`
 //! groups of them with their goals, and `tasks.rs` what is to be done; `subagent.rs` lets an agent ask another one, and
-//! `family.rs` is what both share. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
+//! `family.rs` is what both share; `team.rs` is agents that the person has put together. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
 //! works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
@@ -46,6 +46,7 @@ pub mod store;
 mod subagent;
 mod switching;
 mod tasks;
+pub mod team;
 pub mod tool;
 mod transcript;
 mod unfired;

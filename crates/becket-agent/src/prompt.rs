@@ -8,6 +8,7 @@ use crate::context_files::{ContextFile, ContextFiles, read_notes};
 use crate::flocks::FlockTexts;
 use crate::fuel::Fuel;
 use crate::hooks::Hooks;
+use crate::session::Agent;
 use crate::settings::AgentSettings;
 
 /// What a system prompt is put together of.
@@ -25,9 +26,14 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Of a context's own agent.
-    pub(crate) fn of_context(settings: &AgentSettings, context_name: &str, flocks: FlockTexts) -> Self {
+    pub(crate) fn of_context(agent: &Agent, context_name: &str, flocks: FlockTexts) -> Self {
+        let settings = &agent.settings;
         let files = ContextFiles::new(&settings.contexts, context_name);
-        let own = files.read(ContextFile::SystemPrompt);
+        // A context's own prompt would make all members of a team the same.
+        let own = match agent.team {
+            Some(_) => None,
+            None => files.read(ContextFile::SystemPrompt),
+        };
         let instructions = own.unwrap_or_else(|| settings.instructions.clone());
         let prompt_files = settings.prompt_files.iter();
         let prompt_files =

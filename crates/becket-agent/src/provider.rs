@@ -20,6 +20,11 @@ pub trait Provider: Send + Sync {
     /// The model's name, such as `gpt-4o`.
     fn model(&self) -> &str;
 
+    /// Where it is asked, for one that is asked over the network.
+    fn base_url(&self) -> Option<&str> {
+        None
+    }
+
     /// The request as the provider's own JSON, without any key.
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError>;
 

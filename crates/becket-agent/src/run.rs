@@ -4,14 +4,15 @@
 //! `goes_on.rs` says. Every turn that began ends with `turn_end`, every run with `agent_end`, whatever happened in
 //! between.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
-    EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LoopStart,
-    LoopStartPayload, Message, MessageBody, Part, StopReason, ToolBatch, ToolBatchPayload, TurnEnd,
-    TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
-    UserPromptPayload,
+    EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LimitRaised,
+    LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, Part, Steering, SteeringPayload,
+    StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload, TurnStart,
+    TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt, UserPromptPayload,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,11 +20,14 @@ use crate::batch::{Batch, FinishedBatch};
 use crate::flocks::{FlockTexts, Flocks};
 use crate::front::Sight;
 use crate::fuel::Fuel;
+use crate::gate::GoingOn;
+use crate::handoff::Word;
 use crate::message::{from_draft, note, now_ms, user};
 use crate::prompt::{Notes, system_prompt};
 use crate::provider::ProviderError;
 use crate::repetition::Repetition;
 use crate::session::Session;
+use crate::settings::AgentSettings;
 use crate::store::StoreError;
 use crate::subagent::Parent;
 use crate::tasks::Tasks;
@@ -32,6 +36,9 @@ use crate::vfs::Vfs;
 
 /// What the model reads after an empty answer.
 const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
+
+/// How many requests more the person grants with a yes at the limit.
+const RAISE: u32 = 10;
 
 /// What the person said.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +105,12 @@ pub(crate) struct Run {
     pub(crate) fuel: Fuel,
     pub(crate) fallback: Fallback,
     pub(crate) iteration: u32,
+    /// How many requests there may be.
+    limit: u32,
+    /// How many requests those members may still make that gave the word away.
+    left: HashMap<String, u32>,
+    /// The member that goes on after this turn.
+    handed_to: Option<String>,
     pub(crate) continuation: u32,
     pub(crate) stop_continuations: u32,
     pub(crate) last_stop_reason: Option<String>,
@@ -118,7 +131,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(prompt: String, context: Vec<String>, fuel: Fuel, fallback: Fallback) -> Self {
+    fn new(prompt: String, context: Vec<String>, fuel: Fuel, settings: &AgentSettings) -> Self {
         Self {
             prompt,
             system_prompt: String::new(),
@@ -126,8 +139,11 @@ impl Run {
             context,
             tasks: None,
             fuel,
-            fallback,
+            fallback: settings.fallback,
             iteration: 0,
+            limit: settings.max_iterations,
+            left: HashMap::new(),
+            handed_to: None,
             continuation: 0,
             stop_continuations: 0,
             last_stop_reason: None,
@@ -141,6 +157,16 @@ impl Run {
             usage: Usage::default(),
             answer: String::new(),
         }
+    }
+
+    /// Another member goes on: with its own prompt, and with as many requests as it has left for this prompt, so that
+    /// handing over to and fro comes to an end.
+    pub(crate) fn begin_with_another(&mut self, from: &str, to: &str, usual: u32) {
+        self.system_prompt_is_fixed = false;
+        self.repetition = Repetition::default();
+        let own = self.limit.saturating_sub(self.iteration);
+        self.left.insert(from.into(), own);
+        self.limit = self.iteration + self.left.remove(to).unwrap_or(usual);
     }
 }
 
@@ -252,7 +278,7 @@ impl Session {
         let settings = &self.agent.settings;
         let lent = self.lineage.fuel.clone();
         let fuel = lent.unwrap_or_else(|| Fuel::full(settings.fuel));
-        let mut run = Run::new(prompt, context, fuel, settings.fallback);
+        let mut run = Run::new(prompt, context, fuel, settings);
         run.first_message = self.messages.len();
         self.make_room(&mut run).await?;
         self.write_system_prompt(&mut run).await;
@@ -310,7 +336,7 @@ impl Session {
         let summary = self.summary.as_deref();
         let notes = match self.is_subagent() {
             true => Notes::of_subagent(settings, !self.agent.tools.is_empty()),
-            false => Notes::of_context(settings, &self.hooks.scope().context_name, self.flock_texts()),
+            false => Notes::of_context(&self.agent, &self.hooks.scope().context_name, self.flock_texts()),
         };
         let text = system_prompt(&self.hooks, notes, summary, &run.fuel).await;
         if !run.system_prompt_is_fixed {
@@ -358,8 +384,10 @@ impl Session {
 
     async fn turns(&mut self, run: &mut Run) -> Result<Ending, StoreError> {
         loop {
-            if run.iteration >= self.agent.settings.max_iterations {
-                return Ok(self.iteration_limit().await);
+            if run.iteration >= run.limit
+                && let Some(ending) = self.iteration_limit(run).await
+            {
+                return Ok(ending);
             }
             if let Some(ending) = self.over_budget().await {
                 return Ok(ending);
@@ -387,8 +415,9 @@ impl Session {
         Some(Ending::Limit(message))
     }
 
-    async fn iteration_limit(&self) -> Ending {
-        let limit = self.agent.settings.max_iterations;
+    /// The requests for one prompt are used up: it ends, unless the person lets it go on.
+    async fn iteration_limit(&self, run: &mut Run) -> Option<Ending> {
+        let limit = run.limit;
         let message = format!("the limit of {limit} requests for one prompt is reached");
         self.notify(Level::Warning, &message).await;
         let payload = || IterationLimitPayload {
@@ -397,12 +426,29 @@ impl Session {
         };
         self.hooks.tell::<IterationLimit>(payload).await;
         self.call_attention(AttentionReason::Limit, &message).await;
-        Ending::Limit(message)
+        // A sub-agent tells its parent, which may go on by itself.
+        let answer = match self.is_subagent() {
+            true => GoingOn::Ends,
+            false => self.gate.going_on(&self.hooks, &message).await,
+        };
+        match answer {
+            GoingOn::Ends => return Some(Ending::Limit(message)),
+            GoingOn::Cancelled => return Some(Ending::Cancelled),
+            GoingOn::Agreed => run.limit = run.iteration + RAISE,
+        }
+        let payload = || LimitRaisedPayload {
+            previous_limit: limit,
+            new_limit: run.limit,
+        };
+        self.hooks.tell::<LimitRaised>(payload).await;
+        None
     }
 
     /// One request and the tools it asks for. Returns how the run ends, if it does.
     async fn turn(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
-        self.add_steering().await?;
+        if let Some(ending) = self.add_steering(run).await? {
+            return Ok(Some(ending));
+        }
         let turn_index = run.iteration;
         run.iteration += 1;
         self.turn += 1;
@@ -429,24 +475,50 @@ impl Session {
             }
         };
         self.hooks.tell::<TurnEnded>(payload).await;
-        result.map(|over| over.ending)
-    }
-
-    /// Words that the person said while the model was at work become messages.
-    async fn add_steering(&mut self) -> Result<(), StoreError> {
-        for text in self.queues.take_steering() {
-            let heard = self
-                .hear(Input {
-                    text,
-                    images: Vec::new(),
-                    source: InputSource::Steering,
-                })
-                .await;
-            if let Ok(input) = heard {
-                self.add(vec![user(&input.text, input.images)]).await?;
+        let ending = result?.ending;
+        // Whatever ended the turn, the conversation says already that another one goes on.
+        if let Some(member) = run.handed_to.take() {
+            self.hand_over(run, &member).await?;
+            if ending.is_none() {
+                self.write_system_prompt(run).await;
             }
         }
-        Ok(())
+        Ok(ending)
+    }
+
+    /// Words that the person said while the model was at work become messages, if hooks agree; otherwise the run ends.
+    async fn add_steering(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
+        let mut heard = Vec::new();
+        for text in self.queues.take_steering() {
+            let input = Input {
+                text,
+                images: Vec::new(),
+                source: InputSource::Steering,
+            };
+            heard.extend(self.hear(input).await.ok());
+        }
+        if heard.is_empty() {
+            return Ok(None);
+        }
+        let payload = || SteeringPayload {
+            messages: heard.iter().map(|input| input.text.clone()).collect(),
+        };
+        let (reply, handlers) = self.hooks.ask_whom::<Steering>(payload).await;
+        let consent = self
+            .gate
+            .consent(&self.hooks, "what you said", reply.verdict, handlers)
+            .await;
+        if self.hooks.cancel().is_cancelled() {
+            return Ok(Some(Ending::Cancelled));
+        }
+        if let Err(reason) = consent {
+            self.raise(ErrorKind::HookBlocked, &reason).await;
+            return Ok(Some(Ending::Blocked(reason)));
+        }
+        run.context.extend(reply.context.0);
+        let messages = heard.into_iter().map(|input| user(&input.text, input.images));
+        self.add(messages.collect()).await?;
+        Ok(None)
     }
 
     async fn turn_body(
@@ -512,8 +584,13 @@ impl Session {
             self.add(vec![note("hook", &after.context.join("\n\n"))]).await?;
         }
         self.warn_of_repetition(run, &message, &calls).await?;
-        // The last call that gave somebody the word counts.
-        let word = calls.iter_mut().rev().find_map(|call| call.word.take());
+        // The last call that gave somebody the word counts; who speaks next is another question.
+        let mut words: Vec<Word> = calls.iter_mut().filter_map(|call| call.word.take()).collect();
+        if let Some(member) = take_member(&mut words) {
+            self.announce_handoff(&member).await;
+            run.handed_to = Some(member);
+        }
+        let word = words.pop();
         let records = calls.into_iter().map(|call| call.record).collect();
         let payload = || ToolBatchPayload {
             tool_calls: records,
@@ -535,6 +612,19 @@ impl Session {
             ending,
         })
     }
+}
+
+/// The member of the team that was given the word last.
+fn take_member(words: &mut Vec<Word>) -> Option<String> {
+    let mut last = None;
+    words.retain(|word| match word {
+        Word::Member(member) => {
+            last = Some(member.clone());
+            false
+        }
+        _ => true,
+    });
+    last
 }
 
 /// Neither words nor tools: thoughts alone are no answer.

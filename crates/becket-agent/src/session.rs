@@ -23,6 +23,7 @@ use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
 use crate::store::{EntryContent, NewEntry, NewSession, Store, StoreError, StoredEntry};
+use crate::team::Team;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
 
@@ -40,13 +41,19 @@ pub struct Agent {
     pub front: Arc<dyn Front>,
     /// Where letters come from besides the store.
     pub mail: Option<Arc<dyn MailSource>>,
+    /// The agents that work together here. The prompt, model, tools and limits of the one that has the word stand in the
+    /// place of those of this agent.
+    pub team: Option<Arc<Team>>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,
 }
 
 /// One run of a context.
 pub struct Session {
+    /// The agent at work.
     pub(crate) agent: Arc<Agent>,
+    /// The agent as the session was given it, before a member of its team took its place.
+    pub(crate) given: Arc<Agent>,
     pub(crate) hooks: Hooks,
     pub(crate) gate: Arc<Gate>,
     pub(crate) queues: Queues,
@@ -66,6 +73,21 @@ pub struct Session {
     pub(crate) lineage: Lineage,
     /// Whether the context existed before the session.
     resumed: bool,
+}
+
+/// An agent as a session is given it, and the one that is at work in its place: a member of its team, if it has one.
+pub(crate) struct Seats {
+    pub(crate) given: Arc<Agent>,
+    pub(crate) at_work: Arc<Agent>,
+}
+
+impl Seats {
+    /// The first member of a team has the word.
+    fn of(given: Arc<Agent>) -> Self {
+        let first = given.team.as_ref().and_then(|team| team.members().first());
+        let at_work = first.map_or_else(|| Arc::clone(&given), |first| Arc::new(given.seating(first)));
+        Self { given, at_work }
+    }
 }
 
 /// Where a session stands among those of other agents. By default nobody stands above it.
@@ -93,7 +115,8 @@ pub(crate) struct Measured {
 impl Session {
     /// Begins a session in a context, which is made if it is new. No other process works on the context meanwhile.
     pub async fn open(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
-        let mut session = Self::unannounced(agent, context_name, Lineage::default(), None).await?;
+        let seats = Seats::of(agent);
+        let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
         session.answer_interrupted_calls().await?;
         session.announce().await;
         Ok(session)
@@ -102,18 +125,23 @@ impl Session {
     /// Begins a session for calls of tools, beside one that another process may have in the same context: nothing of it
     /// becomes part of the conversation.
     pub async fn open_beside(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
-        let mut session = Self::unannounced(agent, context_name, Lineage::default(), None).await?;
+        let seats = Seats::of(agent);
+        let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
         session.announce().await;
         Ok(session)
     }
 
     /// Begins a session without telling hooks. One below another shares its gate, and so what the person has said.
     pub(crate) async fn unannounced(
-        agent: Arc<Agent>,
+        seats: Seats,
         context_name: &str,
         lineage: Lineage,
         gate: Option<Arc<Gate>>,
     ) -> Result<Self, StoreError> {
+        let Seats {
+            given,
+            at_work: agent,
+        } = seats;
         let settings = &agent.settings;
         let scope = Scope {
             session_id: new_id(),
@@ -139,6 +167,7 @@ impl Session {
             messages,
             summary,
             unmeasured,
+            speaker,
         } = conversation(opened.entries);
         let gate = gate.unwrap_or_else(|| {
             let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
@@ -146,8 +175,9 @@ impl Session {
         });
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
-        Ok(Self {
-            agent: Arc::clone(&agent),
+        let mut session = Self {
+            agent,
+            given,
             hooks,
             gate,
             queues: Queues::default(),
@@ -160,7 +190,11 @@ impl Session {
             turn: 0,
             lineage,
             resumed: opened.resumed,
-        })
+        };
+        if let Some(speaker) = speaker {
+            session.seat(&speaker);
+        }
+        Ok(session)
     }
 
     /// Identifies the session.
@@ -357,6 +391,8 @@ struct Conversation {
     summary: Option<String>,
     /// How many messages the last compaction kept.
     unmeasured: usize,
+    /// The member of a team that had the word last, if one was given it.
+    speaker: Option<String>,
 }
 
 fn conversation(entries: Vec<StoredEntry>) -> Conversation {
@@ -376,6 +412,7 @@ fn conversation(entries: Vec<StoredEntry>) -> Conversation {
                 read.summary = Some(summary);
                 read.unmeasured = read.messages.len();
             }
+            EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name),
             EntryContent::Custom { .. } => {}
         }
     }

@@ -175,6 +175,11 @@ pub enum EntryContent {
         /// The first message that is kept; `None` when none is.
         first_kept_id: Option<String>,
     },
+    /// From here on this member of a team has the word.
+    Speaker {
+        /// The member.
+        agent_name: String,
+    },
     /// Data of a hook, never seen by the model.
     Custom {
         /// A name of the hook's own choice.

@@ -1,13 +1,16 @@
 //! Sub-agents: an agent asks another one, which has a session of its own below its parent's.
 //!
 //! A sub-agent never has more than its parent: its tools are among those that were offered to the parent in this turn,
-//! its calls pass the parent's gate, its fuel is the parent's. What it costs is counted to the parent.
+//! its calls pass the parent's gate, its fuel is the parent's. What it costs is counted to the parent. A member of a
+//! team has its own tools instead, since the person has given them to it; all the rest holds for it too.
 //! `family.rs` is what all sessions of one prompt share.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use becket_events::{InputSource, PostSubagent, PostSubagentPayload, PreSubagent, PreSubagentPayload, Usage};
+use becket_events::{
+    InputSource, PostSubagent, PostSubagentPayload, PreSubagent, PreSubagentPayload, SwitchKind, Usage,
+};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -20,10 +23,11 @@ use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::provider::{Provider, RequestOptions};
 use crate::run::{Ending, Input};
-use crate::session::{Agent, Lineage, Session};
+use crate::session::{Agent, Lineage, Seats, Session};
 use crate::settings::{AgentSettings, EndingTool};
 use crate::store::StoreError;
-use crate::tool::Tool;
+use crate::team::Member;
+use crate::tool::{Handoff, Tool};
 
 /// An agent that another one asks.
 pub struct SubAgent {
@@ -39,6 +43,9 @@ pub struct SubAgent {
     pub options: RequestOptions,
     /// What it may use.
     pub tools: ToolChoice,
+    /// The member of the team that it is, for one of a team. Then tools and limits are its own, and what its parent has
+    /// does not count.
+    pub member: Option<Member>,
 }
 
 /// Which of its parent's tools a sub-agent gets. None of them gives anybody the word: that is not its to give.
@@ -70,6 +77,8 @@ pub enum Outcome {
 #[derive(Clone)]
 pub struct Parent {
     pub(crate) agent: Arc<Agent>,
+    /// The agent as the session was given it.
+    pub(crate) given: Arc<Agent>,
     pub(crate) hooks: Hooks,
     pub(crate) gate: Arc<Gate>,
     /// The tools that were offered in this turn.
@@ -99,6 +108,7 @@ impl Parent {
         let places = session.agent.settings.subagents.max_parallel;
         Self {
             agent: Arc::clone(&session.agent),
+            given: Arc::clone(&session.given),
             hooks: session.hooks.clone(),
             gate: Arc::clone(&session.gate),
             tools: tools.into(),
@@ -168,12 +178,19 @@ impl Parent {
         call
     }
 
-    /// The tools that a sub-agent gets: at most those of its parent.
-    fn chosen(&self, choice: &ToolChoice) -> Result<Vec<Arc<dyn Tool>>, String> {
+    /// The tools that a sub-agent gets: at most those of its parent, or its own if it is a member of a team.
+    fn chosen(&self, choice: &ToolChoice, member: Option<&Member>) -> Result<Vec<Arc<dyn Tool>>, String> {
         let may_ask = self.depth + 1 < self.agent.settings.subagents.max_depth;
         let possible = || {
-            let tools = self.tools.iter();
-            tools.filter(move |tool| tool.spec().handoff.is_none() && (may_ask || !tool.asks_agents()))
+            let tools = member.map_or(&*self.tools, |member| member.tools.as_slice());
+            let may_give = move |handoff| match handoff {
+                None => true,
+                Some(Handoff::Member) => member.is_some(),
+                Some(_) => false,
+            };
+            tools
+                .iter()
+                .filter(move |tool| may_give(tool.spec().handoff) && (may_ask || !tool.asks_agents()))
         };
         let names = match choice {
             ToolChoice::None => return Ok(Vec::new()),
@@ -206,7 +223,7 @@ impl SubAgent {
         if parent.is_deepest() {
             return Outcome::Refused(parent.too_deep());
         }
-        let tools = match parent.chosen(&self.tools) {
+        let tools = match parent.chosen(&self.tools, self.member.as_ref()) {
             Ok(tools) => tools,
             Err(words) => return Outcome::Refused(words),
         };
@@ -262,7 +279,7 @@ impl SubAgent {
         }
         let tools = match reply.tools.get() {
             Some(names) => parent
-                .chosen(&ToolChoice::Named(names))
+                .chosen(&ToolChoice::Named(names), self.member.as_ref())
                 .map_err(Outcome::Refused)?,
             None => tools,
         };
@@ -286,6 +303,10 @@ impl SubAgent {
             images: Vec::new(),
             source: InputSource::Agent,
         };
+        let member = self.member.clone();
+        if let Some(member) = &member {
+            parent.tell_switch(member, SwitchKind::Transfer).await;
+        }
         let opened = Session::open_below(parent, self.agent(parent, tools)).await;
         let (outcome, session_id, usage) = match opened {
             Err(error) => (failed(&error), None, Usage::default()),
@@ -314,6 +335,9 @@ impl SubAgent {
             ..asked
         };
         parent.hooks.tell::<PostSubagent>(payload).await;
+        if let Some(member) = &member {
+            parent.tell_switch(member, SwitchKind::Return).await;
+        }
         outcome
     }
 
@@ -323,6 +347,9 @@ impl SubAgent {
     }
 
     fn options(&self, parent: &Parent) -> RequestOptions {
+        if self.member.is_some() {
+            return self.options.clone();
+        }
         let usual = &parent.agent.settings.options;
         RequestOptions {
             temperature: self.options.temperature.or(usual.temperature),
@@ -330,38 +357,53 @@ impl SubAgent {
         }
     }
 
-    /// What it works with: what its parent works with, less what is the parent's alone.
-    fn agent(self, parent: &Parent, tools: Vec<Arc<dyn Tool>>) -> Agent {
-        let agent = &parent.agent;
+    /// What it works with: what its parent works with, less what is the parent's alone. A member of a team has limits of
+    /// its own where it says so, and else those that any agent has.
+    fn agent(self, parent: &Parent, tools: Vec<Arc<dyn Tool>>) -> Seats {
+        let agent = match self.member {
+            Some(_) => &parent.given,
+            None => &parent.agent,
+        };
+        let max_turns = agent.settings.subagents.max_turns;
         let options = self.options(parent);
         let name = self.name.unwrap_or_else(|| parent.family.next_name());
         let front = Arc::new(ChildFront {
             name: name.clone(),
             above: Arc::clone(&agent.front),
         });
-        Agent {
+        let given = Agent {
             engine: Arc::clone(&agent.engine),
             provider: self.provider.unwrap_or_else(|| Arc::clone(&agent.provider)),
-            tools,
+            tools: tools.clone(),
             store: Arc::clone(&agent.store),
             front,
             mail: None,
+            // One that was made up on the way belongs to no team.
+            team: self.member.as_ref().and_then(|_| agent.team.clone()),
             settings: AgentSettings {
                 agent_name: name,
-                instructions: self.system_prompt,
+                instructions: self.system_prompt.clone(),
                 prompt_files: Vec::new(),
                 reflection: None,
-                max_iterations: agent
-                    .settings
-                    .subagents
-                    .max_turns
-                    .min(agent.settings.max_iterations),
+                max_iterations: max_turns.min(agent.settings.max_iterations),
                 fallback: becket_events::Fallback::CallUser,
                 ending_tool: EndingTool::WhenNeeded,
                 options,
                 ..agent.settings.clone()
             },
-        }
+        };
+        let given = Arc::new(given);
+        let at_work = match &self.member {
+            None => Arc::clone(&given),
+            Some(member) => {
+                let mut seated = given.seating(member);
+                // Hooks may have changed both.
+                seated.tools = tools;
+                seated.settings.instructions = self.system_prompt;
+                Arc::new(seated)
+            }
+        };
+        Seats { given, at_work }
     }
 }
 
@@ -410,7 +452,7 @@ fn outcome_of(result: &Result<crate::run::RunEnd, StoreError>) -> Outcome {
 
 impl Session {
     /// Begins the session of a sub-agent.
-    async fn open_below(parent: &Parent, agent: Agent) -> Result<Self, StoreError> {
+    async fn open_below(parent: &Parent, seats: Seats) -> Result<Self, StoreError> {
         let scope = parent.hooks.scope();
         let lineage = Lineage {
             parent_session_id: Some(scope.session_id.clone()),
@@ -424,7 +466,7 @@ impl Session {
             fuel: Some(parent.fuel.lent()),
         };
         let gate = Arc::clone(&parent.gate);
-        let mut child = Self::unannounced(Arc::new(agent), &scope.context_name, lineage, Some(gate)).await?;
+        let mut child = Self::unannounced(seats, &scope.context_name, lineage, Some(gate)).await?;
         child.hooks.set_cancel(parent.hooks.cancel().child_token());
         child.announce().await;
         Ok(child)

@@ -112,6 +112,8 @@ pub enum Handoff {
     Model,
     /// The model, but only when it has answered: then it goes on with the argument `note`.
     ModelLater,
+    /// The member of the team that the argument `agent` names: it goes on with the conversation.
+    Member,
 }
 
 /// What a running tool can use besides its permit.

@@ -235,6 +235,17 @@ words! {
     }
 }
 
+/// A model that an agent works with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentModel {
+    /// Its provider.
+    pub provider: String,
+    /// Its name there.
+    pub model: String,
+    /// Where the provider is asked, when known.
+    pub base_url: Option<String>,
+}
+
 /// A tool that is offered to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolOffer {

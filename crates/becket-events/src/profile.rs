@@ -24,6 +24,8 @@ pub const OWN_EXTRAS: &[&str] = &[
     "index_map",
     "spawn_agent",
     "summarize_content",
+    "transfer_task",
+    "handoff",
 ];
 
 /// A set of names and schemas for becket's operations.

@@ -209,6 +209,20 @@ events! {
         context: Append<String>,
     }
 
+    /// Words that the person said while the model was at work are about to reach it. May add to them, or refuse them, which
+    /// ends the run.
+    "steering" => Steering, class: Guard,
+    payload SteeringPayload {
+        /// What the person said, in order.
+        messages: Vec<String>,
+    }
+    reply SteeringReply {
+        /// Whether the model may hear them.
+        verdict: Strictest,
+        /// Text that the model sees until this prompt is answered.
+        context: Append<String>,
+    }
+
     /// The person runs a shell command of their own. May refuse it or bring the result.
     "user_shell" => UserShell, class: Guard,
     payload UserShellPayload {
@@ -983,6 +997,8 @@ events! {
         to_agent: String,
         /// How it came about.
         kind: SwitchKind,
+        /// The models of the one that had the word.
+        from_models: Vec<AgentModel>,
     }
     reply AgentSwitchReply {}
 
@@ -1141,6 +1157,16 @@ events! {
         message: String,
     }
     reply IterationLimitReply {}
+
+    /// The person lets a run go on past its limit.
+    "limit_raised" => LimitRaised, class: Observe,
+    payload LimitRaisedPayload {
+        /// How many requests there could be for this prompt.
+        previous_limit: u32,
+        /// How many there can be now.
+        new_limit: u32,
+    }
+    reply LimitRaisedReply {}
 
     /// A handler broke. A handler of this event that breaks is only reported.
     "hook_failed" => HookFailed, class: Observe,

@@ -47,6 +47,17 @@ impl Default for Timeouts {
     }
 }
 
+/// An address as anybody may see it: without a name, a password, or what stands behind a question mark.
+pub(crate) fn without_secrets(address: &Url) -> String {
+    let mut address = address.clone();
+    // Addresses that can have neither have none to take away.
+    let _ = address.set_username("");
+    let _ = address.set_password(None);
+    address.set_query(None);
+    address.set_fragment(None);
+    address.into()
+}
+
 /// Where a provider is found, and how one gets in. Its `Debug` output holds no credentials.
 #[derive(Clone)]
 pub struct Endpoint {

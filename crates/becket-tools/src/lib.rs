@@ -4,7 +4,8 @@
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`.
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
 //! results in the words of a face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
-//! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents.
+//! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and `team_tools.rs`
+//! those of an agent in a team.
 //! `program_tool.rs` makes a tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
@@ -27,6 +28,7 @@ mod read;
 mod settings;
 mod shell;
 mod subagent_tools;
+mod team_tools;
 mod vfs;
 mod walk;
 mod write;
@@ -39,3 +41,4 @@ pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use program_tool::{ProgramFace, ProgramTool, Telling};
 pub use settings::ToolSettings;
 pub use subagent_tools::{Models, Preset, SubagentToolSettings, subagent_tool_names, subagent_tools};
+pub use team_tools::{team_tool_names, team_tools};

@@ -240,7 +240,7 @@ fn last_words(handoff: Handoff, arguments: &Map<String, Value>) -> Option<String
     let name = match handoff {
         Handoff::Person => "message",
         Handoff::Model => "prompt",
-        Handoff::ModelLater => return None,
+        Handoff::ModelLater | Handoff::Member => return None,
     };
     let words = arguments.get(name).and_then(Value::as_str);
     Some(words.unwrap_or_default().to_owned())

@@ -99,7 +99,7 @@ other.";
 const ABOUT_SUMMARIZE: &str = "Let a sub-agent read a file or a web page and get what it makes of it: a summary, or \
 whatever your instructions ask for. Good for texts that are too long to read yourself.";
 
-fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         face: ToolFace {
             name: name.into(),
@@ -285,6 +285,7 @@ impl Spawn {
                 Some(Wanted::All(true)) => ToolChoice::All,
                 Some(Wanted::Named(names)) => ToolChoice::Named(names),
             },
+            member: None,
         })
     }
 }
@@ -323,9 +324,9 @@ impl Tool for Spawn {
     }
 }
 
-const NO_PARENT: &str = "Nothing was done: no session makes this call.";
+pub(crate) const NO_PARENT: &str = "Nothing was done: no session makes this call.";
 
-fn told(outcome: Outcome) -> ToolOutput {
+pub(crate) fn told(outcome: Outcome) -> ToolOutput {
     match outcome {
         Outcome::Answered(answer) => ToolOutput::text(answer),
         Outcome::Refused(reason) => ToolOutput::error(format!("refused: {reason}")),
@@ -373,6 +374,7 @@ impl Summarize {
             provider,
             options,
             tools: ToolChoice::None,
+            member: None,
         };
         Ok(agent.run(parent).await)
     }

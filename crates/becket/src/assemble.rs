@@ -28,7 +28,7 @@ use becket_store::{ContextName, SqliteStore};
 use becket_tools::{
     CALL_USER, ContextToolSettings, Models, NotesSettings, Preset, SubagentToolSettings, ToolSettings,
     context_tool_names, context_tools, operation_tools, own_tool_names, own_tools, subagent_tool_names,
-    subagent_tools,
+    subagent_tools, team_tool_names,
 };
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;
@@ -333,6 +333,7 @@ impl Setup {
             mail: self
                 .inbox_files()
                 .map(|files| Arc::new(files) as Arc<dyn MailSource>),
+            team: None,
             settings,
         };
         Ok(Assembled {
@@ -636,6 +637,7 @@ pub fn unknown_tool(name: &str) -> Option<String> {
             .chain(context_tool_names())
             .chain(index_tool_names())
             .chain(subagent_tool_names())
+            .chain(team_tool_names())
     };
     if own().any(|tool| tool == name) {
         return None;

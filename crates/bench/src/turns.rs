@@ -124,6 +124,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
         store,
         front,
         mail: None,
+        team: None,
         settings: AgentSettings {
             cwd: folder.path().to_owned(),
             max_iterations: turns as u32 + 1,

@@ -12,6 +12,7 @@ use becket_agent::provider::{
 use becket_agent::store::{
     Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
 };
+use becket_agent::team::Team;
 use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
 use becket_events::{Delta, EventId, InputSource, Json, Message, OperationKind, StopReason, Usage};
@@ -375,6 +376,7 @@ pub struct Stage {
     pub tools: Vec<Arc<dyn Tool>>,
     pub runs: Arc<Mutex<Vec<String>>>,
     pub settings: AgentSettings,
+    pub team: Option<Arc<Team>>,
     pub events: Arc<Mutex<Vec<(EventId, Value)>>>,
     pub cancel: CancellationToken,
     pub folder: tempfile::TempDir,
@@ -418,6 +420,7 @@ impl Stage {
             tools,
             runs,
             settings,
+            team: None,
             events,
             cancel: CancellationToken::new(),
             folder,
@@ -432,6 +435,7 @@ impl Stage {
             store: self.store.clone(),
             front: self.person.clone(),
             mail: None,
+            team: self.team.clone(),
             settings: self.settings.clone(),
         };
         Session::open(Arc::new(agent), "default").await.unwrap()

@@ -17,7 +17,7 @@ pub fn profile() -> Profile {
         name: "docker-agent",
         faces,
         absent: [&[OperationKind::Find], OperationKind::VFS].concat(),
-        extras: Vec::new(),
+        extras: vec!["transfer_task", "handoff"],
     }
 }
 

@@ -8,7 +8,7 @@ use becket_events::Json;
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use crate::http::{Channel, Endpoint, KeyHeader};
+use crate::http::{Channel, Endpoint, KeyHeader, without_secrets};
 pub(crate) use answer::Reader;
 
 /// Marks a signature that is in truth the sealed text of a thought the provider does not show.
@@ -21,6 +21,7 @@ const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
 pub struct Anthropic {
     provider: String,
     model: String,
+    base_url: String,
     channel: Channel,
 }
 
@@ -32,6 +33,7 @@ impl Anthropic {
             channel: Channel::new(url, &endpoint, KeyHeader::ApiKey),
             provider: endpoint.provider,
             model: endpoint.model,
+            base_url: without_secrets(&endpoint.base_url),
         }
     }
 }
@@ -43,6 +45,10 @@ impl Provider for Anthropic {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        Some(&self.base_url)
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

@@ -8,7 +8,7 @@ use becket_events::Json;
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use crate::http::{Channel, Endpoint, KeyHeader};
+use crate::http::{Channel, Endpoint, KeyHeader, without_secrets};
 pub(crate) use answer::Reader;
 pub(crate) use body::{BodyStyle, push_json, to_json, write_body};
 
@@ -16,6 +16,7 @@ pub(crate) use body::{BodyStyle, push_json, to_json, write_body};
 pub struct OpenAi {
     provider: String,
     model: String,
+    base_url: String,
     style: BodyStyle,
     channel: Channel,
 }
@@ -32,6 +33,7 @@ impl OpenAi {
             channel: Channel::new(url, &endpoint, KeyHeader::Bearer),
             provider: endpoint.provider,
             model: endpoint.model,
+            base_url: without_secrets(&endpoint.base_url),
             style,
         }
     }
@@ -44,6 +46,10 @@ impl Provider for OpenAi {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        Some(&self.base_url)
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

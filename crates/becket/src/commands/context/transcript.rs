@@ -127,6 +127,12 @@ fn lines_of(context: &str, entry: &StoredEntry) -> Vec<Line> {
             metadata: object(json!({"summary": summary, "first_kept_id": first_kept_id})),
             ..between(SYSTEM, context, summary.clone(), entry)
         }],
+        EntryContent::Speaker { agent_name } => vec![Line {
+            entry_type: "speaker",
+            role: Some(SYSTEM),
+            metadata: object(json!({"agent_name": agent_name})),
+            ..between(SYSTEM, context, format!("{agent_name} goes on."), entry)
+        }],
         EntryContent::Custom { kind, data } => vec![Line {
             entry_type: "custom",
             role: Some(SYSTEM),
