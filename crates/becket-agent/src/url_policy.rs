@@ -14,7 +14,9 @@ use std::time::Duration;
 
 pub use class::UrlClass;
 use futures_util::future::BoxFuture;
-pub use policy::{PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_rule, leaves_host_open};
+pub use policy::{
+    PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_glob, check_rule, leaves_host_open,
+};
 use url::{Host, Url};
 
 use class::Classes;
@@ -203,6 +205,12 @@ impl JudgedUrl {
     /// Whether a glob certainly means it: a `*` for the host covers nothing but the host.
     pub fn is_certainly(&self, glob: &str) -> bool {
         policy::is_certainly(glob, &self.url)
+    }
+
+    /// Whether a glob may mean it, in any of the ways to write it.
+    pub fn is_possibly(&self, glob: &str) -> bool {
+        let addresses: Vec<IpAddr> = self.addresses.iter().map(SocketAddr::ip).collect();
+        policy::is_possibly(glob, &self.url, &addresses)
     }
 
     /// Whether a connection goes to the same server as for the other one: scheme, host and port are the same, and there

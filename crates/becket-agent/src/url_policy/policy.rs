@@ -3,7 +3,8 @@
 //! Four lists of rules, and what counts for the rest. The first list with a rule that matches decides: `deny_override`,
 //! `allow_override`, `deny`, `allow`. A rule is `preset:CLASS`, or a glob for the whole address, in which `*` stands
 //! for anything, `?` after the host for one character, and `\` takes the meaning of the next one away. A rule that
-//! denies is read generously and one that allows strictly: what could be meant both ways is denied.
+//! denies is read generously and one that allows strictly: what could be meant both ways is denied. A metadata service of
+//! the cloud is denied under every name, unless it is allowed as such.
 
 use std::net::IpAddr;
 
@@ -162,11 +163,24 @@ impl UrlPolicy {
                 };
             }
         }
-        Ruling {
-            verdict: self.default,
-            rule: "default".into(),
+        // A name that was allowed, or that nobody spoke of, may be pointed at where a machine finds its keys.
+        let is_metadata = |classes: &Classes| classes.any(|class| class == UrlClass::CloudMetadata);
+        match place.classes.is_some_and(is_metadata) {
+            true => Ruling {
+                verdict: UrlVerdict::Deny,
+                rule: "preset:cloud_metadata, unless allow_override names it".into(),
+            },
+            false => Ruling {
+                verdict: self.default,
+                rule: "default".into(),
+            },
         }
     }
+}
+
+/// Whether a glob for addresses can be understood in a rule that allows, or in one that denies.
+pub fn check_glob(text: &str, verdict: UrlVerdict) -> Result<(), String> {
+    UrlGlob::parse(text, verdict).map(|_| ())
 }
 
 /// Whether a rule can be understood in a list that allows, or in one that denies.
@@ -177,7 +191,7 @@ pub fn check_rule(text: &str, verdict: UrlVerdict) -> Result<(), String> {
 /// An address as rules against it may write it.
 pub(super) fn texts(url: &Url, addresses: &[IpAddr]) -> Vec<String> {
     let forms = Forms::of(url, addresses);
-    let texts = forms.wider.iter().map(|authority| forms.whole(authority));
+    let texts = forms.wider.iter().flat_map(|authority| forms.wholes(authority));
     texts.chain([url.to_string()]).collect()
 }
 
@@ -189,6 +203,12 @@ pub fn leaves_host_open(glob: &str) -> bool {
 /// Whether a glob that allows means the address.
 pub(super) fn is_certainly(glob: &str, url: &Url) -> bool {
     UrlGlob::parse(glob, UrlVerdict::Allow).is_ok_and(|glob| glob.matches_strictly(&Forms::of(url, &[])))
+}
+
+/// Whether a glob that denies may mean the address.
+pub(super) fn is_possibly(glob: &str, url: &Url, addresses: &[IpAddr]) -> bool {
+    UrlGlob::parse(glob, UrlVerdict::Deny)
+        .is_ok_and(|glob| glob.matches_generously(&Forms::of(url, addresses)))
 }
 
 impl UrlRule {
@@ -222,6 +242,8 @@ impl UrlRule {
         match &self.matcher {
             Matcher::Class(preset) if denies => classes.any(|class| preset.covers(class)),
             Matcher::Class(preset) => classes.all(|class| preset.covers(class)),
+            // Who allows a host does not mean the metadata service that its name may lead to.
+            _ if list == List::Allow && classes.any(|class| class == UrlClass::CloudMetadata) => false,
             Matcher::Sensitive if denies => classes.any(|_| true),
             Matcher::Sensitive => classes.all(|_| true),
             Matcher::Glob(glob) if denies => glob.matches_generously(&place.forms),
@@ -258,6 +280,8 @@ struct Forms {
     wider: Vec<String>,
     /// Path and query.
     rest: String,
+    /// The same as a server may read it.
+    meant: String,
 }
 
 impl Forms {
@@ -274,6 +298,7 @@ impl Forms {
             .into_iter()
             .chain(addresses.flat_map(hosts_of_address));
         let query = url.query().map_or(String::new(), |query| format!("?{query}"));
+        let rest = plainly(&format!("{}{query}", url.path()));
         Self {
             scheme: url.scheme().to_owned(),
             authorities: [Some(format!("{host}:{port}")), bare]
@@ -281,12 +306,13 @@ impl Forms {
                 .flatten()
                 .collect(),
             wider: hosts.flat_map(|host| [format!("{host}:{port}"), host]).collect(),
-            rest: plainly(&format!("{}{query}", url.path())),
+            meant: as_meant(&rest),
+            rest,
         }
     }
 
-    fn whole(&self, authority: &str) -> String {
-        format!("{}://{authority}{}", self.scheme, self.rest)
+    fn wholes(&self, authority: &str) -> [String; 2] {
+        [&self.rest, &self.meant].map(|rest| format!("{}://{authority}{rest}", self.scheme))
     }
 }
 
@@ -333,6 +359,49 @@ fn plainly(path: &str) -> String {
     }
     plain.push_str(rest);
     plain
+}
+
+/// Path and query as a server may read them that takes an encoded slash for a slash, however often it is encoded,
+/// follows `..` after that, and sees nothing between two slashes.
+fn as_meant(rest: &str) -> String {
+    let end = rest.find('?').unwrap_or(rest.len());
+    let (path, query) = rest.split_at(end);
+    if !path.starts_with('/') {
+        return rest.to_owned();
+    }
+    let decoded = with_plain_separators(path);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in decoded.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let is_folder = decoded.ends_with(['/']) || decoded.ends_with("/.") || decoded.ends_with("/..");
+    let slash = if is_folder && !parts.is_empty() { "/" } else { "" };
+    format!("/{}{slash}{query}", parts.join("/"))
+}
+
+/// A path with its slashes and dots written as such; `%252f` is one, too.
+fn with_plain_separators(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(start) = rest.find('%') {
+        plain.push_str(&rest[..start]);
+        let code = rest[start + 1..].trim_start_matches("25");
+        let separator = match code.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("2f" | "5c") => Some('/'),
+            Some("2e") => Some('.'),
+            _ => None,
+        };
+        plain.push(separator.unwrap_or('%'));
+        rest = match separator {
+            Some(_) => &code[2..],
+            None => &rest[start + 1..],
+        };
+    }
+    plain + rest
 }
 
 /// A glob for addresses.
@@ -407,14 +476,16 @@ impl UrlGlob {
     /// Whether the address may be meant: in any of its forms, by its text or by its parts.
     fn matches_generously(&self, forms: &Forms) -> bool {
         forms.wider.iter().any(|authority| {
-            let whole = forms.whole(authority);
+            let wholes = forms.wholes(authority);
             match self.parts {
                 Some(_) => {
-                    glob_matches(&self.whole, &whole) || self.has_parts_of(forms, authority, UrlVerdict::Deny)
+                    wholes.iter().any(|whole| glob_matches(&self.whole, whole))
+                        || self.has_parts_of(forms, authority, UrlVerdict::Deny)
                 }
                 // `*.example.com` is a host, `*secret*` is anything.
                 None => {
-                    glob_matches(&self.whole, authority) || glob_matches(&self.whole, &whole.to_lowercase())
+                    let covers = |whole: &String| glob_matches(&self.whole, &whole.to_lowercase());
+                    glob_matches(&self.whole, authority) || wholes.iter().any(covers)
                 }
             }
         })
@@ -436,7 +507,14 @@ impl UrlGlob {
             // A host without a path: to deny it is to deny everything there.
             "" if verdict == UrlVerdict::Deny || authority.ends_with('*') => true,
             "" => forms.rest == "/",
-            rest => glob_matches(rest, &forms.rest),
+            rest => {
+                let by_text = glob_matches(rest, &forms.rest);
+                let by_meaning = glob_matches(&as_meant(rest), &forms.meant);
+                match verdict {
+                    UrlVerdict::Deny => by_text || by_meaning,
+                    UrlVerdict::Allow | UrlVerdict::Ask => by_text && by_meaning,
+                }
+            }
         };
         rest_matches && glob_matches(scheme, &forms.scheme) && glob_matches(authority, wanted)
     }

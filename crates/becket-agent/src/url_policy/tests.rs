@@ -59,12 +59,45 @@ fn judge() -> UrlJudge {
             "preset:link_local",
             "preset:reserved",
             "https://example.org:443/private/*",
+            "https://files.example/admin/*",
             "https://whole.example",
             "*badhost.example",
         ],
-        &["https://docs.example/*", "https://*.allowed.example/*"],
+        &[
+            "https://docs.example/*",
+            "https://*.allowed.example/*",
+            "https://files.example/public/*",
+            "https://git.example/projects/a%2Fb/*",
+        ],
     );
     judge_with(&lists, UrlVerdict::Ask)
+}
+
+#[tokio::test]
+async fn a_metadata_service_is_denied_under_every_name_unless_it_is_allowed_as_such() {
+    let (named, own) = ("http://cloud.example/*", "http://169.254.169.254/*");
+    let table = [
+        (lists(&[], &[], &[], &[named]), UrlVerdict::Deny),
+        (lists(&[], &[], &[], &[own]), UrlVerdict::Deny),
+        (lists(&[], &[], &[], &["*"]), UrlVerdict::Deny),
+        (lists(&[], &[], &[], &["preset:sensitive"]), UrlVerdict::Deny),
+        (lists(&[], &[], &[], &[]), UrlVerdict::Deny),
+        (
+            lists(&[], &[], &[], &["preset:cloud_metadata"]),
+            UrlVerdict::Allow,
+        ),
+        (lists(&[], &[named], &[], &[]), UrlVerdict::Allow),
+    ];
+    for (lists, expected) in table {
+        for default in [UrlVerdict::Ask, UrlVerdict::Allow] {
+            let judge = judge_with(&lists, default);
+            let judged = judge.judge("http://cloud.example/latest/").await.unwrap();
+            assert_eq!(judged.ruling().verdict, expected, "{lists:?}");
+        }
+    }
+    let judge = judge_with(&lists(&[], &[], &[], &[named]), UrlVerdict::Ask);
+    let judged = judge.judge("http://cloud.example/").await.unwrap();
+    assert!(judged.denied().unwrap().contains("allow_override"), "{judged:?}");
 }
 
 /// An address of the table as it is meant.
