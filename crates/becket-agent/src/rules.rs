@@ -2,8 +2,9 @@
 //!
 //! A rule is `tool` or `tool:argument=glob`, with more `:argument=glob` as needed; all must match. The tool is named in
 //! becket's own words and may be a glob itself; a deny and an ask count as well by the name that the model knows it by.
-//! Rules judge the final arguments, paths after links and `..` were followed. Among rules a deny beats an allow, and an
-//! allow beats an ask.
+//! Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a list, one element
+//! is enough to forbid, and all must match to allow; fields of an object are not looked into. Among rules a deny beats
+//! an allow, and an allow beats an ask.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use becket_events::OperationKind;
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
-use crate::url_policy::{JudgedUrl, leaves_host_open};
+use crate::url_policy::{JudgedUrl, UrlVerdict, check_glob as check_url, leaves_host_open};
 use crate::vfs::SCHEME;
 
 /// The rules, in three lists.
@@ -81,19 +82,23 @@ pub struct RuledCall<'a> {
 impl Rules {
     /// Reads the three lists; the error names the rule.
     pub fn parse(deny: &[String], allow: &[String], ask: &[String]) -> Result<Self, String> {
-        let read = |rules: &[String]| -> Result<Vec<PermissionRule>, String> {
-            rules.iter().map(|rule| PermissionRule::parse(rule)).collect()
+        let read = |rules: &[String], verdict| -> Result<Vec<PermissionRule>, String> {
+            rules
+                .iter()
+                .map(|rule| PermissionRule::parse(rule, verdict))
+                .collect()
         };
         Ok(Self {
-            deny: read(deny)?,
-            allow: read(allow)?,
-            ask: read(ask)?,
+            deny: read(deny, UrlVerdict::Deny)?,
+            allow: read(allow, UrlVerdict::Allow)?,
+            // An ask is as generous as a deny: it must not be slipped past.
+            ask: read(ask, UrlVerdict::Deny)?,
         })
     }
 
     /// What the rules say about a call.
     pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
-        let forbids = |rule: &&PermissionRule| rule.names(call) && rule.covers(call);
+        let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call);
         if let Some(rule) = self.deny.iter().find(forbids) {
             return RuleVerdict::Deny(&rule.text);
         }
@@ -112,7 +117,7 @@ impl Rules {
 }
 
 impl PermissionRule {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, verdict: UrlVerdict) -> Result<Self, String> {
         let wrong = |what: &str| format!("rule `{text}`: {what}; write `tool` or `tool:argument=glob`");
         let mut pieces = text.split(':');
         let tool = pieces.next().unwrap_or_default().trim();
@@ -138,6 +143,9 @@ impl PermissionRule {
         }
         for (name, glob) in &arguments {
             check_glob(name, glob).map_err(|what| wrong(&what))?;
+            if name == "url" && may_fetch(tool) {
+                check_url(glob, verdict).map_err(|what| format!("rule `{text}`: {what}"))?;
+            }
         }
         let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
         Ok(Self {
@@ -162,10 +170,34 @@ impl PermissionRule {
         self.names_operation(call) || self.tool.matches(call.called_as)
     }
 
+    /// Whether a part of the call is what the rule speaks of: any element of a list, in any way of writing it.
+    fn touches(&self, call: RuledCall<'_>) -> bool {
+        self.arguments.iter().all(|(name, pattern)| {
+            let mut texts = things_of(name, call)
+                .into_iter()
+                .flatten()
+                .chain(list_as_text(name, call));
+            texts.any(|text| pattern.matches(&text)) || self.means_web(name, call, JudgedUrl::is_possibly)
+        })
+    }
+
+    /// Whether all of the call is what the rule speaks of: every element of a list.
     fn covers(&self, call: RuledCall<'_>) -> bool {
-        self.arguments
-            .iter()
-            .all(|(name, pattern)| texts_of(name, call).iter().any(|text| pattern.matches(text)))
+        self.arguments.iter().all(|(name, pattern)| {
+            let things = things_of(name, call);
+            let all = things
+                .iter()
+                .all(|ways| ways.iter().any(|text| pattern.matches(text)));
+            (!things.is_empty() && all) || self.means_web(name, call, JudgedUrl::is_certainly)
+        })
+    }
+
+    /// What the rule says about an address of the web, read as the URL policy reads it.
+    fn means_web(&self, name: &str, call: RuledCall<'_>, means: fn(&JudgedUrl, &str) -> bool) -> bool {
+        match (name, call.web, &self.url) {
+            ("url", Some(web), Some(glob)) => means(web, glob),
+            _ => false,
+        }
     }
 
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
@@ -240,26 +272,50 @@ fn is_name(text: &str) -> bool {
             .all(|character| character.is_alphanumeric() || character == '_')
 }
 
-/// The texts of an argument that a rule may speak about; a path can be named absolutely or from the directory.
-fn texts_of(name: &str, call: RuledCall<'_>) -> Vec<String> {
+/// Whether a rule about that tool speaks of an operation with an address.
+fn may_fetch(tool: &str) -> bool {
+    let named = |kind: &&OperationKind| Pattern::glob(tool).is_ok_and(|tool| tool.matches(kind.name()));
+    OperationKind::ALL
+        .iter()
+        .filter(named)
+        .any(|kind| is_argument(*kind, "url").is_ok())
+}
+
+/// What an argument names, each thing in the ways in which a rule may write it: a path absolutely or from the
+/// directory. A list names as many things as it has elements, an empty one itself.
+fn things_of(name: &str, call: RuledCall<'_>) -> Vec<Vec<String>> {
     if let ("path" | "cwd", Some(path)) = (name, call.path) {
         let inside = path.strip_prefix(call.directory).ok();
-        return [Some(path), inside]
-            .into_iter()
-            .flatten()
-            .map(|path| path.display().to_string())
-            .collect();
+        let ways = [Some(path), inside].into_iter().flatten();
+        return vec![ways.map(|path| path.display().to_string()).collect()];
     }
     if let ("url", Some(web)) = (name, call.web) {
-        return web.texts();
+        return vec![web.texts()];
     }
-    let written = match call.arguments.get(name) {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Null) | None => None,
-        Some(other) => Some(other.to_string()),
-    };
-    let resolved = resolved(name, call).map(|path| path.display().to_string());
-    written.into_iter().chain(resolved).collect()
+    let mut things = Vec::new();
+    add_things(call.arguments.get(name).unwrap_or(&Value::Null), &mut things);
+    match resolved(name, call).map(|path| path.display().to_string()) {
+        None => things.into_iter().map(|thing| vec![thing]).collect(),
+        Some(resolved) => vec![things.into_iter().chain([resolved]).collect()],
+    }
+}
+
+/// The elements of a list, also of lists in it; anything else is one thing.
+fn add_things(value: &Value, things: &mut Vec<String>) {
+    match value {
+        Value::Null => {}
+        Value::String(text) => things.push(text.clone()),
+        Value::Array(elements) if !elements.is_empty() => {
+            elements.iter().for_each(|element| add_things(element, things));
+        }
+        other => things.push(other.to_string()),
+    }
+}
+
+/// A list as one text, which a rule that forbids may speak of as well.
+fn list_as_text(name: &str, call: RuledCall<'_>) -> Option<String> {
+    let value = call.arguments.get(name)?;
+    value.is_array().then(|| value.to_string())
 }
 
 /// Where an argument of a copy or a move leads.
@@ -384,6 +440,8 @@ mod tests {
             ),
             ("fetch:url=http://9.9.9.9/*", "http://[::ffff:9.9.9.9]/x", false),
             ("fetch:url=http://*/*", "http://9.9.9.9/x", true),
+            ("fetch:url=HTTP://9.9.9.9:80/*", "http://9.9.9.9/x", true),
+            ("fetch:url=http://9.9.9.9/x/*", "http://9.9.9.9/x/y", true),
             ("fetch", "http://9.9.9.9/x", true),
             ("fetch", "http://127.0.0.1:7001/x", false),
         ] {
@@ -408,6 +466,55 @@ mod tests {
             );
             // What does not allow it may yet deny it.
             assert_eq!(says(&rules(&[rule], &[], &[])), 3, "{rule} {url}");
+        }
+    }
+
+    #[test]
+    fn one_element_of_a_list_forbids_and_all_of_them_allow() {
+        let rules = rules(&["read_all:paths=*.env"], &["read_all:paths=src/*"], &[]);
+        let read = |paths: Value| says(&rules, "read_all", json!({"paths": paths}), None).strictness();
+        let (allow, silent, deny) = (0, 1, 3);
+        for (paths, expected) in [
+            (json!(["src/a", ".env"]), deny),
+            (json!(["src/a", ["src/b", "c.env"]]), deny),
+            (json!(".env"), deny),
+            (json!(["src/a", "src/b"]), allow),
+            (json!(["src/a", "/etc/passwd"]), silent),
+            (json!(["src/a", 7]), silent),
+            (json!([]), silent),
+            (json!(null), silent),
+            // A field of an object has another name than the rule.
+            (json!([{"file": "x.env"}]), silent),
+        ] {
+            assert_eq!(read(paths.clone()), expected, "{paths}");
+        }
+        let whole = Rules::parse(&["x:tags=*a*b*".into()], &[], &[]).unwrap();
+        assert_eq!(
+            says(&whole, "x", json!({"tags": ["a", "b"]}), None).strictness(),
+            deny
+        );
+    }
+
+    #[test]
+    fn addresses_that_never_match_are_refused() {
+        let error = |rule: &str, verdict| PermissionRule::parse(rule, verdict).unwrap_err();
+        for (rule, words) in [
+            ("fetch:url=/admin/*", "write the whole address"),
+            ("fetch:url=example.com/*", "`https://example.com/*`"),
+            ("*:url=example.com", "`https://example.com/*`"),
+            ("fe*:url=ftp://example.com/*", "`ftp` is never fetched"),
+            ("fetch:url=http://a@b/*", "password"),
+            ("fetch:url=https://a.example/x#y", "`#`"),
+        ] {
+            for verdict in [UrlVerdict::Deny, UrlVerdict::Allow] {
+                let error = error(rule, verdict);
+                assert!(error.contains(words) && error.contains(rule), "{rule}: {error}");
+            }
+        }
+        assert!(error("fetch:url=https://a.example*", UrlVerdict::Allow).contains("evil.example"));
+        // A plugin's argument of that name is what the plugin says it is.
+        for rule in ["search:url=/admin/*", "fetch:url=*secret*", "fetch:url=*"] {
+            PermissionRule::parse(rule, UrlVerdict::Deny).unwrap();
         }
     }
 

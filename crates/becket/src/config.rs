@@ -473,7 +473,12 @@ impl PermissionsConfig {
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         for (list, rules) in self.lists() {
             for rule in rules {
-                Rules::parse(&[rule.get_ref().clone()], &[], &[]).map_err(|message| {
+                let rule_alone = [rule.get_ref().clone()];
+                let parsed = match list {
+                    "allow" => Rules::parse(&[], &rule_alone, &[]),
+                    _ => Rules::parse(&rule_alone, &[], &[]),
+                };
+                parsed.map_err(|message| {
                     error_at(
                         rule.span().start,
                         text,
