@@ -112,7 +112,8 @@ impl<'a, E: Event> Dispatch<'a, E> {
             .iter()
             .filter(|handler| handler.wants(self.scope, &self.payload))
             .collect();
-        for group in wanting.chunks(SIDE_BY_SIDE) {
+        let moments = wanting.chunk_by(|one, next| one.info.same_moment(&next.info));
+        for group in moments.flat_map(|moment| moment.chunks(SIDE_BY_SIDE)) {
             if self.outcome.reply.ends_chain() {
                 group.iter().for_each(|handler| self.not_asked(handler));
                 continue;

@@ -35,6 +35,12 @@ pub struct HandlerInfo {
 }
 
 impl HandlerInfo {
+    /// Whether the next handler may run beside this one. What one format knows by two names happens there one after
+    /// the other, and a refusal of the first keeps the second from being asked.
+    pub(crate) fn same_moment(&self, next: &Self) -> bool {
+        self.dialect != next.dialect || self.known_as == next.known_as
+    }
+
     /// Whether it can refuse: a guard, also one of becket's own that may fail open. In other formats a hook that is no
     /// guard changes something or looks on, and cannot say no.
     pub(crate) fn judges(&self) -> bool {
