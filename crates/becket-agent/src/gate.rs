@@ -1290,6 +1290,7 @@ fn request_payload(
     PermissionRequestPayload {
         tool_call_id: applicant.tool_call_id.into(),
         tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
         operation: applicant.spec().operation,
         arguments: call.arguments.clone(),
         reason,
@@ -1304,6 +1305,8 @@ fn decided_payload(
     ApprovalDecidedPayload {
         tool_call_id: applicant.tool_call_id.into(),
         tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
         arguments: call.arguments.clone(),
         decision: decision.verdict,
         source: decision.source,

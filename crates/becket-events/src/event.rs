@@ -62,6 +62,9 @@ pub trait Reply: Default + Clone + Serialize + DeserializeOwned + JsonSchema + S
     /// A reply that refuses; neutral where the event has no verdict.
     fn refuse(reason: String) -> Self;
 
+    /// A reply that tells the person something, and nothing else.
+    fn telling(lines: Vec<String>) -> Self;
+
     /// What the person should be told.
     fn notices(&self) -> &[String];
 }

@@ -148,6 +148,10 @@ macro_rules! events {
                     reply
                 }
 
+                fn telling(lines: Vec<String>) -> Self {
+                    Self { notice: Append(lines), ..Self::default() }
+                }
+
                 fn notices(&self) -> &[String] {
                     &self.notice.0
                 }

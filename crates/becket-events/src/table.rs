@@ -615,6 +615,8 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
         /// What it does, where it is one of becket's operations.
         operation: Option<OperationKind>,
         /// Its final arguments.
@@ -636,6 +638,10 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
+        /// What it does, where it is one of becket's operations.
+        operation: Option<OperationKind>,
         /// Its final arguments.
         arguments: Map<String, Value>,
         /// How it ended.
