@@ -42,7 +42,7 @@ pub struct RowInfo {
 }
 
 /// The dialects whose hooks becket runs.
-pub const DIALECT_NAMES: &[&str] = &["chibi"];
+pub const DIALECT_NAMES: &[&str] = &["chibi", "docker-agent"];
 
 /// All rows of all dialects.
 pub fn rows() -> Vec<RowInfo> {
@@ -52,7 +52,13 @@ pub fn rows() -> Vec<RowInfo> {
         event: hook.event(),
         class: hook.class(),
     });
-    chibi.collect()
+    let docker_agent = docker_agent::contracts().into_iter().map(|contract| RowInfo {
+        dialect: "docker-agent",
+        name: contract.name,
+        event: contract.event,
+        class: contract.class,
+    });
+    chibi.chain(docker_agent).collect()
 }
 
 #[cfg(test)]

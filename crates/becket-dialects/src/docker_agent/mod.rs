@@ -1,9 +1,31 @@
 //! docker-agent: how it names what becket does, and its hooks.
+//!
+//! Read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of them,
+//! `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and `read.rs`
+//! says what that means.
 
+mod builtin;
+mod config;
+mod contract;
+mod expand;
 mod hook;
+mod judge;
+mod messages;
 mod output;
+mod protocol;
+mod read;
+mod rows;
+mod run;
+mod show;
+mod template;
 mod tools;
+mod words;
 
+pub use config::HooksConfig;
+pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use output::Output;
+pub use rows::{ABSENT, contracts, register};
+pub use run::HookHost;
+pub use template::Template;
 pub use tools::profile;

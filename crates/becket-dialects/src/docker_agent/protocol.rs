@@ -1,0 +1,148 @@
+//! What the end of a command means: its exit code, its output, and whether they make sense together.
+
+use becket_events::Class;
+use becket_hooks::{Cause, Failure, Finished};
+
+use super::contract::{Contract, Permission, Plain};
+use super::output::{Output, Printed, UnknownKey, wrong};
+
+/// The exit code by which a hook blocks; standard error says why.
+const BLOCKED: i32 = 2;
+
+/// How an answer is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) contract: Contract,
+    /// What the hook means when it breaks.
+    pub(super) class: Class,
+    /// Whether everything must be as the contract says.
+    pub(super) strict: bool,
+}
+
+/// What a command has said.
+#[derive(Default)]
+pub(super) struct Heard {
+    pub(super) output: Output,
+    /// Output that is no JSON.
+    pub(super) plain: Option<String>,
+    /// Why it refuses by its exit code.
+    pub(super) refusal: Option<String>,
+    /// What it said beside its answer.
+    pub(super) stderr: String,
+    /// What the person should know about its answer, each with the field that it is about.
+    pub(super) odd: Vec<(String, String)>,
+}
+
+impl Rules {
+    /// Reads what a command left behind.
+    pub(super) fn hear(self, finished: &Finished) -> Result<Heard, Failure> {
+        let stderr = finished.stderr.trim().to_owned();
+        match finished.code {
+            0 => {
+                let heard = self.hear_output(finished)?;
+                self.check(Heard { stderr, ..heard })
+            }
+            BLOCKED if self.contract.can_block() => {
+                // Words beside the exit code may hold a reason too; those that cannot be read change nothing.
+                let output = self.hear_output(finished).unwrap_or_default().output;
+                let heard = self.check(Heard {
+                    output,
+                    ..Heard::default()
+                });
+                Ok(Heard {
+                    refusal: Some(stderr),
+                    ..heard.unwrap_or_default()
+                })
+            }
+            BLOCKED => Err(Failure::new(
+                Cause::ExitStatus,
+                format!("exit code 2 blocks, and {} cannot be blocked", self.contract.name),
+            )),
+            127 => Err(Failure::new(
+                Cause::ExitStatus,
+                "exit code 127: the shell did not find a program that the hook uses",
+            )),
+            code => Err(Failure::new(Cause::ExitStatus, format!("exit code {code}"))),
+        }
+    }
+
+    /// Looks through an answer of which the words are known to be right, and takes away what means nothing here.
+    pub(super) fn check(self, mut heard: Heard) -> Result<Heard, Failure> {
+        let event = self.contract.name;
+        for field in heard.output.given() {
+            let advice = field == "permission_decision"
+                && self.contract.permission == Permission::Refuses
+                && heard.output.permission_decision.as_deref() != Some("deny");
+            if self.contract.means(field) && !advice {
+                continue;
+            }
+            let what = format!("`{field}` means nothing at {event}");
+            if self.strict {
+                return Err(wrong(format!("{what}, and `strict_output` is set")));
+            }
+            heard.output.forget(field);
+            heard.odd.push((field.to_owned(), what));
+        }
+        Ok(heard)
+    }
+
+    fn hear_output(self, finished: &Finished) -> Result<Heard, Failure> {
+        let text = std::str::from_utf8(&finished.stdout).map_err(|error| {
+            let detail = format!("standard output is not UTF-8: {error}");
+            Failure::new(Cause::UnreadableOutput, detail)
+        })?;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.starts_with('{') {
+            return self.look_through(Output::read(text)?);
+        }
+        let guard = self.class == Class::Guard;
+        if guard && !finished.complete {
+            return Err(Failure::new(
+                Cause::UnreadableOutput,
+                "it ended without a whole answer, and a background process still holds standard output, so more \
+                 might have come; wait for that process, or redirect its output: `… >/dev/null 2>&1 &`",
+            ));
+        }
+        if text.is_empty() {
+            return Ok(Heard::default());
+        }
+        if self.strict {
+            return Err(wrong(
+                "standard output is no JSON object, and `strict_output` is set",
+            ));
+        }
+        // A verdict with other words before it would be taken for plain text, and a refusal with it.
+        if guard && text.lines().any(|line| line.trim_start().starts_with('{')) {
+            return Err(Failure::new(
+                Cause::UnreadableOutput,
+                "there are words before the JSON object on standard output; print the object alone, and other \
+                 words to standard error",
+            ));
+        }
+        let plain = (self.contract.plain != Plain::Dropped).then(|| text.to_owned());
+        Ok(Heard {
+            plain,
+            ..Heard::default()
+        })
+    }
+
+    fn look_through(self, printed: Printed) -> Result<Heard, Failure> {
+        let name = self.contract.name;
+        if let Some(event) = printed.event.filter(|event| self.strict && event != name) {
+            return Err(wrong(format!("`hook_event_name` is {event}, not {name}")));
+        }
+        let mut odd = Vec::new();
+        for UnknownKey { name, hint, decides } in printed.unknown {
+            let what = format!("`{name}` is no field of an answer{hint}");
+            if self.strict || (decides && self.class == Class::Guard) {
+                return Err(wrong(what));
+            }
+            odd.push((name, what));
+        }
+        Ok(Heard {
+            output: printed.output,
+            odd,
+            ..Heard::default()
+        })
+    }
+}
