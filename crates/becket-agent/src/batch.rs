@@ -129,7 +129,8 @@ impl Batch<'_> {
         let mut finished = Vec::with_capacity(calls.len() + rest.len());
         let mut cancelled = false;
         let together = |one: &ToolCall, next: &ToolCall| {
-            self.beside(one) != Beside::Nobody && self.beside(one) == self.beside(next)
+            let beside = self.beside(one);
+            matches!(beside, Beside::Readers | Beside::Agents) && beside == self.beside(next)
         };
         for group in calls.chunk_by(together) {
             let family = &self.parent.family;
@@ -163,6 +164,7 @@ impl Batch<'_> {
     fn beside(&self, call: &ToolCall) -> Beside {
         match self.tool(call) {
             Some(tool) if tool.asks_agents() => Beside::Agents,
+            Some(tool) if tool.makes_calls() => Beside::OwnCalls,
             Some(tool) if !tool.spec().parallel => Beside::Nobody,
             // A call to an unknown tool does nothing.
             _ => Beside::Readers,
@@ -213,7 +215,7 @@ impl Batch<'_> {
     async fn judge<'c>(&self, call: &'c ToolCall, hindrance: Option<&str>) -> (JudgedCall<'c>, bool) {
         let started = Instant::now();
         self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
-        let tool = self.tool(call).cloned();
+        let tool = self.tool(call);
         let read = match (&tool, hindrance) {
             (_, Some(words)) => Err(words.to_string()),
             (None, None) => Err(self.unknown_tool(&call.name)),
@@ -302,8 +304,17 @@ impl Batch<'_> {
         }
     }
 
-    fn tool(&self, call: &ToolCall) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().face.name == call.name)
+    /// The tool that makes the call.
+    fn tool(&self, call: &ToolCall) -> Option<Arc<dyn Tool>> {
+        let named = self
+            .tools
+            .iter()
+            .find(|tool| tool.spec().face.name == call.name)?;
+        Some(
+            named
+                .in_its_place(&call.arguments)
+                .unwrap_or_else(|| Arc::clone(named)),
+        )
     }
 
     fn show_refusal(&self, tool_name: &str, reason: &str, handlers: &[String]) {
@@ -450,8 +461,8 @@ impl Batch<'_> {
         );
         let mut overdue = std::pin::pin!(async {
             self.hooks.cancel().cancelled().await;
-            match tool.asks_agents() {
-                // Agents end by themselves, after their own tools, and what they leave behind shall be whole.
+            match tool.makes_calls() {
+                // Such calls end by themselves, and what agents leave behind shall be whole.
                 true => std::future::pending().await,
                 false => tokio::time::sleep(CANCEL_GRACE).await,
             }

@@ -25,6 +25,8 @@ pub enum ContextFile {
     SystemPrompt,
     /// What is to be done.
     Todos,
+    /// What is to be done, as a list of items that tools work on.
+    TodoList,
     /// What it is all for.
     Goals,
     /// The summary of what was compacted, for those who read it from here.
@@ -35,9 +37,10 @@ pub enum ContextFile {
 
 impl ContextFile {
     /// All of them.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::SystemPrompt,
         Self::Todos,
+        Self::TodoList,
         Self::Goals,
         Self::Summary,
         Self::Settings,
@@ -47,6 +50,7 @@ impl ContextFile {
         match self {
             Self::SystemPrompt => "system_prompt.md",
             Self::Todos => "todos.md",
+            Self::TodoList => "todos.json",
             Self::Goals => "goals.md",
             Self::Summary => "summary.md",
             Self::Settings => "settings.toml",

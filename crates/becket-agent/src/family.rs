@@ -24,6 +24,8 @@ pub(crate) enum Beside {
     Readers,
     /// Those that ask agents as well. The calls of these agents take their own turns.
     Agents,
+    /// None of the same answer. The calls that it makes take their own turns.
+    OwnCalls,
 }
 
 /// Nothing that would get in its way happens while it lasts.
@@ -45,7 +47,7 @@ impl Family {
                 Beside::Readers => Turn::Shared {
                     _held: self.turns.read().await,
                 },
-                Beside::Agents => Turn::Free,
+                Beside::Agents | Beside::OwnCalls => Turn::Free,
             }
         };
         tokio::select! {

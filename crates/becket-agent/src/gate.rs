@@ -1206,7 +1206,9 @@ fn implied(spec: &ToolSpec, call: &FinalCall) -> &'static [OperationKind] {
         Some(Operation::Edit(_)) => &[OperationKind::Read],
         Some(Operation::Grep(_)) if is_foreign && is_file() => &[OperationKind::Read],
         Some(Operation::VfsCopy(_) | Operation::VfsMove(_)) => &[OperationKind::Read, OperationKind::Write],
-        Some(Operation::VfsDelete(_) | Operation::VfsMkdir(_)) => &[OperationKind::Write],
+        Some(
+            Operation::VfsDelete(_) | Operation::VfsMkdir(_) | Operation::Mkdir(_) | Operation::Rmdir(_),
+        ) => &[OperationKind::Write],
         _ => &[],
     }
 }
@@ -1239,8 +1241,10 @@ fn changes_of(
     let is_folder = || place.info().is_ok_and(|info| info.kind == Kind::Folder);
     Ok(match (operation, destination) {
         (Operation::Write(_) | Operation::Edit(_), _) => vec![there(place.address())],
-        (Operation::VfsMkdir(_), _) if is_folder() => Vec::new(),
-        (Operation::VfsMkdir(_), _) => vec![there(place.address())],
+        (Operation::VfsMkdir(_) | Operation::Mkdir(_), _) if is_folder() => Vec::new(),
+        (Operation::VfsMkdir(_) | Operation::Mkdir(_), _) => vec![there(place.address())],
+        // Only an empty one goes, so nothing goes with it.
+        (Operation::Rmdir(_), _) => vec![gone(place.address())],
         (Operation::VfsDelete(_), _) => {
             let below = below()?;
             std::iter::once(place.address()).chain(&below).map(gone).collect()

@@ -225,6 +225,10 @@ impl Session {
     /// Ends the session.
     pub async fn end(self, reason: EndReason) -> Result<(), StoreError> {
         let settings = &self.agent.settings;
+        // Whoever hears of the end finds nothing of the session still at work.
+        for tool in &self.agent.tools {
+            tool.end_session(self.id()).await;
+        }
         let payload = || SessionEndPayload {
             reason,
             home: settings.home.display().to_string(),

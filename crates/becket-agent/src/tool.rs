@@ -3,6 +3,8 @@
 //! A tool gets its arguments from a `Permit` and from nowhere else, so what runs is what was judged. Only the gate
 //! (`gate.rs`) makes permits, and running a tool uses one up.
 
+use std::sync::Arc;
+
 use becket_events::{OperationKind, Part};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -42,6 +44,24 @@ pub trait Tool: Send + Sync {
     /// Whether it asks sub-agents. Where they would be too deep, it is not offered.
     fn asks_agents(&self) -> bool {
         false
+    }
+
+    /// Whether it makes further calls. Each of those waits for its turn by itself.
+    fn makes_calls(&self) -> bool {
+        self.asks_agents()
+    }
+
+    /// The tool that makes a call in its place, where the arguments, as the model wrote them, want more than this one
+    /// does.
+    fn in_its_place(&self, arguments: &str) -> Option<Arc<dyn Tool>> {
+        let _ = arguments;
+        None
+    }
+
+    /// Ends what it has left running for a session that is over.
+    fn end_session<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, ()> {
+        let _ = session_id;
+        Box::pin(std::future::ready(()))
     }
 
     /// Runs the call that the permit allows.

@@ -37,6 +37,12 @@ fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
     let value_of = |name: &str, property: &Value| match (name, property["type"].to_string()) {
         ("edits", _) => edits(),
         ("lines", _) => line_edits(),
+        ("exclude", _) => prop::collection::vec(any::<String>(), 1..3)
+            .prop_map(Value::from)
+            .boxed(),
+        ("format", _) => prop::sample::select(&["text", "markdown", "html"][..])
+            .prop_map(Value::from)
+            .boxed(),
         (_, kind) if kind.contains("integer") => number(),
         (_, kind) if kind.contains("boolean") => truth(),
         _ => text(),
@@ -329,7 +335,43 @@ fn foreign_calls_mean_what_their_systems_mean() {
             "docker-agent",
             "fetch",
             json!({"urls": ["https://a.example"], "format": "text"}),
-            json!({"url": "https://a.example"}),
+            json!({"url": "https://a.example", "format": "text"}),
+        ),
+        (
+            "docker-agent",
+            "run_background_job",
+            json!({"command": "serve"}),
+            json!({"command": "serve", "background": true}),
+        ),
+        (
+            "docker-agent",
+            "read_file",
+            json!({"path": "a", "line": "3", "limit": 2}),
+            json!({"path": "a", "offset": 3, "limit": 2}),
+        ),
+        (
+            "docker-agent",
+            "directory_tree",
+            json!({"path": "a"}),
+            json!({"path": "a", "depth": 32, "skip_ignored": true}),
+        ),
+        (
+            "docker-agent",
+            "create_directory",
+            json!({"paths": ["a"]}),
+            json!({"path": "a"}),
+        ),
+        (
+            "docker-agent",
+            "edit_file",
+            json!({"path": "a", "edits": "[{\"oldText\": \"x\", \"newText\": \"y\"}]"}),
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
+        ),
+        (
+            "docker-agent",
+            "search_files_content",
+            json!({"path": ".", "query": "x", "excludePatterns": ["target/*"]}),
+            json!({"path": ".", "pattern": "x", "exclude": ["target/*"], "literal": true}),
         ),
         (
             "docker-agent",
@@ -399,6 +441,12 @@ fn a_call_that_says_two_things_is_refused() {
             json!({"urls": ["https://a.example", "https://b.example"]}),
         ),
         (
+            "docker-agent",
+            "create_directory",
+            json!({"paths": ["a"], "path": "b"}),
+        ),
+        ("docker-agent", "remove_directory", json!({"paths": []})),
+        (
             "chibi",
             "file_edit",
             json!({"path": "a", "operation": "delete_lines", "line_start": 1, "line_end": 2, "content": "x"}),
@@ -460,6 +508,89 @@ fn a_call_that_says_two_things_is_refused() {
         let profile = profile_named(profile).unwrap();
         let read = profile.face_named(tool).unwrap().read(object(foreign.clone()));
         assert!(read.is_err(), "{} {tool} {foreign}: {read:?}", profile.name);
+    }
+}
+
+#[test]
+fn each_tool_of_a_toolset_is_one_of_the_profile() {
+    let profile = profile_named("docker-agent").unwrap();
+    let types = [
+        "filesystem",
+        "shell",
+        "background_jobs",
+        "fetch",
+        "think",
+        "todo",
+        "memory",
+    ];
+    let mut named: Vec<&str> = Vec::new();
+    for toolset in types {
+        named.extend(crate::docker_agent::toolset_tools(toolset).unwrap());
+    }
+    // One tool is called otherwise where becket speaks of it.
+    let own = |name: &str| {
+        if name == "mark_todos" {
+            "update_todos"
+        } else {
+            name
+        }
+        .to_owned()
+    };
+    let faces = profile.faces.iter().map(|face| face.name.to_owned());
+    let plurals = profile.plurals.iter().map(|plural| plural.name.to_owned());
+    let offered: std::collections::BTreeSet<String> = faces
+        .chain(plurals)
+        .chain(profile.extras.iter().map(|name| own(name)))
+        .collect();
+    let named: std::collections::BTreeSet<String> = named.into_iter().map(ToOwned::to_owned).collect();
+    assert_eq!(named, offered);
+    assert!(crate::docker_agent::toolset_tools("emacs").is_none());
+}
+
+#[test]
+fn a_job_is_shown_as_a_job_and_a_command_as_a_command() {
+    let profile = profile_named("docker-agent").unwrap();
+    for (arguments, name) in [
+        (json!({"command": "ls"}), "shell"),
+        (json!({"command": "ls", "background": true}), "run_background_job"),
+    ] {
+        let face = profile
+            .face_for(OperationKind::Shell, &object(arguments))
+            .unwrap();
+        assert_eq!(face.name, name);
+    }
+}
+
+#[test]
+fn several_paths_are_several_calls() {
+    let profile = profile_named("docker-agent").unwrap();
+    let calls = |name: &str, arguments: Value| {
+        let plural = profile.plurals.iter().find(|plural| plural.name == name).unwrap();
+        (plural.apart)(&object(arguments)).map(|calls| json!(calls))
+    };
+    assert_eq!(
+        calls("read_multiple_files", json!({"paths": ["a", "b"], "json": true})),
+        Ok(json!([{"path": "a"}, {"path": "b"}]))
+    );
+    assert_eq!(
+        calls(
+            "fetch",
+            json!({"urls": ["x", "y"], "format": "html", "timeout": 3})
+        ),
+        Ok(json!([
+            {"format": "html", "timeout_seconds": 3, "url": "x"},
+            {"format": "html", "timeout_seconds": 3, "url": "y"},
+        ]))
+    );
+    for (name, arguments) in [
+        ("read_multiple_files", json!({"paths": "a"})),
+        ("read_multiple_files", json!({"paths": ["a"], "json": "yes"})),
+        ("read_multiple_files", json!({"paths": ["a"], "path": "b"})),
+        ("create_directory", json!({"paths": ["a", 3]})),
+        ("fetch", json!({})),
+        ("fetch", json!({"urls": ["x", "y"], "url": "z"})),
+    ] {
+        assert!(calls(name, arguments.clone()).is_err(), "{name} {arguments}");
     }
 }
 

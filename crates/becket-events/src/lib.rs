@@ -31,10 +31,13 @@ pub use message::{
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,
-    Operation, OperationKind, ReadArguments, Replacement, ShellArguments, WriteArguments,
+    MkdirArguments, Operation, OperationKind, PageFormat, ReadArguments, Replacement, RmdirArguments,
+    ShellArguments, WriteArguments,
 };
 pub use parts::*;
-pub use profile::{Face, OWN_EXTRAS, Profile, ToForeign, ToOutput, ToOwn};
+pub use profile::{
+    AfterFailure, Answered, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, ToForeign, ToOutput, ToOwn,
+};
 pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,

@@ -151,6 +151,9 @@ operations! {
         /// Seconds after which the command is ended.
         #[serde(default, alias = "timeout", alias = "timeout_secs")]
         timeout_seconds: Option<u64>,
+        /// Whether it goes on as a job in the background, until it is stopped or the session ends.
+        #[serde(default)]
+        background: Option<bool>,
     }
 
     /// Read a text file, whole or some lines of it.
@@ -207,6 +210,25 @@ operations! {
         /// Whether names that begin with a dot are shown; yes when absent.
         #[serde(default)]
         hidden: Option<bool>,
+        /// Whether .git and what .gitignore names are left out; no when absent.
+        #[serde(default)]
+        skip_ignored: Option<bool>,
+    }
+
+    /// Make a directory, with those above it. One that is there already is no error.
+    "mkdir" => Mkdir, effect: Write,
+    MkdirArguments {
+        /// The directory.
+        #[serde(alias = "dir", alias = "directory")]
+        path: String,
+    }
+
+    /// Remove an empty directory.
+    "rmdir" => Rmdir, effect: Write,
+    RmdirArguments {
+        /// The directory.
+        #[serde(alias = "dir", alias = "directory")]
+        path: String,
     }
 
     /// Find files by a glob pattern such as `**/*.rs`, leaving out what .gitignore names.
@@ -235,6 +257,9 @@ operations! {
         /// Only files that match this glob.
         #[serde(default, alias = "include")]
         glob: Option<String>,
+        /// No files that match one of these globs, and nothing in folders that do.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        exclude: Vec<String>,
         /// Whether upper and lower case count as the same.
         #[serde(default, alias = "case_insensitive")]
         ignore_case: Option<bool>,
@@ -267,6 +292,10 @@ operations! {
         /// How many bytes of the answer are read at most.
         #[serde(default)]
         max_bytes: Option<u64>,
+        /// How a web page is told: `text`, `markdown` or `html`, which is as it was sent; markdown when absent.
+        #[serde(default)]
+        #[schemars(with = "Option<String>")]
+        format: Option<PageFormat>,
     }
 
     /// List a folder of the virtual file system.
@@ -325,6 +354,18 @@ operations! {
     /// List the outputs of this conversation that were too large and were put aside, with their addresses.
     "cache_list" => CacheList, effect: Read,
     CacheListArguments {}
+}
+
+/// How a web page is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PageFormat {
+    /// Its words alone.
+    Text,
+    /// Its words, with headings, lists, links and code in the manner of Markdown.
+    Markdown,
+    /// As it was sent.
+    Html,
 }
 
 /// One replacement of an edit.
@@ -391,6 +432,8 @@ impl Operation {
             Self::Read(arguments) => Some(&arguments.path),
             Self::Write(arguments) => Some(&arguments.path),
             Self::Edit(arguments) => Some(&arguments.path),
+            Self::Mkdir(arguments) => Some(&arguments.path),
+            Self::Rmdir(arguments) => Some(&arguments.path),
             Self::List(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Find(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Grep(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),

@@ -28,6 +28,13 @@ pub const OWN_EXTRAS: &[&str] = &[
     "handoff",
 ];
 
+/// The tools for jobs in the background, which only a profile needs that can start some.
+pub const JOB_EXTRAS: &[&str] = &[
+    "list_background_jobs",
+    "view_background_job",
+    "stop_background_job",
+];
+
 /// A set of names and schemas for becket's operations.
 #[derive(Debug, Clone)]
 pub struct Profile {
@@ -39,6 +46,48 @@ pub struct Profile {
     pub absent: Vec<OperationKind>,
     /// becket's tools without an operation that are offered beside the faces, under the same name everywhere.
     pub extras: Vec<&'static str>,
+    /// Tools that stand for several calls at once. One with the name of a face takes its place where a call is several.
+    pub plurals: Vec<Plural>,
+}
+
+/// A tool that stands for several calls of one operation. Each of them is judged, told and answered like one that the
+/// model makes alone.
+#[derive(Debug, Clone)]
+pub struct Plural {
+    /// The tool's name.
+    pub name: &'static str,
+    /// What it does, in one or two sentences for the model.
+    pub description: &'static str,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+    /// What each of its calls does.
+    pub operation: OperationKind,
+    /// The arguments of each of its calls in becket's words, or what is wrong with those of the whole.
+    pub apart: fn(&Map<String, Value>) -> Result<Vec<Map<String, Value>>, String>,
+    /// What came of them, told for the whole.
+    pub together: fn(&Map<String, Value>, &[Answered]) -> String,
+    /// What a call that failed means for those after it.
+    pub after_failure: AfterFailure,
+}
+
+/// One call of several, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// Its arguments in becket's words.
+    pub arguments: Map<String, Value>,
+    /// What it brought back, or why it did not.
+    pub output: String,
+    /// Whether it failed or was refused.
+    pub is_error: bool,
+}
+
+/// What a call that failed means for those after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// They are made all the same.
+    GoOn,
+    /// They are not made, and the whole has failed.
+    Stop,
 }
 
 /// Turns arguments in a face's words into becket's, or says what is wrong with them.
@@ -85,7 +134,8 @@ impl Profile {
             name: "becket",
             faces: OperationKind::ALL.iter().map(face).collect(),
             absent: Vec::new(),
-            extras: OWN_EXTRAS.to_vec(),
+            extras: [OWN_EXTRAS, JOB_EXTRAS].concat(),
+            plurals: Vec::new(),
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use becket_agent::gate::NotFetched;
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_agent::url_policy::{JudgedUrl, without_credentials};
-use becket_events::{FetchArguments, Finding, Part};
+use becket_events::{FetchArguments, Finding, PageFormat, Part};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
@@ -48,7 +48,11 @@ where
         }
         None => settings.fetch_bytes,
     };
-    let work = follow(first, may_fetch, settings.fetch_redirects, most);
+    let wanted = Wanted {
+        most,
+        format: arguments.format.unwrap_or(PageFormat::Markdown),
+    };
+    let work = follow(first, may_fetch, settings.fetch_redirects, wanted);
     let result = tokio::select! {
         biased;
         () = run.cancel.cancelled() => Err("the call was cancelled".to_owned()),
@@ -61,12 +65,19 @@ where
     })
 }
 
+/// How much of an answer is wanted, and in which form.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    most: usize,
+    format: PageFormat,
+}
+
 /// Goes from redirect to redirect, as long as everybody agrees.
 async fn follow<F, W>(
     first: &JudgedUrl,
     may_fetch: F,
     redirects: usize,
-    most: usize,
+    wanted: Wanted,
 ) -> Result<Answer, String>
 where
     F: Fn(JudgedUrl, String) -> W,
@@ -77,7 +88,7 @@ where
     loop {
         let response = send(&place).await?;
         let Some(target) = redirect_of(&response, place.url())? else {
-            return answer(response, &place, &way, most).await;
+            return answer(response, &place, &way, wanted).await;
         };
         let status = response.status().as_u16();
         let shown = without_credentials(&target);
@@ -208,7 +219,7 @@ async fn answer(
     response: Response,
     place: &JudgedUrl,
     way: &[String],
-    most: usize,
+    Wanted { most, format }: Wanted,
 ) -> Result<Answer, String> {
     let status = response.status();
     let header = |name| {
@@ -225,7 +236,7 @@ async fn answer(
     let sent = page.sent().filter(|_| encoding.is_none() && status.is_success());
     let mut text = match encoding {
         Some(encoding) => format!("[Compressed data ({encoding}), {}.]", size(bytes.len() as u64)),
-        None => page.readable(place.url()),
+        None => page.readable(place.url(), format),
     };
     if text.is_empty() {
         text.push_str("[The answer is empty.]");
@@ -366,6 +377,7 @@ mod tests {
             url: url.to_owned(),
             timeout_seconds: None,
             max_bytes: None,
+            format: None,
         };
         let knows = Knows(addresses.iter().map(SocketAddr::ip).collect());
         let judged = match UrlJudge::default()

@@ -93,7 +93,7 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
     let mut found = Found::default();
     let end = if is_folder {
         walk::files(path, bounds, |below, kind| {
-            let wanted = search.glob.as_ref().is_none_or(|glob| glob.matches(below));
+            let wanted = search.wants(below);
             if wanted && kind == FileKind::Regular {
                 let passage = Passage {
                     file: walk::shown(place, below),
@@ -122,6 +122,7 @@ struct Search {
     files: Place,
     regex: Regex,
     glob: Option<FileGlob>,
+    exclude: Vec<FileGlob>,
     before: usize,
     after: usize,
     limit: u64,
@@ -159,15 +160,28 @@ impl Search {
             .as_deref()
             .map(|glob| FileGlob::new(glob, root, arguments.path.as_deref()))
             .transpose()?;
+        let exclude = arguments.exclude.iter();
+        let exclude =
+            exclude.map(|glob| FileGlob::new(glob.trim_end_matches('/'), root, arguments.path.as_deref()));
+        let exclude = exclude.collect::<Result<_, _>>()?;
         let around = |side: Option<u64>| side.or(arguments.context).unwrap_or(0).min(MOST_CONTEXT) as usize;
         Ok(Self {
             files,
             regex,
             glob,
+            exclude,
             before: around(arguments.before),
             after: around(arguments.after),
             limit: arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_MATCHES),
         })
+    }
+
+    /// Whether a file below the searched directory is looked into. A glob that leaves out a folder leaves out what is
+    /// in it.
+    fn wants(&self, below: &Path) -> bool {
+        let is_excluded = |path: &Path| self.exclude.iter().any(|glob| glob.matches(path));
+        let mut around = below.ancestors().filter(|path| !path.as_os_str().is_empty());
+        self.glob.as_ref().is_none_or(|glob| glob.matches(below)) && !around.any(is_excluded)
     }
 
     /// Searches one file, whose names stand in an empty passage. What cannot be read or is no text is passed over.
@@ -354,6 +368,7 @@ mod tests {
             pattern: pattern.to_owned(),
             path: None,
             glob: None,
+            exclude: Vec::new(),
             ignore_case: None,
             literal: None,
             context: None,

@@ -5,9 +5,18 @@ use url::Url;
 
 use crate::page::windows_1252;
 
+/// Whether structure is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Headings, links, quotations and code have their marks.
+    Markdown,
+    /// Only the words are there.
+    Plain,
+}
+
 /// The text of a page. `base` is its address, against which links are resolved.
-pub(crate) fn to_text(html: &str, base: &Url) -> String {
-    let mut writer = Writer::new(base);
+pub(crate) fn to_text(html: &str, base: &Url, style: Style) -> String {
+    let mut writer = Writer::new(base, style);
     let mut rest = html;
     while let Some(open) = rest.find('<') {
         writer.text(&rest[..open]);
@@ -141,6 +150,7 @@ fn attribute_value(text: &str) -> (&str, &str) {
 /// Collects the readable text.
 struct Writer<'a> {
     base: &'a Url,
+    style: Style,
     text: String,
     /// Line ends that must stand before the next word.
     breaks: usize,
@@ -161,9 +171,10 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(base: &'a Url) -> Self {
+    fn new(base: &'a Url, style: Style) -> Self {
         Self {
             base,
+            style,
             text: String::new(),
             breaks: 0,
             space: false,
@@ -214,7 +225,9 @@ impl<'a> Writer<'a> {
         if self.text.is_empty() || self.breaks > 0 {
             let breaks = if self.text.is_empty() { 0 } else { self.breaks };
             self.text.extend(std::iter::repeat_n('\n', breaks));
-            self.text.push_str(&"> ".repeat(self.quotes));
+            if self.style == Style::Markdown {
+                self.text.push_str(&"> ".repeat(self.quotes));
+            }
         } else if self.space && !self.text.ends_with([' ', '\n']) {
             self.text.push(' ');
         }
@@ -240,8 +253,11 @@ impl<'a> Writer<'a> {
     }
 
     fn tag(&mut self, tag: &Tag) {
+        let is_plain = self.style == Style::Plain;
         match (tag.name.as_str(), tag.closing) {
             ("br", _) => self.need_breaks(1),
+            ("a" | "code" | "tt" | "kbd" | "samp", _) if is_plain => {}
+            ("hr", _) if is_plain => self.need_breaks(2),
             ("hr", false) => {
                 self.need_breaks(2);
                 self.mark("---");
@@ -274,8 +290,10 @@ impl<'a> Writer<'a> {
         match (level, closing) {
             (Some(level), false) => {
                 self.need_breaks(2);
-                self.mark(&"#".repeat(level));
-                self.space = true;
+                if self.style == Style::Markdown {
+                    self.mark(&"#".repeat(level));
+                    self.space = true;
+                }
             }
             (Some(_), true) => self.need_breaks(2),
             (None, _) => match name {
@@ -331,10 +349,14 @@ impl<'a> Writer<'a> {
         if closing && self.preformatted > 0 {
             self.preformatted -= 1;
             let end = if self.text.ends_with('\n') { "```" } else { "\n```" };
-            self.text.push_str(end);
+            if self.style == Style::Markdown {
+                self.text.push_str(end);
+            }
         } else if !closing {
             self.need_breaks(2);
-            self.mark("```\n");
+            if self.style == Style::Markdown {
+                self.mark("```\n");
+            }
             self.preformatted += 1;
             self.fresh_block = true;
         }
@@ -478,7 +500,22 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(html: &str) -> String {
-        to_text(html, &Url::parse("https://example.org/docs/page").unwrap())
+        to_text(
+            html,
+            &Url::parse("https://example.org/docs/page").unwrap(),
+            Style::Markdown,
+        )
+    }
+
+    #[test]
+    fn plain_text_has_no_marks() {
+        let page = "<h1>Title</h1><p>See <a href='/x'>this</a> and <code>that</code>.</p><pre>a\n b</pre>\
+                    <blockquote>Words</blockquote>";
+        let base = Url::parse("https://example.org/").unwrap();
+        assert_eq!(
+            to_text(page, &base, Style::Plain),
+            "Title\n\nSee this and that.\n\na\n b\n\nWords"
+        );
     }
 
     #[test]

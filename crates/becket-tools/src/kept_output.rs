@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 /// The kept part of an output.
+#[derive(Clone)]
 pub(crate) struct KeptOutput {
     half: usize,
     head: Vec<u8>,

@@ -4,8 +4,10 @@
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`.
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
 //! results in the words of a face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
-//! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and `team_tools.rs`
-//! those of an agent in a team.
+//! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and
+//! `team_tools.rs` those of an agent in a team.
+//! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background, `script_tools.rs` commands with
+//! a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants to do and to remember.
 //! `program_tool.rs` makes a tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
@@ -15,20 +17,27 @@ mod context_tools;
 mod edit;
 mod fetch;
 mod find;
+mod folder;
 mod grep;
 mod html;
+mod jobs;
 mod kept_output;
 mod list;
+mod memory_tools;
 mod operation_tool;
 mod own_tools;
 mod page;
 mod place;
+mod plain_tool;
+mod plural_tool;
 mod program_tool;
 mod read;
+mod script_tools;
 mod settings;
 mod shell;
 mod subagent_tools;
 mod team_tools;
+mod todo_tools;
 mod vfs;
 mod walk;
 mod write;
@@ -36,9 +45,13 @@ mod write;
 use becket_agent::judged_path;
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
 pub use fetch::client_for;
+pub use jobs::Jobs;
+pub use memory_tools::{memory_tool_names, memory_tools};
 pub use operation_tool::operation_tools;
 pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
 pub use program_tool::{ProgramFace, ProgramTool, Telling};
+pub use script_tools::{Script, script_tools};
 pub use settings::ToolSettings;
 pub use subagent_tools::{Models, Preset, SubagentToolSettings, subagent_tool_names, subagent_tools};
 pub use team_tools::{team_tool_names, team_tools};
+pub use todo_tools::{todo_tool_names, todo_tools};

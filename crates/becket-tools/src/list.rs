@@ -1,9 +1,12 @@
 //! Listing a directory.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use becket_agent::IgnoreFiles;
 use becket_agent::tool::ToolOutput;
 use becket_agent::vfs::VfsPath;
 use becket_events::{Entry, EntryKind, Finding, ListArguments, Part};
@@ -26,12 +29,13 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
     let mut reader = Reader {
         tells_links: !address,
         hidden: arguments.hidden.unwrap_or(true),
+        ignored: (arguments.skip_ignored == Some(true) && !address).then(|| IgnoreFiles::around(path)),
         shown: 0,
         left_out: 0,
         unopened: 0,
     };
     let depth = arguments.depth.unwrap_or(1).clamp(1, MOST_LEVELS);
-    match open_folder(path).and_then(|folder| reader.entries(&folder, depth)) {
+    match open_folder(path).and_then(|folder| reader.entries(&folder, path, depth)) {
         Ok(entries) if address => listing(shown.to_owned(), entries, &reader),
         Ok(entries) => listing(path.display().to_string(), entries, &reader),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && path.is_file() => {
@@ -46,6 +50,8 @@ struct Reader {
     /// Whether links are shown with their targets. Where addresses hide the folders, links must not name them.
     tells_links: bool,
     hidden: bool,
+    /// What is left out.
+    ignored: Option<IgnoreFiles>,
     shown: usize,
     left_out: usize,
     /// How many directories were not looked into, because enough was shown.
@@ -66,12 +72,12 @@ impl Reader {
 
 impl Reader {
     /// The entries by name, each directory with its own down to the depth. Links are not followed.
-    fn entries(&mut self, folder: &OwnedFd, depth: u64) -> io::Result<Vec<Entry>> {
+    fn entries(&mut self, folder: &OwnedFd, path: &Path, depth: u64) -> io::Result<Vec<Entry>> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for entry in Dir::read_from(folder)? {
             let name = entry?.file_name().to_bytes().to_owned();
             let wanted = self.hidden || !name.starts_with(b".");
-            if wanted && name != b"." && name != b".." {
+            if wanted && name != b"." && name != b".." && !self.leaves_out(folder, path, &name) {
                 names.push(name);
             }
         }
@@ -81,10 +87,21 @@ impl Reader {
         self.left_out += names.len().saturating_sub(room);
         names.truncate(room);
         self.shown += names.len();
-        Ok(names.iter().map(|name| self.entry(folder, name, depth)).collect())
+        Ok(names
+            .iter()
+            .map(|name| self.entry(folder, path, name, depth))
+            .collect())
     }
 
-    fn entry(&mut self, folder: &OwnedFd, name: &[u8], depth: u64) -> Entry {
+    /// Whether the project leaves an entry out of searches.
+    fn leaves_out(&self, folder: &OwnedFd, path: &Path, name: &[u8]) -> bool {
+        self.ignored.as_ref().is_some_and(|ignored| {
+            let is_folder = || kind_of(folder, name) == EntryKind::Directory;
+            name == b".git" || ignored.leave_out(&path.join(OsStr::from_bytes(name)), is_folder())
+        })
+    }
+
+    fn entry(&mut self, folder: &OwnedFd, path: &Path, name: &[u8], depth: u64) -> Entry {
         let kind = match kind_of(folder, name) {
             EntryKind::Link(_) if !self.tells_links => EntryKind::Link(None),
             kind => kind,
@@ -99,7 +116,7 @@ impl Reader {
                 // What may not be read or has gone meanwhile is shown without what is in it.
                 rustix::fs::openat(folder, name, flags, Mode::empty())
                     .map_err(io::Error::from)
-                    .and_then(|folder| self.entries(&folder, depth - 1))
+                    .and_then(|folder| self.entries(&folder, &path.join(OsStr::from_bytes(name)), depth - 1))
                     .unwrap_or_default()
             }
             _ => Vec::new(),
@@ -176,6 +193,7 @@ mod tests {
                 path: Some("here".to_owned()),
                 depth: None,
                 hidden: None,
+                skip_ignored: None,
             },
             path,
         )
@@ -252,6 +270,7 @@ mod tests {
                 path: None,
                 depth: Some(depth),
                 hidden,
+                skip_ignored: None,
             };
             becket_events::text_of(&run(&arguments, &path).output.content)
         };
@@ -276,6 +295,7 @@ mod tests {
             path: None,
             depth: Some(u64::MAX),
             hidden: None,
+            skip_ignored: None,
         };
         let answer = run(&arguments, &path);
         let text = becket_events::text_of(&answer.output.content);

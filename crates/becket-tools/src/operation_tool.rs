@@ -1,35 +1,56 @@
 //! The operations as tools: a face of a profile in front, one of becket's implementations behind.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_events::{Effect, Face, Operation, Profile};
+use becket_events::{Effect, Face, Operation, OperationKind, Profile};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
+use crate::jobs::job_tools;
 use crate::place::Place;
+use crate::plural_tool::PluralTool;
 use crate::settings::ToolSettings;
 use crate::shell::Streams;
-use crate::{edit, fetch, find, grep, list, read, shell, vfs, write};
+use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
 
-/// One tool for each face of the profile.
+/// One tool for each face of the profile, those that stand for several calls, and those for jobs in the background.
 pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
+    let jobs = job_tools(profile, &settings.jobs);
     let settings = Arc::new(settings);
-    profile
-        .faces
-        .iter()
-        .map(|face| Arc::new(OperationTool::new(face.clone(), Arc::clone(&settings))) as Arc<dyn Tool>)
-        .collect()
+    let faces = profile.faces.iter();
+    let tools: Vec<Arc<OperationTool>> = faces
+        .map(|face| Arc::new(OperationTool::new(face.clone(), Arc::clone(&settings))))
+        .collect();
+    let mut further: Vec<Arc<dyn Tool>> = Vec::new();
+    for plural in &profile.plurals {
+        let namesake = tools.iter().find(|tool| tool.face.name == plural.name);
+        let first = tools.iter().find(|tool| tool.face.operation == plural.operation);
+        let Some(each) = namesake.or(first) else { continue };
+        // Within the calls of the whole, the tool is asked for one call at a time, so it needs no plural itself.
+        let each = Arc::new(OperationTool::new(each.face.clone(), Arc::clone(&settings)));
+        let whole = Arc::new(PluralTool::new(plural.clone(), each));
+        match namesake {
+            Some(tool) => {
+                let _ = tool.plural.set(whole);
+            }
+            None => further.push(whole),
+        }
+    }
+    let tools = tools.into_iter().map(|tool| tool as Arc<dyn Tool>);
+    tools.chain(further).chain(jobs).collect()
 }
 
 struct OperationTool {
     spec: ToolSpec,
     face: Face,
     settings: Arc<ToolSettings>,
+    /// Stands in where a call is several.
+    plural: OnceLock<Arc<PluralTool>>,
 }
 
 impl OperationTool {
@@ -50,7 +71,12 @@ impl OperationTool {
             handoff: None,
             extra_arguments: Vec::new(),
         };
-        Self { spec, face, settings }
+        Self {
+            spec,
+            face,
+            settings,
+            plural: OnceLock::new(),
+        }
     }
 }
 
@@ -62,6 +88,21 @@ impl Tool for OperationTool {
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let operation = self.face.read_call(arguments)?;
         Ok(operation.arguments())
+    }
+
+    fn in_its_place(&self, arguments: &str) -> Option<Arc<dyn Tool>> {
+        let plural = self.plural.get()?;
+        plural
+            .is_meant_by(arguments)
+            .then(|| Arc::clone(plural) as Arc<dyn Tool>)
+    }
+
+    fn end_session<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if self.face.operation == OperationKind::Shell {
+                self.settings.jobs.end_session(session_id).await;
+            }
+        })
     }
 
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
@@ -87,6 +128,9 @@ async fn perform(
     let target = permit.target();
     let place = Place::of(target);
     match (operation, target, target.file()) {
+        (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
+            settings.jobs.start(arguments, path, permit, settings).into()
+        }
         (Operation::Shell(arguments), Target::Path(path), _) => {
             let streams = match face.output {
                 Some(_) => Streams::Apart,
@@ -105,6 +149,8 @@ async fn perform(
         (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path).into(),
         (Operation::Edit(arguments), _, Some(path)) => edit::run(arguments, path).into(),
         (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
+        (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),
+        (Operation::Rmdir(arguments), Target::Path(path), _) => folder::remove(arguments, path).into(),
         (Operation::Find(arguments), _, Some(path)) => find::run(arguments, path, place, settings, run).await,
         (Operation::Grep(arguments), _, Some(path)) => {
             let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
@@ -123,7 +169,7 @@ fn not_what_was_judged() -> ToolOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becket_events::OperationKind;
+    use becket_events::JOB_EXTRAS;
     use serde_json::json;
 
     fn tools() -> Vec<Arc<dyn Tool>> {
@@ -133,7 +179,7 @@ mod tests {
     #[test]
     fn the_own_profile_gives_one_tool_per_operation() {
         let tools = tools();
-        assert_eq!(tools.len(), OperationKind::ALL.len());
+        assert_eq!(tools.len(), OperationKind::ALL.len() + JOB_EXTRAS.len());
         for (tool, kind) in tools.iter().zip(OperationKind::ALL) {
             let spec = tool.spec();
             assert_eq!(spec.own_name, kind.name());
@@ -146,7 +192,9 @@ mod tests {
     fn only_reading_needs_no_yes_and_only_what_changes_nothing_runs_beside_others() {
         let names = |wanted: fn(&ToolSpec) -> bool| -> Vec<String> {
             let tools = tools();
-            let specs = tools.iter().map(|tool| tool.spec()).filter(|spec| wanted(spec));
+            let specs = tools.iter().map(|tool| tool.spec());
+            // Tools for jobs work on the session's own jobs, which are nobody else's.
+            let specs = specs.filter(|spec| spec.operation.is_some() && wanted(spec));
             specs.map(|spec| spec.own_name.clone()).collect()
         };
         assert_eq!(

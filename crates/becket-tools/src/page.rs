@@ -1,8 +1,9 @@
 //! The body of an answer from the web: whether it is text, in which characters it is written, and how it reads.
 
+use becket_events::PageFormat;
 use url::Url;
 
-use crate::html;
+use crate::html::{self, Style};
 use crate::judged_path::size;
 
 /// The body of an answer, with the type that the server gave it.
@@ -48,11 +49,16 @@ impl<'a> Page<'a> {
     }
 
     /// The body as text for a reader, or a word on what it is.
-    pub(crate) fn readable(&self, url: &Url) -> String {
-        match self.sent() {
-            Some(page) if self.is_html() => html::to_text(&page, url),
-            Some(text) => text,
-            None => {
+    pub(crate) fn readable(&self, url: &Url, format: PageFormat) -> String {
+        let style = match format {
+            PageFormat::Text => Some(Style::Plain),
+            PageFormat::Markdown => Some(Style::Markdown),
+            PageFormat::Html => None,
+        };
+        match (self.sent(), style) {
+            (Some(page), Some(style)) if self.is_html() => html::to_text(&page, url, style),
+            (Some(text), _) => text,
+            (None, _) => {
                 let name = match self.essence.as_str() {
                     "" => "of unknown type",
                     essence => essence,

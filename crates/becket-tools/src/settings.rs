@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
+use crate::jobs::Jobs;
+
 /// The environment and the limits of the tools.
 #[derive(Clone)]
 pub struct ToolSettings {
@@ -26,6 +28,8 @@ pub struct ToolSettings {
     pub fetch_bytes: usize,
     /// How many redirects are followed, if everybody agrees to each of them.
     pub fetch_redirects: usize,
+    /// The jobs in the background. Tools with the same settings know the same ones.
+    pub jobs: Jobs,
 }
 
 impl Default for ToolSettings {
@@ -40,6 +44,7 @@ impl Default for ToolSettings {
             fetch_timeout_limit: Duration::from_secs(300),
             fetch_bytes: 5 * 1024 * 1024,
             fetch_redirects: 10,
+            jobs: Jobs::default(),
         }
     }
 }

@@ -81,9 +81,9 @@ enum Ending {
 }
 
 /// The pipe of both outputs, or of standard output and the one of standard error.
-type Pipes = (Receiver, Option<Receiver>);
+pub(crate) type Pipes = (Receiver, Option<Receiver>);
 
-fn start(
+pub(crate) fn start(
     command: &str,
     directory: &Path,
     streams: Streams,
@@ -393,6 +393,7 @@ mod tests {
                 command: command.to_owned(),
                 cwd: cwd.map(str::to_owned),
                 timeout_seconds: seconds,
+                background: None,
             };
             let directory = self.path.join(cwd.unwrap_or_default());
             let running = run(
@@ -649,6 +650,7 @@ mod tests {
             command: "echo early; until [ -e go ]; do sleep 0.01; done; echo late".to_owned(),
             cwd: None,
             timeout_seconds: None,
+            background: None,
         };
         let command = run(
             &arguments,
@@ -713,6 +715,7 @@ mod tests {
                 command: command.to_owned(),
                 cwd: None,
                 timeout_seconds,
+                background: None,
             };
             let running = run(
                 &arguments,

@@ -19,7 +19,15 @@ pub(crate) fn run(operation: &Operation, target: &Target) -> Option<ToolOutput> 
     let done = match (operation, target) {
         (Operation::VfsList(_), Target::Vfs(place)) => list(place),
         (Operation::VfsInfo(_), Target::Vfs(place)) => info(place),
-        (Operation::VfsMkdir(_), Target::Vfs(place)) => make_folder(place),
+        (Operation::VfsMkdir(_) | Operation::Mkdir(_), Target::Vfs(place)) => make_folder(place),
+        (Operation::Rmdir(_), Target::Vfs(place)) => match place.info() {
+            Ok(info) if info.kind != Kind::Folder => {
+                ToolOutput::error(format!("Cannot remove {}: it is no folder.", place.address()))
+            }
+            _ => told("remove", place, place.remove(), || {
+                format!("Removed {}.", place.address())
+            }),
+        },
         (Operation::VfsDelete(arguments), Target::Vfs(place)) => {
             let removed = match arguments.recursive {
                 Some(true) => place.remove_all(),

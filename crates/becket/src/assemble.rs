@@ -19,7 +19,7 @@ use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
 };
 use becket_dialects::chibi::{self, Asking};
-use becket_events::{OperationKind, Profile};
+use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_providers::scripted::NAME as SCRIPTED;
@@ -27,8 +27,8 @@ use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
 use becket_tools::{
     CALL_USER, ContextToolSettings, Models, NotesSettings, Preset, SubagentToolSettings, ToolSettings,
-    context_tool_names, context_tools, operation_tools, own_tool_names, own_tools, subagent_tool_names,
-    subagent_tools, team_tool_names,
+    context_tool_names, context_tools, memory_tool_names, memory_tools, operation_tools, own_tool_names,
+    own_tools, subagent_tool_names, subagent_tools, team_tool_names, todo_tool_names, todo_tools,
 };
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;
@@ -363,6 +363,8 @@ impl Setup {
         let mut tools = operation_tools(profile, self.tool_settings(environment));
         tools.extend(own_tools(profile, &notes));
         tools.extend(context_tools(profile, &between));
+        tools.extend(todo_tools(profile, &settings.contexts));
+        tools.extend(memory_tools(profile, &self.folders.data.join("memory.db")));
         tools
     }
 
@@ -638,6 +640,9 @@ pub fn unknown_tool(name: &str) -> Option<String> {
             .chain(index_tool_names())
             .chain(subagent_tool_names())
             .chain(team_tool_names())
+            .chain(todo_tool_names())
+            .chain(memory_tool_names())
+            .chain(JOB_EXTRAS.iter().copied())
     };
     if own().any(|tool| tool == name) {
         return None;

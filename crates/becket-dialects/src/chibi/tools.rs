@@ -38,8 +38,9 @@ pub fn profile() -> Profile {
     Profile {
         name: "chibi",
         faces,
-        absent: Vec::new(),
+        absent: vec![OperationKind::Mkdir, OperationKind::Rmdir],
         extras: [OWN_EXTRAS, &["call_user"]].concat(),
+        plurals: Vec::new(),
     }
 }
 

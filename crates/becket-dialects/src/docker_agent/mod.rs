@@ -18,6 +18,7 @@ mod rows;
 mod run;
 mod show;
 mod template;
+mod results;
 mod tools;
 mod words;
 
@@ -28,4 +29,4 @@ pub use output::Output;
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
 pub use template::Template;
-pub use tools::profile;
+pub use tools::{profile, toolset_tools};

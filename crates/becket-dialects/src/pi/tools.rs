@@ -19,8 +19,13 @@ pub fn profile() -> Profile {
     Profile {
         name: "pi",
         faces,
-        absent: [&[OperationKind::Fetch], OperationKind::VFS].concat(),
+        absent: [
+            &[OperationKind::Fetch, OperationKind::Mkdir, OperationKind::Rmdir],
+            OperationKind::VFS,
+        ]
+        .concat(),
         extras: Vec::new(),
+        plurals: Vec::new(),
     }
 }
 
