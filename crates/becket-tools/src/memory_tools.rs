@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use becket_agent::tool::Tool;
 use becket_events::Profile;
+use chrono::{SecondsFormat, Utc};
 use rusqlite::{Connection, params, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -225,11 +226,10 @@ impl Memories {
     }
 
     fn add(&self, memory: &str, category: &str) -> Result<String, String> {
-        let now = SystemTime::now();
-        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let created_at = rfc3339(since.as_secs());
+        let now = Utc::now();
+        let created_at = now.to_rfc3339_opts(SecondsFormat::Secs, true);
         self.with(|file| {
-            let mut id = since.as_nanos();
+            let mut id = now.timestamp_nanos_opt().unwrap_or_default();
             // Two processes may remember something at the same moment.
             loop {
                 let values = params![id.to_string(), created_at, memory, category];
@@ -273,45 +273,9 @@ impl Memories {
     }
 }
 
-/// A moment as text, in universal time.
-fn rfc3339(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // The calendar counts from the first of March of the year 0, so that a leap day ends a year.
-    let day = days + 719_468;
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = year + era * 400 + next;
-    format!(
-        "{year:04}-{month:02}-{date:02}T{:02}:{:02}:{:02}Z",
-        rest / 3600,
-        rest / 60 % 60,
-        rest % 60
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_told() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_767_225_599, "2025-12-31T23:59:59Z"),
-        ] {
-            assert_eq!(rfc3339(seconds), text);
-        }
-    }
 
     #[test]
     fn many_at_once_lose_nothing() {

@@ -1,7 +1,8 @@
 //! The page of the dialects: which foreign word stands for what.
 
 use becket_dialects::{DIALECT_NAMES, PROFILE_NAMES, profile_named, rows};
-use becket_events::{Class, EVENTS, EventInfo, Face, OperationKind, Profile};
+use becket_events::{Class, EVENTS, EventInfo, OperationKind, Plural, Profile};
+use serde_json::Value;
 
 const INTRODUCTION: &str = "\
 # Dialects
@@ -55,7 +56,16 @@ pub fn page() -> String {
                 "| `{}` | {} | {} |\n",
                 face.name,
                 face.operation.name(),
-                arguments(face)
+                arguments(&face.parameters)
+            ));
+        }
+        let alone = |plural: &&Plural| profile.face_named(plural.name).is_none();
+        for plural in profile.plurals.iter().filter(alone) {
+            page.push_str(&format!(
+                "| `{}` | {}, several times | {} |\n",
+                plural.name,
+                plural.operation.name(),
+                arguments(&plural.parameters)
             ));
         }
         if !profile.absent.is_empty() {
@@ -118,12 +128,9 @@ fn faces_of(profile: &Profile, operation: OperationKind) -> String {
 }
 
 /// The arguments of a tool; those that may be left out stand in brackets.
-fn arguments(face: &Face) -> String {
-    let required = face.parameters["required"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let names = face.parameters["properties"]
+fn arguments(parameters: &Value) -> String {
+    let required = parameters["required"].as_array().cloned().unwrap_or_default();
+    let names = parameters["properties"]
         .as_object()
         .into_iter()
         .flat_map(|properties| properties.keys());
