@@ -78,6 +78,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-mcp",
             "becket-store",
             "becket-index",
+            "becket-jq",
         ],
     ),
     (

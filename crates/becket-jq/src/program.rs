@@ -1,0 +1,282 @@
+//! Compiles a filter and runs it over the inputs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{BufRead, Write};
+
+use jaq_core::load::{self, Arena, File, Loader};
+use jaq_core::native::{Fun, run as native, v};
+use jaq_core::{Compiler, Ctx, DataT, Filter, Lut, Vars, data::HasLut};
+use jaq_json::{Map, Val};
+use jaq_std::input::{self, HasInputs, Inputs, RcIter};
+
+use crate::End;
+use crate::input::inputs;
+use crate::options::Options;
+use crate::output::Printer;
+
+/// What the prelude adds to the interpreter's own library.
+const PRELUDE: &str = include_str!("prelude.jq");
+
+/// Native functions that look at the process themselves; the prelude and this file have them told.
+const REPLACED: &[&str] = &["env", "debug_empty", "stderr_empty"];
+
+type Stderr<'a> = RefCell<Box<dyn Write + 'a>>;
+
+/// Types of a run.
+struct Run;
+
+impl DataT for Run {
+    type V<'a> = Val;
+    type Data<'a> = RunData<'a>;
+}
+
+/// What native functions of a run can reach.
+#[derive(Clone)]
+struct RunData<'a> {
+    lut: &'a Lut<Run>,
+    inputs: Inputs<'a, Val>,
+    stderr: &'a dyn Complaints,
+}
+
+/// Standard error, whatever it is.
+trait Complaints {
+    fn write(&self, text: &[u8]);
+}
+
+impl Complaints for Stderr<'_> {
+    fn write(&self, text: &[u8]) {
+        // There is nowhere left to complain about a broken standard error.
+        let _ = self.borrow_mut().write_all(text);
+    }
+}
+
+impl<'a> HasLut<'a, Run> for RunData<'a> {
+    fn lut(&self) -> &'a Lut<Run> {
+        self.lut
+    }
+}
+
+impl<'a> HasInputs<'a, Val> for RunData<'a> {
+    fn inputs(&self) -> Inputs<'a, Val> {
+        self.inputs
+    }
+}
+
+/// Runs the filter over all inputs.
+pub(crate) fn run(
+    options: &Options,
+    variables: &BTreeMap<OsString, OsString>,
+    stdin: Box<dyn BufRead + '_>,
+    stdout: &mut dyn Write,
+    stderr: &Stderr<'_>,
+) -> End {
+    let globals = globals(options, variables);
+    let filter = match compile(&options.filter, globals.iter().map(|(name, _)| name.as_str())) {
+        Ok(filter) => filter,
+        Err(faults) => {
+            for fault in &faults {
+                stderr.write(format!("jq: error: {fault}\n").as_bytes());
+            }
+            let plural = if faults.len() == 1 { "error" } else { "errors" };
+            stderr.write(format!("jq: {} compile {plural}\n", faults.len()).as_bytes());
+            return End::Uncompiled;
+        }
+    };
+    let printer = Printer::new(options);
+    let values = RcIter::new(inputs(options, stdin));
+    let values: Inputs<'_, Val> = &values;
+    let mut progress = Progress::default();
+    let mut once = options.null_input.then_some(Ok(Val::Null));
+    while let Some(value) = if options.null_input { once.take() } else { values.into_iter().next() } {
+        let data = RunData {
+            lut: &filter.lut,
+            inputs: values,
+            stderr,
+        };
+        match value {
+            Ok(value) => {
+                let vars = Vars::new(globals.iter().map(|(_, value)| value.clone()));
+                let results = filter.id.run((Ctx::<Run>::new(data, vars), value));
+                if let Some(end) = progress.take(results, &printer, stdout, stderr) {
+                    return end;
+                }
+            }
+            Err(message) => {
+                stderr.write(format!("jq: {message}\n").as_bytes());
+                progress.end = End::Unusable;
+            }
+        }
+    }
+    progress.over(options.exit_status)
+}
+
+/// What has happened so far.
+struct Progress {
+    end: End,
+    last: Option<bool>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            end: End::Well,
+            last: None,
+        }
+    }
+}
+
+impl Progress {
+    /// Prints the results of one input; a value ends the run.
+    fn take<'a>(
+        &mut self,
+        results: impl Iterator<Item = jaq_json::ValX<'a>>,
+        printer: &Printer,
+        stdout: &mut dyn Write,
+        stderr: &Stderr<'_>,
+    ) -> Option<End> {
+        for result in results {
+            match result {
+                Ok(value) => {
+                    self.last = Some(!matches!(value, Val::Null | Val::Bool(false)));
+                    if printer.print(&value, stdout).and_then(|()| stdout.flush()).is_err() {
+                        return Some(End::Unusable);
+                    }
+                }
+                Err(thrown) => match thrown.get_err() {
+                    Ok(error) => {
+                        stderr.write(told(error.into_val()).as_bytes());
+                        self.end = End::Failed;
+                        return None;
+                    }
+                    Err(thrown) => return Some(thrown.get_halt().map_or(End::Failed, End::Said)),
+                },
+            }
+        }
+        None
+    }
+
+    fn over(self, by_result: bool) -> End {
+        match (self.end, self.last) {
+            (End::Well, last) if by_result => match last {
+                None => End::Nothing,
+                Some(false) => End::False,
+                Some(true) => End::Well,
+            },
+            (end, _) => end,
+        }
+    }
+}
+
+fn told(error: Val) -> String {
+    match &error {
+        Val::TStr(text) => format!("jq: error: {}\n", String::from_utf8_lossy(text)),
+        other => format!("jq: error (not a string): {other}\n"),
+    }
+}
+
+/// The global variables with their values.
+fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(String, Val)> {
+    let text = |text: &OsString| Val::from(text.to_string_lossy().into_owned());
+    let environment: Map = variables.iter().map(|(name, value)| (text(name), text(value))).collect();
+    let named: Map = options
+        .named
+        .iter()
+        .map(|(name, value)| (Val::from(name.clone()), value.clone()))
+        .collect();
+    let arguments: Map = [
+        (
+            Val::from("positional".to_owned()),
+            options.positional.iter().cloned().collect(),
+        ),
+        (Val::from("named".to_owned()), Val::obj(named)),
+    ]
+    .into_iter()
+    .collect();
+    let mut globals = vec![
+        ("$ENV".to_owned(), Val::obj(environment)),
+        ("$ARGS".to_owned(), Val::obj(arguments)),
+    ];
+    let named = options.named.iter().filter(|(name, _)| !matches!(name.as_str(), "ENV" | "ARGS"));
+    globals.extend(named.map(|(name, value)| (format!("${name}"), value.clone())));
+    globals
+}
+
+/// Compiles a filter; the errors are in words.
+fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Filter<Run>, Vec<String>> {
+    let own = load::parse(PRELUDE, |parser| parser.defs()).expect("the prelude can be parsed");
+    let definitions = jaq_core::defs()
+        .chain(jaq_std::defs())
+        .chain(jaq_json::defs())
+        .chain(own);
+    let functions = jaq_core::funs()
+        .chain(jaq_std::funs())
+        .chain(jaq_json::funs())
+        .filter(|(name, ..)| !REPLACED.contains(name))
+        .chain(input::funs::<Run>().into_vec().into_iter().map(native::<Run>))
+        .chain(own_functions());
+    let arena = Arena::default();
+    let file = File { code, path: () };
+    let modules = Loader::new(definitions)
+        .load(&arena, file)
+        .map_err(|faults| faults.into_iter().flat_map(|(_, fault)| load_faults(fault)).collect::<Vec<_>>())?;
+    Compiler::default()
+        .with_funs(functions)
+        .with_global_vars(globals)
+        .compile(modules)
+        .map_err(|faults| {
+            let faults = faults.into_iter().flat_map(|(_, faults)| faults);
+            faults
+                .map(|(name, kind)| match kind {
+                    jaq_core::compile::Undefined::Filter(arity) => format!("{name}/{arity} is not defined"),
+                    kind => format!("the {} {name} is not defined", kind.as_str()),
+                })
+                .collect()
+        })
+}
+
+fn load_faults(fault: load::Error<&str>) -> Vec<String> {
+    let near = |found: &str| match found.chars().take(30).collect::<String>() {
+        end if end.is_empty() => "at the end".to_owned(),
+        start => format!("near `{start}`"),
+    };
+    match fault {
+        load::Error::Io(faults) => faults
+            .into_iter()
+            .map(|(path, message)| format!("cannot load {path}: {message}"))
+            .collect(),
+        load::Error::Lex(faults) => faults
+            .into_iter()
+            .map(|(expected, found)| format!("syntax error: expected {} {}", expected.as_str(), near(found)))
+            .collect(),
+        load::Error::Parse(faults) => faults
+            .into_iter()
+            .map(|(expected, found)| format!("syntax error: expected {} {}", expected.as_str(), near(found)))
+            .collect(),
+    }
+}
+
+/// Functions that write to standard error, and give no value.
+fn own_functions() -> impl Iterator<Item = Fun<Run>> {
+    let functions: [jaq_core::native::Filter<jaq_core::RunPtr<Run>>; 3] = [
+        ("debug_empty", v(0), |(context, value)| {
+            let told = format!("[\"DEBUG:\",{value}]\n");
+            context.data().stderr.write(told.as_bytes());
+            Box::new(std::iter::empty())
+        }),
+        ("stderr_empty", v(0), |(context, value)| {
+            context.data().stderr.write(value.to_string().as_bytes());
+            Box::new(std::iter::empty())
+        }),
+        ("stderr_raw", v(0), |(context, value)| {
+            let stderr = context.data().stderr;
+            match &value {
+                Val::TStr(text) => stderr.write(text),
+                other => stderr.write(format!("{other}\n").as_bytes()),
+            }
+            Box::new(std::iter::empty())
+        }),
+    ];
+    functions.into_iter().map(native::<Run>)
+}
