@@ -71,7 +71,8 @@ fn values(reader: Result<Reader<'_>, String>) -> Values<'_> {
         Ok((name, reader)) => {
             // What comes after text that is no JSON cannot be made out.
             let mut broken = false;
-            let values = read::read_many(reader).map(move |value| value.map_err(|error| (name.clone(), error)));
+            let values =
+                read::read_many(reader).map(move |value| value.map_err(|error| (name.clone(), error)));
             Box::new(values.map_while(move |value| {
                 if broken {
                     return None;

@@ -212,7 +212,11 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
                 self.name(name, Val::from(text));
             }
             "help" => return Ok(Some(HELP.into())),
-            "version" => return Ok(Some(concat!("jq-becket-", env!("CARGO_PKG_VERSION"), "\n").into())),
+            "version" => {
+                return Ok(Some(
+                    concat!("jq-becket-", env!("CARGO_PKG_VERSION"), "\n").into(),
+                ));
+            }
             _ => {
                 return Err(format!(
                     "unknown option --{name}; `jq --help` lists those that there are"

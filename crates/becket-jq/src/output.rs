@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use jaq_json::{Num, Val};
 use jaq_json::write::{Pp, Styles, write};
+use jaq_json::{Num, Val};
 
 use crate::options::{Layout, Options};
 

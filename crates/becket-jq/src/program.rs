@@ -89,7 +89,11 @@ pub(crate) fn run(
     let values: Inputs<'_, Val> = &values;
     let mut progress = Progress::default();
     let mut once = options.null_input.then_some(Ok(Val::Null));
-    while let Some(value) = if options.null_input { once.take() } else { values.into_iter().next() } {
+    while let Some(value) = if options.null_input {
+        once.take()
+    } else {
+        values.into_iter().next()
+    } {
         let data = RunData {
             lut: &filter.lut,
             inputs: values,
@@ -140,7 +144,11 @@ impl Progress {
             match result {
                 Ok(value) => {
                     self.last = Some(!matches!(value, Val::Null | Val::Bool(false)));
-                    if printer.print(&value, stdout).and_then(|()| stdout.flush()).is_err() {
+                    if printer
+                        .print(&value, stdout)
+                        .and_then(|()| stdout.flush())
+                        .is_err()
+                    {
                         return Some(End::Unusable);
                     }
                 }
@@ -179,7 +187,10 @@ fn told(error: Val) -> String {
 /// The global variables with their values.
 fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(String, Val)> {
     let text = |text: &OsString| Val::from(text.to_string_lossy().into_owned());
-    let environment: Map = variables.iter().map(|(name, value)| (text(name), text(value))).collect();
+    let environment: Map = variables
+        .iter()
+        .map(|(name, value)| (text(name), text(value)))
+        .collect();
     let named: Map = options
         .named
         .iter()
@@ -198,7 +209,10 @@ fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(
         ("$ENV".to_owned(), Val::obj(environment)),
         ("$ARGS".to_owned(), Val::obj(arguments)),
     ];
-    let named = options.named.iter().filter(|(name, _)| !matches!(name.as_str(), "ENV" | "ARGS"));
+    let named = options
+        .named
+        .iter()
+        .filter(|(name, _)| !matches!(name.as_str(), "ENV" | "ARGS"));
     globals.extend(named.map(|(name, value)| (format!("${name}"), value.clone())));
     globals
 }
@@ -218,9 +232,12 @@ fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Fil
         .chain(own_functions());
     let arena = Arena::default();
     let file = File { code, path: () };
-    let modules = Loader::new(definitions)
-        .load(&arena, file)
-        .map_err(|faults| faults.into_iter().flat_map(|(_, fault)| load_faults(fault)).collect::<Vec<_>>())?;
+    let modules = Loader::new(definitions).load(&arena, file).map_err(|faults| {
+        faults
+            .into_iter()
+            .flat_map(|(_, fault)| load_faults(fault))
+            .collect::<Vec<_>>()
+    })?;
     Compiler::default()
         .with_funs(functions)
         .with_global_vars(globals)

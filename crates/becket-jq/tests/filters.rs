@@ -18,7 +18,9 @@ fn text(case: &Val, key: &str) -> String {
 }
 
 fn words(case: &Val) -> Vec<OsString> {
-    let Val::Obj(fields) = case else { panic!("{case} is no case") };
+    let Val::Obj(fields) = case else {
+        panic!("{case} is no case")
+    };
     let Some(Val::Arr(words)) = fields.get(&Val::from("args".to_owned())) else {
         panic!("{case} has no args")
     };
@@ -59,10 +61,19 @@ fn filters_answer_as_in_jq() {
         if (stdout.clone(), code.to_string()) != expected {
             wrong.push(format!("{case}\n  gave {stdout:?}, {code}, {stderr}"));
         }
-        assert_eq!(code == 0 || code == 1 || code == 4, stderr.is_empty(), "{case}: {stderr}");
+        assert_eq!(
+            code == 0 || code == 1 || code == 4,
+            stderr.is_empty(),
+            "{case}: {stderr}"
+        );
     }
     assert!(count >= 60, "{count} filters");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -73,14 +84,29 @@ fn complaints_say_what_is_wrong() {
     };
     let table: &[(&[&str], &str, u8, &str)] = &[
         (&["."], "{\"a\": ", 2, "jq: error (at <stdin>): "),
-        (&[".a |"], "{}", 3, "jq: error: syntax error: expected term at the end"),
+        (
+            &[".a |"],
+            "{}",
+            3,
+            "jq: error: syntax error: expected term at the end",
+        ),
         (&["nonsense"], "{}", 3, "jq: error: nonsense/0 is not defined"),
-        (&["$nobody"], "{}", 3, "jq: error: the variable $nobody is not defined"),
+        (
+            &["$nobody"],
+            "{}",
+            3,
+            "jq: error: the variable $nobody is not defined",
+        ),
         (&["error(\"so\")"], "{}", 5, "jq: error: so"),
         (&["-q", "."], "{}", 2, "unknown option -q"),
         (&["--stream", "."], "{}", 2, "unknown option --stream"),
         (&[], "{}", 2, "there is no filter"),
-        (&["--argjson", "x", "{", "."], "{}", 2, "invalid JSON text in --argjson x"),
+        (
+            &["--argjson", "x", "{", "."],
+            "{}",
+            2,
+            "invalid JSON text in --argjson x",
+        ),
         (&[".", "/nowhere/at/all"], "", 2, "could not open /nowhere/at/all"),
         (&["-n", "\"bye\\n\" | halt_error(3)"], "", 3, "bye\n"),
         (&["stderr"], "1", 0, "1"),

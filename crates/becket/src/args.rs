@@ -62,6 +62,11 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FILE")]
     pub hooks: Vec<PathBuf>,
 
+    /// A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has no say, and
+    /// nobody waits for it before the end of the run. May be given several times.
+    #[arg(long, global = true, value_name = "TYPE=COMMAND")]
+    pub on_event: Vec<String>,
+
     /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
@@ -233,6 +238,11 @@ pub enum Command {
     },
     /// Print the manual page.
     Man,
+    /// becket's own jq, for hooks on machines that have none.
+    ///
+    /// It is listed here so that its name is known; what follows it is read before becket's own options are.
+    #[command(hide = true)]
+    Jq,
 }
 
 /// What can be done with a context.

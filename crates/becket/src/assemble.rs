@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
@@ -36,10 +36,12 @@ use toml::Spanned;
 use crate::args::Options;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
+use crate::event_commands::{EventCommand, EventCommands};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::Output;
 use crate::mail::InboxFiles;
+use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::servers::RunServers;
@@ -60,6 +62,10 @@ pub struct Setup {
     pub context: ContextSettings,
     /// What was left out of them.
     pub context_remark: Option<String>,
+    /// Commands that hear of the run's events.
+    event_commands: Vec<EventCommand>,
+    /// What hooks inherit, once there is one that does.
+    hook_environment: OnceLock<HookEnvironment>,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -68,11 +74,14 @@ pub struct Assembled {
     pub store: Arc<SqliteStore>,
     /// The MCP servers behind some of its tools.
     pub servers: RunServers,
+    /// Commands that hear of its events.
+    event_commands: EventCommands,
 }
 
 impl Assembled {
     /// Ends what runs beside the agent, and puts everything on disk.
     pub async fn close(&self) -> Result<(), CliError> {
+        self.event_commands.close().await;
         self.servers.servers.close().await;
         Ok(self.store.close().await?)
     }
@@ -103,6 +112,8 @@ impl Setup {
                     .map(|hook| called_as_given(hook, &file, given)),
             );
         }
+        let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
+        let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
         let mut project = read_project(&surroundings.cwd, &project_root, options.trust);
         hooks.append(&mut project.hooks);
@@ -118,6 +129,8 @@ impl Setup {
             chibi_home,
             context: ContextSettings::default(),
             context_remark: None,
+            event_commands,
+            hook_environment: OnceLock::new(),
         })
     }
 
@@ -314,7 +327,7 @@ impl Setup {
         };
         let engine = Arc::new(Engine::new(Some(Arc::new(witness))));
         for hook in &self.hooks {
-            hook.register(&engine, &environment);
+            hook.register(&engine, self.hook_environment(surroundings));
         }
         let not_offered = plugins.add_tools(&profile, &mut tools);
         let remarks = plugins.register(&engine).into_iter();
@@ -324,6 +337,13 @@ impl Setup {
         for remark in servers.add_tools(&profile, &mut tools) {
             surroundings.remark(&remark.to_string());
         }
+        let environment = match self.event_commands.is_empty() {
+            true => &environment,
+            false => self.hook_environment(surroundings),
+        };
+        let event_commands =
+            EventCommands::new(&self.event_commands, environment, surroundings, store.clone());
+        event_commands.watch(&engine);
         let agent = Agent {
             engine,
             provider,
@@ -340,6 +360,7 @@ impl Setup {
             agent: Arc::new(agent),
             store,
             servers,
+            event_commands,
         })
     }
 
@@ -407,6 +428,24 @@ impl Setup {
             keys: Arc::new(keys),
             variables: Arc::new(inherited_environment(surroundings.variables.clone(), &names)),
         }
+    }
+
+    /// What hooks inherit: the same, and becket's own `jq` where the machine has none.
+    pub fn hook_environment(&self, surroundings: &Surroundings) -> &HookEnvironment {
+        self.hook_environment.get_or_init(|| {
+            let mut environment = self.environment(surroundings);
+            if !own_jq::is_on_path(&environment.variables) {
+                match own_jq::folder(&self.folders.cache) {
+                    Ok(folder) => {
+                        own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder);
+                    }
+                    Err(why) => surroundings.remark(&format!(
+                        "there is no jq for hooks, and becket's own is not used: {why}"
+                    )),
+                }
+            }
+            environment
+        })
     }
 
     pub fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {

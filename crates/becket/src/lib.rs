@@ -8,6 +8,7 @@ mod assemble;
 mod commands;
 mod config;
 mod context_settings;
+mod event_commands;
 mod failure;
 mod files;
 mod folders;
@@ -15,6 +16,7 @@ mod front;
 mod lifetimes;
 mod mail;
 mod moments;
+mod own_jq;
 mod pictures;
 mod plugins;
 mod project;
@@ -35,8 +37,11 @@ use surroundings::Surroundings;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    becket_hooks::become_subreaper();
     let surroundings = Surroundings::of_process();
+    if let Some(arguments) = own_jq::called(std::env::args_os()) {
+        return own_jq::run(arguments, &surroundings);
+    }
+    becket_hooks::become_subreaper();
     surroundings.hide_keys();
     let args = match Args::read(&surroundings) {
         Ok(args) => args,

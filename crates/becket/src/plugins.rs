@@ -103,7 +103,7 @@ impl Plugins {
             chibi_home,
             project_root: setup.project_root.clone(),
             hook_timeout: seconds(config.hook_timeout.as_ref(), CALL_SECONDS),
-            environment: setup.environment(surroundings).variables,
+            environment: Arc::clone(&setup.hook_environment(surroundings).variables),
             terminal: terminal(surroundings),
             verbose: config.verbose,
         };

@@ -16,6 +16,7 @@ mod protocol;
 mod read;
 mod rows;
 mod run;
+mod runtime_events;
 mod show;
 mod template;
 mod results;
@@ -28,5 +29,6 @@ pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnErr
 pub use output::Output;
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
+pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 pub use template::Template;
 pub use tools::{profile, toolset_tools};

@@ -97,7 +97,6 @@ fn examine(
             Err(error) => Err(error.to_string()),
         });
     findings.push(finding(format!("store {}", store.display()), trouble.err()));
-    let environment = setup.environment(surroundings);
     for hook in &setup.hooks {
         let info = &hook.info;
         let what = format!(
@@ -107,7 +106,7 @@ fn examine(
             info.source
         );
         let trouble = hook
-            .trouble(&environment, &surroundings.cwd)
+            .trouble(setup.hook_environment(surroundings), &surroundings.cwd)
             .map(|failure| failure.to_string());
         let loosened = hook
             .loosened

@@ -80,6 +80,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
         Some(Command::Man) => manual::page(),
+        Some(Command::Jq) => Err(CliError::usage(
+            "`jq` stands before all options: becket jq -r .name",
+        )),
     }
 }
 

@@ -18,6 +18,7 @@ mod guard;
 mod index;
 mod input;
 mod interrupt;
+mod jq;
 mod mcp;
 mod messages;
 mod plugin_faults;

@@ -1,0 +1,151 @@
+//! becket's own jq: called by its name, and there for hooks where the machine has none.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+use testkit::Room;
+
+use crate::room;
+
+/// Programs that the tests' hooks use beside jq.
+const PROGRAMS: &[&str] = &["sh", "cat", "grep", "touch", "printf"];
+
+/// A PATH with everything that hooks need, and without jq.
+fn path_without_jq(room: &Room) -> String {
+    let folder = room.work().join("../bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    for program in PROGRAMS {
+        let there = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
+        let there = there
+            .iter()
+            .find(|file| file.exists())
+            .expect("every system has it");
+        symlink(there, folder.join(program)).unwrap();
+    }
+    folder.canonicalize().unwrap().display().to_string()
+}
+
+/// A guard as people write it: its verdict hangs on jq.
+const GUARD: &str = r#"
+[[hook]]
+name = "no-ran"
+event = "pre_tool"
+command = """
+COMMAND=$(jq -r '.arguments.command // ""')
+if printf '%s' "$COMMAND" | grep -q ran; then echo "jq saw $COMMAND" >&2; exit 2; fi
+"""
+"#;
+
+fn touching(room: &Room) -> String {
+    room.model(&json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "touch ran; jq --version"}}]},
+        {"text": "went on"},
+    ]))
+}
+
+#[test]
+fn a_guard_that_uses_jq_guards_where_there_is_none() {
+    let room = room();
+    let path = path_without_jq(&room);
+    let room = room.with("PATH", &path);
+    let hooks = room.hooks(GUARD);
+    let model = touching(&room);
+    // Twice: the first makes the link, the second finds it.
+    for _ in 0..2 {
+        room.run(["--yes", "--hooks", &hooks, "--model", &model, "go"])
+            .ended_with(0)
+            .complained("jq saw touch ran; jq --version")
+            .said("went on");
+        assert!(!room.has("ran"));
+    }
+    let links = room.home().join(".cache/becket/jq");
+    assert!(links.is_dir(), "the link is in the cache");
+}
+
+#[test]
+fn tools_do_not_get_it_and_a_system_that_has_one_keeps_it() {
+    let room = room();
+    let path = path_without_jq(&room);
+    let room = room.with("PATH", &path);
+    let model = touching(&room);
+    let run = room
+        .run(["--yes", "--json", "--model", &model, "go"])
+        .ended_with(0);
+    let results = run.events_named("tool_end");
+    assert!(results[0].to_string().contains("not found"), "{}", results[0]);
+
+    let room = crate::room();
+    let path = path_without_jq(&room);
+    room.script("../bin/jq", "#!/bin/sh\necho ran\n");
+    let room = room.with("PATH", &path);
+    let hooks = room.hooks(GUARD);
+    let model = touching(&room);
+    room.run(["--yes", "--hooks", &hooks, "--model", &model, "go"])
+        .ended_with(0)
+        .complained("jq saw ran");
+    assert!(
+        !room.home().join(".cache/becket/jq").exists(),
+        "no link is made where nobody needs it"
+    );
+}
+
+#[test]
+fn a_cache_that_others_can_write_is_said_and_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let room = room();
+    let path = path_without_jq(&room);
+    let room = room.with("PATH", &path);
+    let cache = room.home().join(".cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let model = room.model(&json!([{"text": "hello"}]));
+    let hooks = room.hooks(GUARD);
+    room.run(["--model", &model, "--hooks", &hooks, "go"])
+        .ended_with(0)
+        .complained("there is no jq for hooks, and becket's own is not used: ")
+        .complained("can be written by others");
+}
+
+#[test]
+fn it_is_a_command_with_jqs_own_options_and_exit_codes() {
+    let room = room();
+    let run = |words: &[&str], input: &str| room.run_with_input([&["jq"], words].concat(), input);
+    let answer = run(&["-c", "-r", ".a, .b"], r#"{"a": "x", "b": [1, 2]}"#).ended_with(0);
+    assert_eq!(answer.stdout, "x\n[1,2]\n");
+    let answer = room.run(["jq", "-n", "-r", "$ENV.HOME"]).ended_with(0);
+    assert_eq!(answer.stdout.trim_end(), room.home().display().to_string());
+    room.write("filter.jq", "# doubles\n.n * 2");
+    room.write("list.json", "1 2");
+    assert_eq!(
+        run(&["-f", "filter.jq"], r#"{"n": 4}"#).ended_with(0).stdout,
+        "8\n"
+    );
+    let answer = run(
+        &[
+            "-c",
+            "--slurpfile",
+            "l",
+            "list.json",
+            "--rawfile",
+            "t",
+            "list.json",
+            "[$l, $t]",
+        ],
+        "0",
+    );
+    assert_eq!(answer.ended_with(0).stdout, "[[1,2],\"1 2\"]\n");
+    assert_eq!(room.run(["jq", ".", "list.json"]).ended_with(0).stdout, "1\n2\n");
+    run(&["-e", ".x"], "{}").ended_with(1);
+    run(&["--nonsense"], "{}")
+        .ended_with(2)
+        .complained("unknown option --nonsense");
+    run(&[".a |"], "{}").ended_with(3).complained("1 compile error");
+    run(&["error"], "\"so\"")
+        .ended_with(5)
+        .complained("jq: error: so");
+    room.run(["--json", "jq"])
+        .ended_with(2)
+        .complained("stands before all options");
+    assert!(!room.run(["--help"]).stdout.contains("jq"), "it is for hooks");
+}
