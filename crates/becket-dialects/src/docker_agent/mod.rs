@@ -18,6 +18,7 @@ mod rows;
 mod run;
 mod runtime_events;
 mod show;
+mod sources;
 mod template;
 mod results;
 mod tools;
@@ -30,5 +31,9 @@ pub use output::Output;
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
+pub use sources::{
+    CONFIG_VARIABLES, HookFlag, PersonsSettings, config_folder, drop_in_folder, is_drop_in, read_drop_in,
+    settings_file,
+};
 pub use template::Template;
 pub use tools::{profile, toolset_tools};
