@@ -14,13 +14,13 @@ mod messages;
 mod output;
 mod protocol;
 mod read;
+mod results;
 mod rows;
 mod run;
 mod runtime_events;
 mod show;
 mod sources;
 mod template;
-mod results;
 mod tools;
 mod words;
 

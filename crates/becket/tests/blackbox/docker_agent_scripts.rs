@@ -84,6 +84,7 @@ async fn call(
         store: Arc::new(MemoryStore::new()),
         front: person.clone(),
         mail: None,
+        team: None,
         settings,
     };
     let mut session = Session::open(Arc::new(agent), "default")
