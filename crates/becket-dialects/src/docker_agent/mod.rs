@@ -37,3 +37,6 @@ pub use sources::{
 };
 pub use template::Template;
 pub use tools::{profile, toolset_tools};
+
+#[cfg(test)]
+mod tests;
