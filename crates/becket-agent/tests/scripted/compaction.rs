@@ -77,6 +77,7 @@ async fn a_full_window_is_made_room_in_and_the_prompt_is_still_answered() {
     );
     assert_eq!(before["messages"].as_array().unwrap().len(), 4);
     assert!(before["input_tokens"].as_u64().unwrap() > 900);
+    assert_eq!(before["output_tokens"], 3, "what the model wrote until now");
     let after = &stage.events_named("post_compact")[0];
     assert_eq!(
         (&after["message_count_before"], &after["message_count"]),
@@ -166,6 +167,14 @@ async fn in_a_long_run_the_summary_says_the_prompt_word_for_word() {
         .tools
         .push(std::sync::Arc::new(long.saying(&"long ".repeat(650))));
     assert_eq!(stage.answer("build the boat").await, "done");
+    let before = &stage.events_named("pre_compact")[0];
+    assert_eq!(
+        (&before["reason"], &before["output_tokens"]),
+        (&json!("tool_overflow"), &json!(2)),
+        "results of tools filled it, and this prompt counts"
+    );
+    let after = &stage.events_named("post_compact")[0];
+    assert_eq!(after["reason"], "tool_overflow");
     let (summary, _) = &compactions(&stage)[0];
     assert!(
         summary.starts_with("SUMMARY") && summary.ends_with("build the boat"),

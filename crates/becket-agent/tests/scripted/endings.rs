@@ -101,6 +101,18 @@ async fn words_said_in_between_steer_the_model_and_follow_ups_come_after() {
             json!("follow_up")
         ]
     );
+    let prompts: Vec<_> = stage
+        .events_named("user_prompt")
+        .iter()
+        .map(|event| (event["prompt"].clone(), event["source"].clone()))
+        .collect();
+    assert_eq!(
+        prompts,
+        [
+            (json!("go"), json!("interactive")),
+            (json!("and then?"), json!("follow_up"))
+        ]
+    );
 }
 
 #[tokio::test]

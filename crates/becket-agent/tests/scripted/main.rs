@@ -6,6 +6,8 @@ mod compaction;
 mod endings;
 mod handoff;
 mod hooks;
+mod limits;
 mod mail;
 mod stage;
+mod team;
 mod tools;

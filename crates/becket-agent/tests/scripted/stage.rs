@@ -40,6 +40,18 @@ pub enum Turn {
 pub struct Model {
     turns: Mutex<VecDeque<Turn>>,
     pub requests: Mutex<Vec<Value>>,
+    name: Option<&'static str>,
+}
+
+impl Model {
+    /// A model of that name.
+    pub fn playing(name: &'static str, turns: Vec<Turn>) -> Arc<Self> {
+        Arc::new(Self {
+            turns: Mutex::new(turns.into()),
+            name: Some(name),
+            ..Self::default()
+        })
+    }
 }
 
 impl Provider for Model {
@@ -48,7 +60,11 @@ impl Provider for Model {
     }
 
     fn model(&self) -> &str {
-        "model"
+        self.name.unwrap_or("model")
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        self.name.map(|_| "http://stage/v1")
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
@@ -239,11 +255,19 @@ pub struct Memory {
     pub fail_appends: Mutex<bool>,
     pub current: Mutex<Option<String>>,
     pub inbox: Mutex<Vec<WaitingLetter>>,
+    /// Sessions of sub-agents, whose entries are no part of the context.
+    pub below: Mutex<Vec<String>>,
 }
 
 impl Store for Memory {
-    fn begin_session<'a>(&'a self, _: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
-        let entries = self.entries.lock().unwrap().clone();
+    fn begin_session<'a>(&'a self, session: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        let mut entries = self.entries.lock().unwrap().clone();
+        let mut below = self.below.lock().unwrap();
+        entries.retain(|entry| !below.contains(&entry.session_id));
+        if session.parent_session_id.is_some() {
+            below.push(session.session_id);
+            entries.clear();
+        }
         Box::pin(async {
             Ok(OpenedSession {
                 resumed: !entries.is_empty(),
@@ -480,6 +504,8 @@ impl Stage {
 
     /// The reasons with which turns ended.
     pub fn turn_ends(&self) -> Vec<String> {
+        let begun = self.events_named("turn_start").len();
+        assert_eq!(self.events_named("turn_end").len(), begun, "each turn ends once");
         self.events_named("turn_end")
             .iter()
             .map(|event| event["reason"].as_str().unwrap().to_string())
