@@ -411,12 +411,12 @@ fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
             .unwrap()
             .to_string()
     };
-    assert!(line("agent_switch").ends_with("(not fired yet)"));
+    assert!(line("model_change").ends_with("(not fired yet)"));
     assert!(!line("pre_tool").contains("not fired yet"));
-    room.run(["hooks", "events", "agent_switch"])
-        .said("Not fired yet: it waits for teams of agents.");
-    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"agent_switch\"\ncommand = \"true\"\n");
-    let wanted = "the hook keeper never runs: agent_switch is not fired yet";
+    room.run(["hooks", "events", "model_change"])
+        .said("Not fired yet: it waits for changing the model in the chat.");
+    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"model_change\"\ncommand = \"true\"\n");
+    let wanted = "the hook keeper never runs: model_change is not fired yet";
     room.run(["--hooks", &hooks, "hello"])
         .ended_with(0)
         .complained(wanted);

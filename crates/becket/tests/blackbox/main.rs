@@ -19,6 +19,7 @@ mod index;
 mod input;
 mod interrupt;
 mod jq;
+mod limit;
 mod mcp;
 mod messages;
 mod plugin_faults;
