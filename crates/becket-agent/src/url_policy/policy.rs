@@ -218,9 +218,14 @@ impl UrlRule {
             Some(name) => {
                 Matcher::Class(class_named(name).map_err(|error| format!("rule `{text}`: {error}"))?)
             }
-            None => Matcher::Glob(
-                UrlGlob::parse(text, verdict).map_err(|error| format!("rule `{text}`: {error}"))?,
-            ),
+            None => Matcher::Glob(UrlGlob::parse(text, verdict).map_err(|error| {
+                let presets = if text.contains("://") {
+                    ""
+                } else {
+                    ", or `preset:CLASS`"
+                };
+                format!("rule `{text}`: {error}{presets}")
+            })?),
         };
         Ok(Self {
             text: text.into(),
@@ -425,11 +430,13 @@ impl UrlGlob {
         let Some((scheme, after)) = text.split_once("://") else {
             if text != "*" && (verdict != UrlVerdict::Deny || !text.starts_with('*')) {
                 return Err(format!(
-                    "write the whole address, as in `https://{}/*`, or `preset:CLASS`",
+                    "write the whole address, as in `https://{}/*`",
                     text.trim_start_matches(['*', '.'])
                         .split('/')
                         .next()
-                        .unwrap_or_default()
+                        .map(|host| host.trim_end_matches('*'))
+                        .filter(|host| !host.is_empty())
+                        .unwrap_or("example.com")
                 ));
             }
             return Ok(Self {

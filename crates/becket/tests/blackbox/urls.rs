@@ -46,6 +46,22 @@ fn rows(run: &Finished) -> Vec<Value> {
 }
 
 #[test]
+fn a_rule_about_an_address_that_never_matches_is_an_error_with_its_line() {
+    let room = room();
+    for (list, rule) in [
+        ("deny", "fetch:url=/admin/*"),
+        ("ask", "fetch:url=127.0.0.1/*"),
+        ("allow", "fetch:url=*127.0.0.1*"),
+        ("allow", "fetch:url=https://example.com*"),
+    ] {
+        room.config(&format!("[permissions]\n{list} = [\"{rule}\"]\n"));
+        room.run(["go"])
+            .ended_with(2)
+            .complained(&format!("config.toml:2: permissions.{list}: rule `{rule}`: "));
+    }
+}
+
+#[test]
 fn check_says_the_class_the_rule_and_the_verdict() {
     let room = room();
     room.config(
@@ -185,7 +201,7 @@ fn a_fetch_is_decided_by_the_policy_or_by_the_person() {
             "the page",
         ),
         (
-            "[permissions]\nallow = [\"fetch:url=*127.0.0.1*\"]\n",
+            "[permissions]\nallow = [\"fetch:url=http://*.0.0.1:*\"]\n",
             &[],
             "headless",
             "is a loopback address",
