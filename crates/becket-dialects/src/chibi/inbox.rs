@@ -5,11 +5,12 @@
 //! finds it. Every message has an origin that is the same each time its line is read, so that nothing arrives twice.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 const INBOX: &str = "inbox.jsonl";
 const LOCK: &str = ".inbox.lock";
@@ -20,8 +21,8 @@ const TAKEN: &str = "inbox.jsonl.taken-";
 /// Lines that are no messages are kept here for the person.
 const UNREADABLE: &str = "inbox.jsonl.unreadable";
 
-/// A larger file is not read.
-const LARGEST: u64 = 16 * 1024 * 1024;
+/// How many bytes of a line are read. Files are read line by line, so that they may be larger than that.
+const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 
 /// How many characters of a message arrive; the rest is left out, and said to be.
 const LONGEST: usize = 64 * 1024;
@@ -55,11 +56,20 @@ pub struct TakenMessages {
 
 #[derive(Deserialize)]
 struct Line {
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    from: Option<String>,
+    #[serde(default, deserialize_with = "as_text")]
+    id: String,
+    #[serde(default, deserialize_with = "as_text")]
+    from: String,
     content: String,
+}
+
+/// Programs write numbers where a text is meant.
+fn as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    })
 }
 
 /// The contexts below that folder for which something was left.
@@ -113,40 +123,36 @@ pub fn take_messages(
 
 impl TakenMessages {
     fn read(&mut self, context: &str, file: PathBuf) {
-        let text = match read_text(&file) {
-            Ok(text) => text,
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let before = (self.messages.len(), self.remarks.len(), self.unreadable.len());
+        let read = each_line(&file, |number, line| self.read_line(context, &name, number, line));
+        match read {
+            Ok(()) => self.files.push(file),
+            // What was read of it is read again with the rest.
             Err(error) => {
-                let remark = format!(
+                self.messages.truncate(before.0);
+                self.remarks.truncate(before.1);
+                self.unreadable.truncate(before.2);
+                self.remarks.push(format!(
                     "messages in {} cannot be read and stay there: {error}",
                     file.display()
-                );
-                self.remarks.push(remark);
-                return;
-            }
-        };
-        let name = file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        for (number, line) in text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
-            match serde_json::from_str::<Line>(line) {
-                Ok(read) => self.messages.push(message(read, context, &name, number, line)),
-                Err(error) => {
-                    self.unreadable.push_str(&format!("{line}\n"));
-                    let kept = self.folder.join(UNREADABLE);
-                    self.remarks.push(format!(
-                        "a line of the inbox of {context} is no message ({error}); it is kept in {}",
-                        kept.display()
-                    ));
-                }
+                ));
             }
         }
-        self.files.push(file);
+    }
+
+    fn read_line(&mut self, context: &str, file: &str, number: usize, line: &str) {
+        match serde_json::from_str::<Line>(line) {
+            Ok(read) => self.messages.push(message(read, context, file, number, line)),
+            Err(error) => {
+                self.unreadable.push_str(&format!("{line}\n"));
+                let kept = self.folder.join(UNREADABLE);
+                self.remarks.push(format!(
+                    "a line of the inbox of {context} is no message ({error}); it is kept in {}",
+                    kept.display()
+                ));
+            }
+        }
     }
 
     /// Removes the files; the messages are safe elsewhere.
@@ -164,9 +170,9 @@ impl TakenMessages {
 fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> LeftMessage {
     // A line with an id is the same message wherever it stands. Without one, the same words may be meant twice: then
     // the place tells two messages apart.
-    let place = match read.id.as_deref() {
-        None | Some("") => format!("{file}:{number}"),
-        Some(_) => String::new(),
+    let place = match read.id.as_str() {
+        "" => format!("{file}:{number}"),
+        _ => String::new(),
     };
     let origin = blake3::hash(format!("{context}\n{place}\n{line}").as_bytes());
     let mut content = read.content;
@@ -175,7 +181,7 @@ fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> 
         content.push_str("\n[the rest of this message was too long]");
     }
     LeftMessage {
-        from: sender(read.from.as_deref().unwrap_or_default()),
+        from: sender(&read.from),
         content,
         origin: format!("inbox file {}", origin.to_hex()),
     }
@@ -192,13 +198,26 @@ fn sender(name: &str) -> String {
     }
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
+/// Calls `each` with every line that is not blank, and its number. What a line has beyond the longest one is passed
+/// over: such a line is no message.
+fn each_line(path: &Path, mut each: impl FnMut(usize, &str)) -> io::Result<()> {
+    let mut file = BufReader::new(File::open(path)?);
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("there are more than {LARGEST} bytes")));
+    for number in 0.. {
+        bytes.clear();
+        if file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        if bytes.len() as u64 == LONGEST_LINE && !bytes.ends_with(b"\n") {
+            file.skip_until(b'\n')?;
+        }
+        let line = String::from_utf8_lossy(&bytes);
+        let line = line.trim_end_matches(['\n', '\r']);
+        if !line.trim().is_empty() {
+            each(number, line);
+        }
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(())
 }
 
 /// The files that were moved aside, in the order in which they were.
@@ -278,6 +297,39 @@ mod tests {
         taken.forget().unwrap();
         assert!(take(&home).is_none());
         assert!(contexts_with_messages(home.path()).is_empty());
+    }
+
+    #[test]
+    fn numbers_are_taken_for_texts() {
+        let home = left(
+            "{\"id\":7,\"from\":12,\"content\":\"x\"}\n{\"id\":7,\"from\":12,\"content\":\"x\"}\n\
+             {\"id\":null,\"from\":null,\"content\":\"y\"}\r\n",
+        );
+        let taken = take(&home).unwrap();
+        assert_eq!(taken.remarks, Vec::<String>::new());
+        let [first, again, last] = &taken.messages[..] else {
+            panic!("{taken:?}");
+        };
+        assert_eq!((first.from.as_str(), last.from.as_str()), ("12", "unknown"));
+        assert_eq!(first.origin, again.origin, "an id counts once");
+        assert_eq!(last.content, "y");
+    }
+
+    #[test]
+    fn a_large_file_is_read_and_a_line_without_end_is_no_message() {
+        let endless = "z".repeat(LONGEST_LINE as usize + 5);
+        let home = left(&format!(
+            "{{\"content\":\"x\"}}\n{endless}\n{{\"content\":\"y\"}}\n"
+        ));
+        let taken = take(&home).unwrap();
+        let words: Vec<&str> = taken
+            .messages
+            .iter()
+            .map(|message| message.content.as_str())
+            .collect();
+        assert_eq!((words, taken.remarks.len()), (vec!["x", "y"], 1));
+        taken.forget().unwrap();
+        assert!(take(&home).is_none());
     }
 
     #[test]
