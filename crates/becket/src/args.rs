@@ -204,11 +204,14 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         from: Option<String>,
     },
-    /// Show the messages that wait for a context, or for all; or wake those for which some wait.
+    /// Wake a context, or all, for which messages wait: the model there deals with them now.
     Inbox {
         /// The context; all of them when absent.
         name: Option<String>,
-        /// Let the model deal with the messages now, in each context for which some wait.
+        /// Only show the messages that wait; nobody is woken.
+        #[arg(long, conflicts_with = "wake")]
+        show: bool,
+        /// Wake them, which happens without a word, too.
         #[arg(long)]
         wake: bool,
     },

@@ -1,8 +1,11 @@
-//! `becket inbox`: the messages that wait for contexts, and waking those for which some do.
+//! `becket inbox`: waking contexts for which messages wait, and showing what waits.
+
+use std::collections::BTreeSet;
 
 use becket_agent::mail::MailSource;
+use becket_agent::store::{EntryContent, StoredEntry};
 use becket_dialects::chibi::contexts_with_messages;
-use becket_events::EndReason;
+use becket_events::{EndReason, MessageBody};
 use becket_store::{ContextName, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +28,8 @@ const WAKE_UP: &str = "You were woken because of the messages above. Deal with t
 pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     runtime()?.block_on(async {
         let inboxes = Inboxes::open(options, surroundings)?;
-        let names = inboxes.with_mail(name).await;
+        let wanted = inboxes.wanted(name)?;
+        let names = inboxes.with_mail(wanted.as_ref()).await;
         let shown = names.and_then(|names| inboxes.print(&names));
         inboxes.store.close().await?;
         shown.map(|()| Exit::Answered)
@@ -41,11 +45,13 @@ pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings
         let work = async {
             let inboxes = Inboxes::open(options, surroundings)?;
             let is_named = name.is_some() || inboxes.is_chosen();
-            let names = inboxes.with_mail(name).await?;
-            let names = match is_named {
+            let wanted = inboxes.wanted(name)?;
+            let names = inboxes.with_mail(wanted.as_ref()).await?;
+            let mut names = match is_named {
                 true => names,
                 false => inboxes.existing(names)?,
             };
+            names.extend(inboxes.woken_in_vain(wanted.as_ref(), &names)?);
             inboxes.store.close().await?;
             if names.is_empty() {
                 surroundings.remark("no messages wait");
@@ -97,7 +103,10 @@ async fn wake_one(
     let mut conversation =
         Conversation::open_in(wish, Purpose::Prompts, options, surroundings, cancel).await?;
     // While the context was not this process's, another one may have been shown its messages.
-    if conversation.store().waiting_messages(name.as_str())?.is_empty() {
+    let store = conversation.store();
+    let is_asleep =
+        !store.waiting_messages(name.as_str())?.is_empty() || has_no_answer(&store.entries(name.as_str())?);
+    if !is_asleep {
         surroundings.remark(&format!("the messages of {name} have been read in the meantime"));
         conversation.close(EndReason::Done).await?;
         return Ok(Exit::Answered);
@@ -109,10 +118,26 @@ async fn wake_one(
     let exit = conclude(&end?, &output, surroundings);
     if exit != Exit::Answered {
         surroundings.remark(&format!(
-            "{name} was shown its messages and gave no answer; `becket -C {name} \"go on\"` asks again"
+            "{name} was shown its messages and gave no answer; `becket inbox {name}` asks again"
         ));
     }
     Ok(unless_lost(exit, &output, surroundings))
+}
+
+/// Whether a context was woken and has not answered since: its model failed, or the process was killed.
+fn has_no_answer(entries: &[StoredEntry]) -> bool {
+    let messages = entries.iter().rev().filter_map(|entry| match &entry.content {
+        EntryContent::Message { message } => Some(message),
+        _ => None,
+    });
+    for message in messages {
+        match message.body() {
+            MessageBody::User { .. } => return message.text().contains(WAKE_UP),
+            MessageBody::Assistant { .. } if message.tool_calls().is_empty() => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The inboxes of all contexts.
@@ -140,19 +165,49 @@ impl<'a> Inboxes<'a> {
         self.options.context.is_some() || self.options.transient.is_some()
     }
 
-    /// The context that was named, or all, as far as messages wait for them.
-    async fn with_mail(&self, name: Option<String>) -> Result<Vec<ContextName>, CliError> {
-        let name = match name {
+    /// The context that was named; `None` is all.
+    fn wanted(&self, name: Option<String>) -> Result<Option<ContextName>, CliError> {
+        Ok(match name {
             Some(name) => Some(parse_name(&name)?),
             None if self.is_chosen() => Some(Wish::of(self.options)?.find(&self.store)?),
             None => None,
-        };
-        self.collect(name.as_ref()).await;
+        })
+    }
+
+    /// The context that was named, or all, as far as messages wait for them.
+    async fn with_mail(&self, wanted: Option<&ContextName>) -> Result<Vec<ContextName>, CliError> {
+        self.collect(wanted).await;
         let names = self.store.contexts_with_mail()?;
         let names = names.iter().filter_map(|name| ContextName::parse(name).ok());
         Ok(names
-            .filter(|waiting| name.as_ref().is_none_or(|name| name == waiting))
+            .filter(|waiting| wanted.is_none_or(|name| name == waiting))
             .collect())
+    }
+
+    /// Contexts that were shown their messages when they were woken, and gave no answer, besides those that are woken
+    /// anyway.
+    fn woken_in_vain(
+        &self,
+        wanted: Option<&ContextName>,
+        others: &[ContextName],
+    ) -> Result<Vec<ContextName>, CliError> {
+        let done = serde_json::json!(EndReason::Done);
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        // The newest session comes first, and only that of each context says whether there is something to look for.
+        for session in self.store.sessions(wanted.map(ContextName::as_str))? {
+            let is_newest = session.parent_id.is_none() && seen.insert(session.context.clone());
+            if !is_newest || session.reason.as_deref() == done.as_str() {
+                continue;
+            }
+            let Ok(name) = ContextName::parse(&session.context) else {
+                continue;
+            };
+            if !others.contains(&name) && has_no_answer(&self.store.entries(name.as_str())?) {
+                found.push(name);
+            }
+        }
+        Ok(found)
     }
 
     /// Brings in what plugins have left.
@@ -182,7 +237,7 @@ impl<'a> Inboxes<'a> {
         });
         for name in others {
             self.surroundings.remark(&format!(
-                "messages wait for {name}, which does not exist; `becket inbox --wake {name}` makes it"
+                "messages wait for {name}, which does not exist; `becket inbox {name}` makes it"
             ));
         }
         Ok(existing)

@@ -71,8 +71,8 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
             };
             send::run(&options, sending, surroundings)
         }
-        Some(Command::Inbox { name, wake: true }) => inbox::wake(&options, name, surroundings),
-        Some(Command::Inbox { name, wake: false }) => inbox::show(&options, name, surroundings),
+        Some(Command::Inbox { name, show: true, .. }) => inbox::show(&options, name, surroundings),
+        Some(Command::Inbox { name, .. }) => inbox::wake(&options, name, surroundings),
         Some(Command::Flock { command }) => flock::run(&options, command, surroundings),
         Some(Command::Index { command }) => index::run(&options, command, surroundings),
         Some(Command::Url { command }) => url::run(&options, command, surroundings),

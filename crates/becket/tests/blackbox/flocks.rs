@@ -464,7 +464,9 @@ fn a_world_of_three_contexts_in_two_flocks_that_send_wake_spawn_and_summarise() 
     let script = room.model(&json!([{"expect": ["From cook:\\n> Dinner is served."], "text": "to dinner!"}]));
     let run = room.run(["--model", &script, "inbox", "--wake"]).ended_with(0);
     run.complained("waking captain").said("to dinner!");
-    room.run(["inbox"]).ended_with(0).complained("no messages wait");
+    room.run(["inbox", "--show"])
+        .ended_with(0)
+        .complained("no messages wait");
     let (sent, spawned) = ("post_send_message\n", "pre_spawn_agent\npost_spawn_agent\n");
     let heard = [sent, spawned, sent, spawned, sent].concat();
     assert_eq!(room.read("../home/heard"), heard);

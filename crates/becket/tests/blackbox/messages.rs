@@ -32,7 +32,7 @@ fn result(run: &Finished) -> String {
 
 /// What waits, as `to: from: content`.
 fn waiting(room: &Room) -> Vec<String> {
-    let run = room.run(["--json", "inbox"]).ended_with(0);
+    let run = room.run(["--json", "inbox", "--show"]).ended_with(0);
     let lines = run.events();
     lines
         .iter()
@@ -75,11 +75,11 @@ fn a_message_is_shown_with_the_receivers_next_prompt_and_never_again() {
     let after = &run.events_named("post_message_delivery")[0];
     assert_eq!(after["delivery_result"], words);
     assert_eq!(waiting(&room), ["bob: alice: the tests\nare red"]);
-    room.run(["inbox", "bob"])
+    room.run(["inbox", "--show", "bob"])
         .ended_with(0)
         .said("bob, from alice, ")
         .said("  the tests\n  are red\n");
-    room.run(["inbox", "alice"])
+    room.run(["inbox", "--show", "alice"])
         .ended_with(0)
         .complained("no messages wait");
 
@@ -326,7 +326,7 @@ fn contexts_with_mail_are_woken() {
     room.run(["send", "three", "third"]).ended_with(0);
     room.run(["send", "nobody", "lost"]).ended_with(0);
     let model = room.model(&json!([{"expect": ["You were woken"], "text": "I am up."}]));
-    let run = room.run(["--model", &model, "inbox", "--wake"]).ended_with(0);
+    let run = room.run(["--model", &model, "inbox"]).ended_with(0);
     assert_eq!(run.stdout.matches("I am up.").count(), 2, "{run:#?}");
     let run = run.complained("waking one").complained("waking three");
     assert!(!run.stderr.contains("waking two"), "{run:#?}");
@@ -358,6 +358,32 @@ fn one_context_that_cannot_be_woken_does_not_keep_the_others_asleep() {
     let run = run.complained("one: ").complained("missing.json");
     assert!(run.stdout.contains("> hello"), "{run:#?}");
     assert_eq!(waiting(&room), ["one: default: hello"]);
+}
+
+#[test]
+fn a_context_that_was_woken_in_vain_is_woken_again() {
+    let room = room();
+    room.run(["context", "create", "one"]).ended_with(0);
+    room.run(["send", "one", "first"]).ended_with(0);
+    let broken = room.model(&json!([{"error": {"kind": "rejected", "message": "no credit"}}]));
+    let run = room.run(["--model", &broken, "inbox"]);
+    assert_ne!(run.code, 0);
+    run.complained("`becket inbox one` asks again");
+    assert!(waiting(&room).is_empty(), "it was shown");
+    for words in [vec!["inbox", "one"], vec!["inbox"]] {
+        let mut again = vec!["--model", broken.as_str()];
+        again.extend(&words);
+        assert_ne!(room.run(again).code, 0, "{words:?}");
+    }
+    // In the place of the broken one.
+    let model = room.model(&json!([{"expect": ["> first", "You were woken"], "text": "I am up."}]));
+    room.run(["--model", &model, "inbox"])
+        .ended_with(0)
+        .said("I am up.");
+    room.run(["--model", &model, "inbox"])
+        .ended_with(0)
+        .complained("no messages wait");
+    room.run(["inbox", "--show", "--wake"]).ended_with(2);
 }
 
 /// The line of a message that a plugin leaves.

@@ -56,7 +56,11 @@ fn a_plugin_of_either_generation_delivers_and_both_are_told_what_became_of_it() 
             assert_eq!(chibi.told(plugin, HOOKS[1]), [event.clone()]);
         }
     }
-    let waiting = chibi.room.run(["--json", "inbox"]).ended_with(0).events();
+    let waiting = chibi
+        .room
+        .run(["--json", "inbox", "--show"])
+        .ended_with(0)
+        .events();
     assert_eq!(waiting.len(), 1, "what was claimed is in no inbox: {waiting:?}");
 }
 
@@ -72,7 +76,11 @@ fn only_delivered_claims_a_message_and_a_failure_is_told_too() {
     );
     chibi.plugin(Newer, "broken", &HOOKS, "exit 3");
     assert!(send(&chibi, "bob").starts_with("Message delivered to 'bob', where it waits"));
-    let waiting = chibi.room.run(["--json", "inbox"]).ended_with(0).events();
+    let waiting = chibi
+        .room
+        .run(["--json", "inbox", "--show"])
+        .ended_with(0)
+        .events();
     assert_eq!(waiting.len(), 1, "{waiting:?}");
     chibi.forget();
     let result = send(&chibi, "no/name");
