@@ -222,11 +222,24 @@ fn which_tools_of_beckets_own_a_profile_has() {
     let index = ["index_update", "index_query", "index_status", "index_map"];
     let agents = ["spawn_agent", "summarize_content"];
     let others = [&between[..], &index[..], &agents[..]].concat();
+    let jobs = [
+        "list_background_jobs",
+        "view_background_job",
+        "stop_background_job",
+    ];
+    let toolset = |name| becket_dialects::docker_agent::toolset_tools(name).expect("a toolset");
+    let of_toolsets = [
+        &["read_multiple_files"][..],
+        &jobs[..],
+        toolset("todo"),
+        toolset("think"),
+        toolset("memory"),
+    ];
     for (profile, wanted) in [
-        ("becket", [&notes[..], &others[..]].concat()),
+        ("becket", [&jobs[..], &notes[..], &others[..]].concat()),
         ("chibi", [&notes[..], &["call_user"], &others[..]].concat()),
         ("pi", vec![]),
-        ("docker-agent", vec![]),
+        ("docker-agent", of_toolsets.concat()),
     ] {
         let room = room();
         let model = room.model(&json!([{"text": "ok"}]));
