@@ -225,8 +225,10 @@ impl Session {
     /// Ends the session.
     pub async fn end(self, reason: EndReason) -> Result<(), StoreError> {
         let settings = &self.agent.settings;
-        // Whoever hears of the end finds nothing of the session still at work.
-        for tool in &self.agent.tools {
+        // Whoever hears of the end finds nothing of the session still at work, whichever member has started it.
+        let members = self.agent.team.iter().flat_map(|team| team.members());
+        let tools = members.flat_map(|member| &member.tools).chain(&self.agent.tools);
+        for tool in tools {
             tool.end_session(self.id()).await;
         }
         let payload = || SessionEndPayload {

@@ -541,6 +541,8 @@ fn each_tool_of_a_toolset_is_one_of_the_profile() {
     let offered: std::collections::BTreeSet<String> = faces
         .chain(plurals)
         .chain(profile.extras.iter().map(|name| own(name)))
+        // These are no toolset's: a team has them.
+        .filter(|name| !["transfer_task", "handoff"].contains(&name.as_str()))
         .collect();
     let named: std::collections::BTreeSet<String> = named.into_iter().map(ToOwned::to_owned).collect();
     assert_eq!(named, offered);
