@@ -1,0 +1,145 @@
+//! What can go wrong, told to a person: what happened, where, and what to try.
+
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How many paths a message names before it only counts.
+const NAMED: usize = 10;
+
+/// Why something could not be done. Whatever it is, no file was lost.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The machine has no git.
+    #[error(
+        "snapshots need the program `git`, and there is none on the PATH. Install git, or do without snapshots"
+    )]
+    NoGit,
+    /// A folder that no snapshots are taken of.
+    #[error("cannot take snapshots of {}: {why}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The system refused something.
+    #[error("cannot {doing} {}: {error}. Check who owns it and how much room is left", path.display())]
+    System {
+        /// Completes "cannot …".
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// In the system's words.
+        error: io::Error,
+    },
+    /// git refused something.
+    #[error("cannot {doing}: git says: {message}")]
+    Git {
+        /// Completes "cannot …".
+        doing: &'static str,
+        /// In git's words.
+        message: String,
+    },
+    /// git took too long and was ended.
+    #[error(
+        "cannot {doing}: git was not ready after {} s and was ended. Ignore large folders in .gitignore, or allow \
+         more time",
+        after.as_secs_f32()
+    )]
+    Deadline {
+        /// Completes "cannot …".
+        doing: &'static str,
+        /// How long it had.
+        after: Duration,
+    },
+    /// Another process is at work.
+    #[error("another process has been working on the snapshots of {} for {} s. Try again when it has finished",
+        folder.display(), after.as_secs_f32())]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The journal has a line that makes no sense.
+    #[error("line {line} of the journal {} is damaged ({error}). Remove the line, or the file to start anew",
+        path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// There is no such checkpoint.
+    #[error(
+        "there is no checkpoint {0} of this folder. It may have expired; list them to see which there are"
+    )]
+    Unknown(u64),
+    /// There is nothing to undo or to redo.
+    #[error("there is nothing to {0}")]
+    Nothing(&'static str),
+    /// Files are neither as the step left them nor as it found them.
+    #[error("{} changed since, and nothing was touched: {}. Force it to bring them back all the same; what is there \
+        now stays in a checkpoint", count(paths.len()), named(paths))]
+    Changed {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// Files that no checkpoint holds are where others must go.
+    #[error("what no checkpoint holds is in the way, and nothing was touched: {}. Move it away and try again",
+        told(.0))]
+    InTheWay(Vec<InTheWay>),
+    /// The folder is not as it was restored.
+    #[error(
+        "the folder changed while it was restored. What was there before is checkpoint {before}; try again"
+    )]
+    Disturbed {
+        /// The checkpoint from before.
+        before: u64,
+    },
+}
+
+/// A file or folder that stands where another must go, and may not be touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InTheWay {
+    /// Where.
+    pub path: PathBuf,
+    /// What it is.
+    pub what: &'static str,
+}
+
+/// Makes a problem of a refusal of the system.
+pub(crate) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Problem {
+    let path = path.to_owned();
+    move |error| Problem::System { doing, path, error }
+}
+
+fn count(files: usize) -> String {
+    match files {
+        1 => "1 file".into(),
+        several => format!("{several} files"),
+    }
+}
+
+fn named(paths: &[PathBuf]) -> String {
+    listed(paths.iter().map(|path| format!("{path:?}")), paths.len())
+}
+
+fn told(ways: &[InTheWay]) -> String {
+    listed(
+        ways.iter().map(|way| format!("{:?} ({})", way.path, way.what)),
+        ways.len(),
+    )
+}
+
+fn listed(texts: impl Iterator<Item = String>, whole: usize) -> String {
+    let mut list = texts.take(NAMED).collect::<Vec<_>>().join(", ");
+    if whole > NAMED {
+        let _ = write!(list, " and {} more", whole - NAMED);
+    }
+    list
+}
