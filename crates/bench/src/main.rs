@@ -13,6 +13,7 @@ mod plugins;
 mod programs;
 mod report;
 mod samples;
+mod snapshot;
 mod start;
 mod subagents;
 mod turns;
@@ -48,7 +49,7 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "start",
     "turns",
     "dispatch",
@@ -59,6 +60,7 @@ const NAMES: [&str; 10] = [
     "memory",
     "index",
     "subagents",
+    "snapshot",
 ];
 
 /// In the order of `NAMES`.
@@ -73,6 +75,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     memory::run,
     index::run,
     subagents::run,
+    snapshot::run,
 ];
 
 fn main() -> ExitCode {

@@ -79,6 +79,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-store",
             "becket-index",
             "becket-jq",
+            "becket-snapshot",
         ],
     ),
     (
@@ -93,6 +94,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-tools",
             "becket-store",
             "becket-index",
+            "becket-snapshot",
             "testkit",
         ],
     ),
