@@ -20,6 +20,9 @@ use crate::work::Work;
 /// From this many files on, contents go into one pack together. A file for each is much slower to make.
 const MANY: usize = 500;
 
+/// How many files one call of git takes. With each, it looks through all that it has put into the pack so far.
+const AT_ONCE: usize = 4_000;
+
 /// For git every file is then a big one, which it streams into a pack.
 const INTO_A_PACK: [&str; 4] = ["-c", "core.bigFileThreshold=1", "-c", "core.compression=1"];
 
@@ -56,7 +59,9 @@ pub(crate) fn update(work: &Work<'_>, removed: &[PathBuf], written: &[PathBuf]) 
         if written.len() >= MANY && git.packs_together()? {
             arguments.splice(0..0, INTO_A_PACK);
         }
-        git.run("keep the contents of files", &arguments, &lines(written))?;
+        for some in written.chunks(AT_ONCE) {
+            git.run("keep the contents of files", &arguments, &lines(some))?;
+        }
     }
     let prefix = work.prefix();
     let output = if prefix.is_empty() {
