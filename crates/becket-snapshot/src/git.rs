@@ -40,6 +40,7 @@ pub(crate) const CONFIGURATION: &str = "[core]
 \thooksPath = /dev/null
 \texcludesFile = /dev/null
 \tattributesFile = /dev/null
+\tlooseCompression = 1
 [gc]
 \tauto = 0
 [maintenance]
@@ -62,6 +63,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LC_ALL", "C"),
+    // For each file git takes memory and gives it back. The C library need not give it back to the system every time:
+    // that was half of the first checkpoint.
+    ("MALLOC_TRIM_THRESHOLD_", "268435456"),
+    ("MALLOC_TOP_PAD_", "16777216"),
 ];
 
 /// Said again in every call, because the person's repository has a configuration of its own when it is looked into.
@@ -167,12 +172,6 @@ impl Git<'_> {
         })
     }
 
-    /// Whether many big files come into one pack. Before 2.38, `update-index` made a pack for each.
-    pub(crate) fn packs_together(&self) -> Result<bool, Problem> {
-        let output = self.run("ask git for its version", &["version"], b"")?;
-        Ok(version(&String::from_utf8_lossy(&output)) >= (2, 38))
-    }
-
     /// The same git with another view.
     pub(crate) fn looking_at(&self, view: View) -> Git<'_> {
         Git {
@@ -273,17 +272,6 @@ fn finish(reader: Reader) -> io::Result<Vec<u8>> {
         .unwrap_or_else(|_| Err(io::Error::other("the reader of git's output broke")))
 }
 
-/// The first two numbers of an answer such as `git version 2.47.3`; zeros if there are none.
-fn version(answer: &str) -> (u32, u32) {
-    let words = answer.split_whitespace();
-    let numbers = words
-        .skip_while(|word| *word != "version")
-        .nth(1)
-        .unwrap_or_default();
-    let mut numbers = numbers.split('.').map(|number| number.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
-}
-
 fn is_program(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
@@ -293,17 +281,4 @@ fn lies_in(program: &Path, folder: &Path) -> bool {
     program
         .canonicalize()
         .is_ok_and(|program| program.starts_with(folder))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_read_as_git_tells_them() {
-        assert_eq!(version("git version 2.47.3\n"), (2, 47));
-        assert_eq!(version("git version 2.39.5 (Apple Git-154)"), (2, 39));
-        assert_eq!(version("git version 3.0-rc1"), (3, 0));
-        assert_eq!(version("something else"), (0, 0));
-    }
 }

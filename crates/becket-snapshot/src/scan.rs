@@ -17,15 +17,6 @@ use crate::place::Repository;
 use crate::problem::{Problem, system};
 use crate::work::Work;
 
-/// From this many files on, contents go into one pack together. A file for each is much slower to make.
-const MANY: usize = 500;
-
-/// How many files one call of git takes. With each, it looks through all that it has put into the pack so far.
-const AT_ONCE: usize = 4_000;
-
-/// For git every file is then a big one, which it streams into a pack.
-const INTO_A_PACK: [&str; 4] = ["-c", "core.bigFileThreshold=1", "-c", "core.compression=1"];
-
 /// What is in the folder.
 #[derive(Debug)]
 pub(crate) struct Scan {
@@ -55,13 +46,8 @@ pub(crate) fn update(work: &Work<'_>, removed: &[PathBuf], written: &[PathBuf]) 
     remove(&git, removed)?;
     if !written.is_empty() {
         // With --remove, a file that vanished in the meantime is no error.
-        let mut arguments = vec!["update-index", "--add", "--remove", "-z", "--stdin"];
-        if written.len() >= MANY && git.packs_together()? {
-            arguments.splice(0..0, INTO_A_PACK);
-        }
-        for some in written.chunks(AT_ONCE) {
-            git.run("keep the contents of files", &arguments, &lines(some))?;
-        }
+        let arguments = ["update-index", "--add", "--remove", "-z", "--stdin"];
+        git.run("keep the contents of files", &arguments, &lines(written))?;
     }
     let prefix = work.prefix();
     let output = if prefix.is_empty() {
