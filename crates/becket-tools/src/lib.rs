@@ -8,6 +8,7 @@
 //! `team_tools.rs` those of an agent in a team.
 //! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background, `script_tools.rs` commands with
 //! a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants to do and to remember.
+//! `facts/` has short texts about the machine and the folder, and hides secrets: functions, not tools.
 //! `program_tool.rs` makes a tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
@@ -15,6 +16,7 @@
 mod answer;
 mod context_tools;
 mod edit;
+pub mod facts;
 mod fetch;
 mod find;
 mod folder;

@@ -1,0 +1,114 @@
+//! Telling somebody on the web: one POST, to an address that was judged.
+
+use std::time::Duration;
+
+use becket_agent::url_policy::{UrlJudge, UrlVerdict, without_credentials};
+use reqwest::header::CONTENT_TYPE;
+
+use crate::fetch::client_for;
+
+/// Sends JSON to an address. Nobody can be asked here: what is not a place of the open internet is told nothing, unless
+/// the person's policy allows it.
+pub async fn post(judge: &UrlJudge, url: &str, body: String, deadline: Duration) -> Result<(), String> {
+    let shown = without_credentials(url);
+    let wrong = |why: String| format!("cannot post to {shown}: {why}");
+    let work = async {
+        let place = judge.judge(url).await?;
+        if let Some(reason) = place.denied() {
+            return Err(reason);
+        }
+        if place.ruling().verdict != UrlVerdict::Allow
+            && let Some(reason) = place.sensitivity()
+        {
+            return Err(format!("{reason}; only a rule in `url_policy.allow` opens it"));
+        }
+        let request = client_for(&place)?
+            .post(place.url().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let response = request
+            .send()
+            .await
+            .map_err(|error| error.without_url().to_string())?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(format!("the answer was {status}")),
+        }
+    };
+    match tokio::time::timeout(deadline, work).await {
+        Ok(result) => result.map_err(wrong),
+        Err(_) => Err(wrong(format!(
+            "there was no answer within {} s",
+            deadline.as_secs_f32()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_agent::url_policy::{PolicyLists, UrlPolicy};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    fn local() -> UrlJudge {
+        let lists = PolicyLists {
+            allow: vec!["http://127.0.0.1:*/*".into()],
+            ..PolicyLists::default()
+        };
+        UrlJudge::new(Some(UrlPolicy::parse(&lists, UrlVerdict::Deny).unwrap()))
+    }
+
+    async fn answering(answer: &'static str) -> (String, tokio::task::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let heard = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"{\"a\":1}") {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8(request).unwrap().to_ascii_lowercase()
+        });
+        (url, heard)
+    }
+
+    #[tokio::test]
+    async fn json_is_posted_where_the_policy_allows_it() {
+        let (url, heard) = answering("HTTP/1.1 204 No Content\r\n\r\n").await;
+        post(&local(), &url, "{\"a\":1}".into(), DEADLINE).await.unwrap();
+        let request = heard.await.unwrap();
+        assert!(request.starts_with("post /hook http/1.1\r\n"), "{request}");
+        assert!(
+            request.contains("content-type: application/json\r\n"),
+            "{request}"
+        );
+        let (url, _heard) = answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n").await;
+        let error = post(&local(), &url, "{\"a\":1}".into(), DEADLINE)
+            .await
+            .unwrap_err();
+        assert!(error.contains("500"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn private_places_bad_schemes_and_silence_are_errors() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        for (judge, url) in [
+            (UrlJudge::default(), url.as_str()),
+            (UrlJudge::default(), "http://169.254.169.254/"),
+            (UrlJudge::default(), "ftp://example.com/"),
+            (UrlJudge::default(), "not an address"),
+            (local(), "http://192.0.2.1/"),
+        ] {
+            let error = post(&judge, url, String::new(), DEADLINE).await.unwrap_err();
+            assert!(error.starts_with("cannot post to "), "{error}");
+        }
+        let short = Duration::from_millis(200);
+        let error = post(&local(), &url, String::new(), short).await.unwrap_err();
+        assert!(error.contains("no answer within"), "{error}");
+    }
+}
