@@ -5,6 +5,7 @@
 //! says what that means.
 
 mod builtin;
+mod call;
 mod config;
 mod contract;
 mod expand;
@@ -24,6 +25,7 @@ mod template;
 mod tools;
 mod words;
 
+pub use call::Moment;
 pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
