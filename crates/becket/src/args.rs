@@ -225,6 +225,29 @@ pub enum Command {
         #[command(subcommand)]
         command: IndexCommand,
     },
+    /// Take back the last turn that changed files here, or the last restore. Needs `snapshots.enabled`.
+    ///
+    /// Files that the turn changed become what they were before it; all others stay. It is refused, and nothing is
+    /// touched, if one of these files has changed since.
+    Undo {
+        /// Take back only the last call of a tool.
+        #[arg(long)]
+        call: bool,
+        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take back the last undo.
+    Redo {
+        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Look at the checkpoints of the working directory, and go back to one.
+    Snapshots {
+        #[command(subcommand)]
+        command: Option<SnapshotsCommand>,
+    },
     /// Try the policy for addresses of the web.
     Url {
         #[command(subcommand)]
@@ -347,6 +370,27 @@ impl ContextCommand {
             },
         }
     }
+}
+
+/// What can be done with checkpoints.
+#[derive(Debug, Subcommand)]
+pub enum SnapshotsCommand {
+    /// List them, oldest first, and say how much room they take.
+    List,
+    /// Show what has changed since a checkpoint, or between two.
+    Diff {
+        /// The checkpoint.
+        from: u64,
+        /// Another one; the folder as it is now when absent.
+        to: Option<u64>,
+    },
+    /// Bring the whole folder back to a checkpoint. `becket undo` takes that back.
+    Restore {
+        /// The checkpoint.
+        id: u64,
+    },
+    /// Remove checkpoints that are older than `snapshots.max_age_days`. This also happens by itself, at the end of a run.
+    Clean,
 }
 
 /// What can be done with the virtual file system.

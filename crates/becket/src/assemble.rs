@@ -329,6 +329,10 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(&engine, self.hook_environment(surroundings));
         }
+        let builtins = self.builtins(surroundings)?;
+        if self.config.snapshots.enabled {
+            builtins.keeper.register(&engine);
+        }
         let not_offered = plugins.add_tools(&profile, &mut tools);
         let remarks = plugins.register(&engine).into_iter();
         for remark in remarks.chain(not_offered.iter().map(NotOffered::remark)) {

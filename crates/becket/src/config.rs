@@ -46,6 +46,8 @@ pub struct Config {
     pub chibi: ChibiConfig,
     /// MCP servers, whose tools the model may use.
     pub mcp: McpConfig,
+    /// Checkpoints of the working directory, to which `becket undo` goes back.
+    pub snapshots: SnapshotsConfig,
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
@@ -157,6 +159,34 @@ impl CacheConfig {
     pub fn max_age(&self) -> Option<Duration> {
         let days = self.max_age_days?.get();
         Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
+    }
+}
+
+/// Checkpoints of the working directory.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotsConfig {
+    /// Whether each turn, and each call that may change something, leaves a checkpoint.
+    pub enabled: bool,
+    /// Files of more bytes than this are left out, unless git tracks them; 10485760 where nothing is said.
+    pub max_file_bytes: Option<NonZeroU64>,
+    /// After how many days checkpoints expire; 14 where nothing is said.
+    pub max_age_days: Option<NonZeroU32>,
+    /// How many seconds a checkpoint may take; then the run goes on without it. At most 86400; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+}
+
+impl SnapshotsConfig {
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let wrong = |seconds: &&Spanned<u64>| !(1..=86_400).contains(seconds.get_ref());
+        match self.timeout.as_ref().filter(wrong) {
+            Some(seconds) => {
+                let message = "`snapshots.timeout` is from 1 to 86400 seconds".to_string();
+                Err(error_at(seconds.span().start, text, file, message))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -434,6 +464,7 @@ impl Config {
         }
         config.chibi.check(text, file)?;
         config.mcp.check(text, file)?;
+        config.snapshots.check(text, file)?;
         Ok((config, hooks))
     }
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod assemble;
+mod builtins;
 mod commands;
 mod config;
 mod context_settings;
@@ -22,6 +23,7 @@ mod plugins;
 mod project;
 mod servers;
 mod signals;
+mod snapshots;
 mod surroundings;
 mod target;
 mod urls;

@@ -10,7 +10,7 @@ use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, R
 use tokio::sync::mpsc;
 
 use super::ask::{Conversation, remark_on, unless_lost};
-use super::{compact, runtime};
+use super::{compact, redo, runtime, snapshots, undo};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -24,6 +24,9 @@ const HELP: &str = "\
 /help    this list
 /usage   tokens that this session has used
 /compact put a summary in the place of the conversation; words after it say what matters
+/undo    take back the last turn that changed files; with --call the last call, with --force in any case
+/redo    take back the last undo; with --force in any case
+/snapshots list the checkpoints of the working directory
 /quit    end the chat (also /exit and Ctrl-D)
 Ctrl-C cancels the turn. Everything else is a prompt.
 ";
@@ -52,7 +55,7 @@ async fn converse(
     let mut conversation = Conversation::open(options, surroundings, &signals.next()).await?;
     let output = conversation.output();
     let mut lines = Lines::open(surroundings, &folders.history_file());
-    let outcome = talk(&mut conversation, &mut lines, signals, surroundings).await;
+    let outcome = talk(&mut conversation, &mut lines, signals, (options, surroundings)).await;
     let reason = match &outcome {
         Ok(Exit::Answered) => EndReason::Done,
         Ok(_) => EndReason::Cancelled,
@@ -73,7 +76,7 @@ async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
     signals: &Signals,
-    surroundings: &Surroundings,
+    (options, surroundings): (&Options, &Surroundings),
 ) -> Result<Exit, CliError> {
     loop {
         let interrupted = signals.next();
@@ -104,6 +107,7 @@ async fn talk(
                     return Ok(Exit::Cancelled);
                 }
             }
+            command if goes_back(command, options, surroundings) => {}
             command if command.starts_with('/') && !command.contains(char::is_whitespace) => {
                 surroundings.remark(&format!("there is no command {command}; /help lists them"));
             }
@@ -116,6 +120,34 @@ async fn talk(
             }
         }
     }
+}
+
+/// Goes back to a checkpoint, if the line says so. What goes wrong is told, and the chat goes on.
+fn goes_back(line: &str, options: &Options, surroundings: &Surroundings) -> bool {
+    let mut words = line.split_whitespace();
+    let (Some(command @ ("/undo" | "/redo" | "/snapshots")), words) =
+        (words.next(), words.collect::<Vec<_>>())
+    else {
+        return false;
+    };
+    let has = |word: &str| words.contains(&word);
+    let known: &[&str] = match command {
+        "/undo" => &["--call", "--force"],
+        "/redo" => &["--force"],
+        _ => &[],
+    };
+    let result = match words.iter().find(|word| !known.contains(word)) {
+        Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
+        None => match command {
+            "/undo" => undo::run(options, has("--call"), has("--force"), surroundings),
+            "/redo" => redo::run(options, has("--force"), surroundings),
+            _ => snapshots::run(options, None, surroundings),
+        },
+    };
+    if let Err(error) = result {
+        surroundings.complain(&error.to_string());
+    }
+    true
 }
 
 /// Where lines come from. They are read in a thread of their own, because a read cannot be called off: a signal must

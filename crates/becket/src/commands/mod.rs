@@ -16,10 +16,13 @@ mod manual;
 mod mcp;
 mod piped;
 mod plugin;
+mod redo;
 mod send;
 mod sessions;
+mod snapshots;
 mod switch;
 mod tool;
+mod undo;
 mod url;
 mod vfs;
 
@@ -75,6 +78,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Inbox { name, .. }) => inbox::wake(&options, name, surroundings),
         Some(Command::Flock { command }) => flock::run(&options, command, surroundings),
         Some(Command::Index { command }) => index::run(&options, command, surroundings),
+        Some(Command::Undo { call, force }) => undo::run(&options, call, force, surroundings),
+        Some(Command::Redo { force }) => redo::run(&options, force, surroundings),
+        Some(Command::Snapshots { command }) => snapshots::run(&options, command, surroundings),
         Some(Command::Url { command }) => url::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
@@ -100,6 +106,9 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Flock {
             command: FlockCommand::List | FlockCommand::Create { .. } | FlockCommand::Delete { .. },
         } => ("flock", false),
+        Command::Undo { .. } => ("undo", false),
+        Command::Redo { .. } => ("redo", false),
+        Command::Snapshots { .. } => ("snapshots", false),
         Command::Completions { .. } => ("completions", false),
         Command::Man => ("man", false),
         Command::Url { .. } => ("url", true),

@@ -26,6 +26,7 @@ mod plugin_faults;
 mod plugins;
 mod project;
 mod sessions;
+mod snapshots;
 mod subagents;
 mod terminal;
 mod urls;

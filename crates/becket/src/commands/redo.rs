@@ -1,0 +1,13 @@
+//! `becket redo`: takes back the last undo.
+
+use super::snapshots::{conflicts, open, problem, tell};
+use crate::args::Options;
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+
+/// Takes back the last undo.
+pub fn run(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let snapshots = open(options, surroundings)?;
+    let restored = snapshots.redo(conflicts(force)).map_err(problem)?;
+    tell("took back", &restored, options, surroundings)
+}

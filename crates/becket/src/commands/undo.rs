@@ -1,0 +1,24 @@
+//! `becket undo`: takes back the last turn, call or restore.
+
+use becket_snapshot::{Span, Which};
+
+use super::snapshots::{conflicts, open, problem, tell};
+use crate::args::Options;
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+
+/// Takes back the last step.
+pub fn run(
+    options: &Options,
+    call: bool,
+    force: bool,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let which = Which {
+        span: call.then_some(Span::Call),
+        session: None,
+    };
+    let snapshots = open(options, surroundings)?;
+    let restored = snapshots.undo(which, conflicts(force)).map_err(problem)?;
+    tell("undid", &restored, options, surroundings)
+}
