@@ -158,3 +158,196 @@ impl ProgramBuiltins {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::Scope;
+    use becket_snapshot::{Settings, Snapshots};
+    use serde_json::{Value, json};
+
+    fn builtins(room: &Path) -> ProgramBuiltins {
+        ProgramBuiltins {
+            git: GitFacts {
+                environment: [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())].into(),
+                deadline: GIT_DEADLINE,
+            },
+            home: Some(room.join("home")),
+            user: None,
+            urls: UrlJudge::default(),
+            keeper: Keeper::new(room.join("data"), room.join("work"), Settings::default()),
+        }
+    }
+
+    async fn ask(builtin: Builtin, event: &'static str, cwd: &Path, input: &Value) -> Result<Output, String> {
+        let scope = Scope {
+            cwd: cwd.display().to_string(),
+            session_id: "s".into(),
+            turn: 1,
+            ..Scope::default()
+        };
+        let room = cwd.parent().unwrap_or(cwd);
+        let call = BuiltinCall {
+            builtin: &builtin,
+            event,
+            scope: &scope,
+            input,
+        };
+        builtins(room).call(call).await
+    }
+
+    fn room() -> (tempfile::TempDir, PathBuf) {
+        let room = tempfile::tempdir().unwrap();
+        let work = room.path().join("work");
+        std::fs::create_dir_all(room.path().join("home")).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        (room, work)
+    }
+
+    #[tokio::test]
+    async fn facts_become_context_and_no_fact_is_silence() {
+        let (_room, work) = room();
+        let date = ask(Builtin::AddDate, "turn_start", &work, &json!({}))
+            .await
+            .unwrap();
+        let date = date.additional_context.unwrap();
+        assert!(
+            date.starts_with("Today's date: 20") && date.len() == "Today's date: 2027-01-31".len(),
+            "{date}"
+        );
+        let silent = [
+            Builtin::AddGitStatus,
+            Builtin::AddGitDiff { full: true },
+            Builtin::AddRecentCommits(3),
+            Builtin::AddDirectoryListing,
+            Builtin::AddPromptFiles(vec!["MISSING.md".into()]),
+            Builtin::AddContext(vec![" ".into()]),
+            Builtin::LimitLargeToolResults,
+            Builtin::Snapshot,
+        ];
+        for builtin in silent {
+            let output = ask(builtin.clone(), "session_start", &work, &json!({})).await;
+            assert_eq!(output, Ok(Output::default()), "{builtin:?}");
+        }
+        let nowhere = Path::new("");
+        for builtin in [
+            Builtin::AddEnvironmentInfo,
+            Builtin::AddDirectoryListing,
+            Builtin::Snapshot,
+        ] {
+            assert_eq!(
+                ask(builtin, "turn_start", nowhere, &json!({})).await,
+                Ok(Output::default())
+            );
+        }
+        std::fs::write(work.join("A.md"), "a").unwrap();
+        std::fs::write(work.join("B.md"), b"\xff").unwrap();
+        let names = ["A.md", "B.md", "A.md"].map(str::to_owned).to_vec();
+        let output = ask(Builtin::AddPromptFiles(names), "turn_start", &work, &json!({}))
+            .await
+            .unwrap();
+        assert_eq!(output.additional_context.as_deref(), Some("a\n\na"));
+        assert!(output.system_message.unwrap().contains("B.md is left out"));
+        let output = ask(
+            Builtin::AddContext(vec!["x".into(), "".into(), "y".into()]),
+            "stop",
+            &work,
+            &json!({}),
+        )
+        .await;
+        assert_eq!(output.unwrap().additional_context.as_deref(), Some("x\ny"));
+    }
+
+    #[tokio::test]
+    async fn the_limit_blocks_the_call_after_the_last() {
+        let (_room, work) = room();
+        let table = [
+            (Some(3), json!({"iteration": 3}), false),
+            (Some(3), json!({"iteration": 4}), true),
+            (Some(3), json!({}), false),
+            (None, json!({"iteration": 4}), false),
+        ];
+        for (limit, input, blocks) in table {
+            let output = ask(Builtin::MaxIterations(limit), "before_llm_call", &work, &input)
+                .await
+                .unwrap();
+            assert_eq!(output.decision.is_some(), blocks, "{limit:?} {input}");
+            let reason = "Agent terminated: max_iterations builtin reached its limit of 3 model call(s).";
+            assert_eq!(output.reason.as_deref(), blocks.then_some(reason));
+        }
+    }
+
+    #[tokio::test]
+    async fn posts_fail_softly_except_for_what_is_no_address() {
+        let (_room, work) = room();
+        let post = |url: &str| Builtin::HttpPost {
+            url: url.into(),
+            body: None,
+        };
+        let wrong = ask(post("ftp://example.com"), "stop", &work, &json!({}))
+            .await
+            .unwrap_err();
+        assert!(wrong.contains("http://"), "{wrong}");
+        let refused = ask(post("http://127.0.0.1:9/"), "stop", &work, &json!({}))
+            .await
+            .unwrap();
+        assert!(
+            refused
+                .system_message
+                .unwrap()
+                .contains("cannot post to http://127.0.0.1:9/")
+        );
+    }
+
+    #[tokio::test]
+    async fn checkpoints_are_made_by_turn_and_call_and_never_fail() {
+        let (room, work) = room();
+        let builtins = builtins(room.path());
+        let scope = Scope {
+            cwd: work.display().to_string(),
+            ..Scope::default()
+        };
+        let input = json!({"tool_use_id": "1", "tool_name": "write"});
+        for event in [
+            "session_start",
+            "turn_start",
+            "pre_tool_use",
+            "post_tool_use",
+            "turn_end",
+            "session_end",
+        ] {
+            let call = BuiltinCall {
+                builtin: &Builtin::Snapshot,
+                event,
+                scope: &scope,
+                input: &input,
+            };
+            assert_eq!(builtins.call(call).await, Ok(Output::default()), "{event}");
+            if event == "pre_tool_use" {
+                std::fs::write(work.join("file"), "x").unwrap();
+            }
+        }
+        let snapshots = Snapshots::open(&room.path().join("data"), &work, Settings::default()).unwrap();
+        let steps = snapshots
+            .list()
+            .unwrap()
+            .into_iter()
+            .filter(|step| step.since.is_some());
+        assert_eq!(steps.count(), 2);
+        let elsewhere = ProgramBuiltins {
+            keeper: Keeper::new(work.join("file"), work.clone(), Settings::default()),
+            ..builtins
+        };
+        let call = BuiltinCall {
+            builtin: &Builtin::Snapshot,
+            event: "pre_tool_use",
+            scope: &scope,
+            input: &input,
+        };
+        assert!(
+            elsewhere.call(call).await.unwrap().system_message.is_some(),
+            "told"
+        );
+        assert_eq!(elsewhere.call(call).await, Ok(Output::default()), "once");
+    }
+}

@@ -57,14 +57,7 @@ impl Setup {
             patience: deadline,
             ..self.snapshot_settings(surroundings)
         };
-        Keeper(Arc::new(Kept {
-            data: self.folders.data.clone(),
-            folder: surroundings.cwd.clone(),
-            settings,
-            snapshots: OnceLock::new(),
-            open: Mutex::default(),
-            told: Mutex::default(),
-        }))
+        Keeper::new(self.folders.data.clone(), surroundings.cwd.clone(), settings)
     }
 }
 
@@ -99,6 +92,18 @@ impl Kept {
 }
 
 impl Keeper {
+    /// Keeps checkpoints of a folder in the data folder.
+    pub fn new(data: PathBuf, folder: PathBuf, settings: Settings) -> Self {
+        Self(Arc::new(Kept {
+            data,
+            folder,
+            settings,
+            snapshots: OnceLock::new(),
+            open: Mutex::default(),
+            told: Mutex::default(),
+        }))
+    }
+
     /// A turn begins.
     pub async fn turn_begins(&self, scope: &Scope) -> Result<(), String> {
         let label = format!("turn {} in {}", scope.turn, scope.context_name);
