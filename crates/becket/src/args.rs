@@ -389,7 +389,7 @@ pub enum SnapshotsCommand {
         /// The checkpoint.
         id: u64,
     },
-    /// Remove checkpoints that are older than `snapshots.max_age_days`. This also happens by itself, at the end of a run.
+    /// Remove checkpoints that are older than `snapshots.max_age_days`. It also happens by itself, at the end of a run.
     Clean,
 }
 

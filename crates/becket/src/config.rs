@@ -172,7 +172,8 @@ pub struct SnapshotsConfig {
     pub max_file_bytes: Option<NonZeroU64>,
     /// After how many days checkpoints expire; 14 where nothing is said.
     pub max_age_days: Option<NonZeroU32>,
-    /// How many seconds a checkpoint may take; then the run goes on without it. At most 86400; 30 where nothing is said.
+    /// How many seconds a checkpoint may take before the run goes on without it; at most 86400; 30 where nothing is
+    /// said.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
 }

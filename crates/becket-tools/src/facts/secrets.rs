@@ -1,6 +1,6 @@
 //! Hides secrets in texts: tokens and keys that can be known by their shape, and passwords in addresses.
 //!
-//! A rule needs a shape that nothing else has: a hidden word of an innocent text is a mistake that the model cannot see.
+//! A rule needs a shape that nothing else has: a hidden word of an innocent text is a mistake that no model can see.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,10 @@ pub const REDACTED: &str = "[REDACTED]";
 // tidy: a table
 const RULES: &[&str] = &[
     // Blocks of private keys, also one whose end is missing.
-    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    concat!(
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)",
+        r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)"
+    ),
     // Amazon: the name of a key, and the key where it is named.
     r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
     r#"(?i)\baws_?(?:secret_?access_?key|session_?token)["']?\s*[:=]\s*["']?(?<secret>[A-Za-z0-9/+=]{40,})"#,
@@ -119,20 +122,10 @@ pub fn redact_value(value: &mut Value) -> bool {
             None => false,
         },
         // Not `any`, which would stop at the first.
-        Value::Array(items) => {
-            items
-                .iter_mut()
-                .filter_map(|item| redact_value(item).then_some(()))
-                .count()
-                > 0
-        }
-        Value::Object(fields) => {
-            fields
-                .values_mut()
-                .filter_map(|item| redact_value(item).then_some(()))
-                .count()
-                > 0
-        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| redact_value(item) | any),
+        Value::Object(fields) => fields
+            .values_mut()
+            .fold(false, |any, item| redact_value(item) | any),
         _ => false,
     }
 }
@@ -253,7 +246,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_cleaned_once_and_for_all(text in any::<String>(), which in 0usize..15, glue in "[ \n\"'=:@/-]{0,3}") {
+        fn any_text_is_cleaned_once_and_for_all(
+            text in any::<String>(),
+            which in 0usize..15,
+            glue in "[ \n\"'=:@/-]{0,3}",
+        ) {
             let mixed = format!("{text}{glue}{}{glue}{text}", secrets()[which]);
             if let Some(clean) = redact(&mixed) {
                 prop_assert_eq!(redact(&clean), None);

@@ -1,5 +1,5 @@
-//! `becket snapshots`: the checkpoints of the working directory. What is done here is the person's own doing: no hook is
-//! asked.
+//! `becket snapshots`: the checkpoints of the working directory. What is done here is the person's own doing: no hook
+//! is asked.
 
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
 use serde_json::{Value, json};
