@@ -218,6 +218,8 @@ impl History {
                     .position(|(undo, _)| Some(*undo) == checkpoint.of);
                 if let Some(place) = place {
                     self.done.extend(self.undone.remove(place).1);
+                    // A call that comes back stands before the end of its turn, as it did.
+                    self.done.sort_unstable();
                 }
             }
             (Some(since), _) => {
