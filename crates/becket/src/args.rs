@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Exit;
+use crate::foreign_hooks::HookFlags;
 use crate::surroundings::Surroundings;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
@@ -66,6 +67,10 @@ pub struct Options {
     /// nobody waits for it before the end of the run. May be given several times.
     #[arg(long, global = true, value_name = "TYPE=COMMAND")]
     pub on_event: Vec<String>,
+
+    /// Hooks in docker-agent's words.
+    #[command(flatten)]
+    pub hook_flags: HookFlags,
 
     /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
     #[arg(long, global = true, value_name = "FILE")]

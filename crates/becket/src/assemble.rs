@@ -19,6 +19,7 @@ use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
 };
 use becket_dialects::chibi::{self, Asking};
+use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, Owner};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -39,6 +40,7 @@ use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::foreign_hooks::{self, Sources};
 use crate::front::Output;
 use crate::mail::InboxFiles;
 use crate::own_jq;
@@ -62,6 +64,8 @@ pub struct Setup {
     pub context: ContextSettings,
     /// What was left out of them.
     pub context_remark: Option<String>,
+    /// Hooks in docker-agent's words that count for everybody: of the person's settings, `hooks.d`, the command line.
+    pub foreign_hooks: Vec<ForeignHook>,
     /// Commands that hear of the run's events.
     event_commands: Vec<EventCommand>,
     /// What hooks inherit, once there is one that does.
@@ -112,6 +116,8 @@ impl Setup {
                     .map(|hook| called_as_given(hook, &file, given)),
             );
         }
+        let mut foreign_hooks = Sources::find(&config.docker_agent, &folders, surroundings)?.read()?;
+        foreign_hooks.extend(options.hook_flags.0.iter().cloned());
         let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
         let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
@@ -129,6 +135,7 @@ impl Setup {
             chibi_home,
             context: ContextSettings::default(),
             context_remark: None,
+            foreign_hooks,
             event_commands,
             hook_environment: OnceLock::new(),
         })
@@ -340,6 +347,12 @@ impl Setup {
         }
         for remark in servers.add_tools(&profile, &mut tools) {
             surroundings.remark(&remark.to_string());
+        }
+        if !self.foreign_hooks.is_empty() {
+            let host = foreign_hooks::host(self, &*provider, surroundings);
+            for remark in docker_agent::register(&engine, &self.foreign_hooks, &Owner::Everybody, &host) {
+                surroundings.remark(&remark);
+            }
         }
         let environment = match self.event_commands.is_empty() {
             true => &environment,
@@ -577,7 +590,7 @@ impl Setup {
     }
 
     /// Gives the models that agents choose for their sub-agents.
-    fn models(&self, provider: &dyn Provider, surroundings: &Surroundings) -> Models {
+    pub fn models(&self, provider: &dyn Provider, surroundings: &Surroundings) -> Models {
         let mut scripts: Vec<String> = self
             .config
             .presets

@@ -44,6 +44,8 @@ pub struct Config {
     pub url_policy: Option<UrlPolicyConfig>,
     /// The plugins of a chibi home.
     pub chibi: ChibiConfig,
+    /// Hooks of docker-agent's own settings.
+    pub docker_agent: DockerAgentConfig,
     /// MCP servers, whose tools the model may use.
     pub mcp: McpConfig,
     /// Checkpoints of the working directory, to which `becket undo` goes back.
@@ -319,6 +321,17 @@ pub struct ChibiConfig {
     /// Plugins, by file name, that are of the newer generation, whatever they look like.
     #[schemars(with = "Vec<String>")]
     pub newer: Vec<Spanned<String>>,
+}
+
+/// Hooks of docker-agent's own settings.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DockerAgentConfig {
+    /// Whether docker-agent's configuration folder is used. Without a word: when one is named, or when the usual one is
+    /// there.
+    pub enabled: Option<bool>,
+    /// That folder; a relative path is seen from the folder of this file.
+    pub config_dir: Option<std::path::PathBuf>,
 }
 
 /// MCP servers, whose tools the model may use.

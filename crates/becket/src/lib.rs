@@ -13,6 +13,7 @@ mod event_commands;
 mod failure;
 mod files;
 mod folders;
+mod foreign_hooks;
 mod front;
 mod lifetimes;
 mod mail;

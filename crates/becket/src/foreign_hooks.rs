@@ -1,0 +1,245 @@
+//! Hooks in docker-agent's words that count in every front end: of the person's docker-agent settings, of `hooks.d`, and
+//! of the command line, in this order. Those of an agent file come before them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use becket_agent::provider::{AnswerPart, ModelRequest, Provider, RequestOptions};
+use becket_dialects::docker_agent::{
+    self, BuiltinCall, Builtins, CONFIG_VARIABLES, HookEntry, HookFlag, HookHost, Judge, Output,
+    PersonsSettings,
+};
+use becket_events::{Delta, Message, MessageBody, MessageRecord, Part};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+
+use crate::assemble::Setup;
+use crate::config::DockerAgentConfig;
+use crate::failure::CliError;
+use crate::folders::Folders;
+use crate::surroundings::Surroundings;
+
+/// The flags, one for each event.
+static FLAGS: LazyLock<Vec<HookFlag>> = LazyLock::new(HookFlag::all);
+
+/// Hooks of the command line: `--hook-EVENT COMMAND`.
+#[derive(Debug, Clone, Default)]
+pub struct HookFlags(pub Vec<HookEntry>);
+
+impl clap::Args for HookFlags {
+    fn augment_args(command: Command) -> Command {
+        FLAGS.iter().fold(command, |command, flag| {
+            let arg = Arg::new(flag.name.as_str())
+                .long(flag.name.as_str())
+                .value_name("COMMAND")
+                .help(format!(
+                    "A shell command for docker-agent's event {}, for all tools; may be given several times",
+                    flag.event
+                ))
+                .help_heading("Hooks in docker-agent's words")
+                .hide_short_help(true)
+                .action(ArgAction::Append)
+                .global(true);
+            command.arg(arg)
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for HookFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let entries = FLAGS.iter().flat_map(|flag| {
+            let commands = matches.get_many::<String>(&flag.name).into_iter().flatten();
+            let commands = commands.filter(|command| !command.trim().is_empty());
+            commands.map(|command| flag.entry(command))
+        });
+        Ok(Self(entries.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. One that is
+/// named must be there, because guards may be in it.
+pub fn config_folder(
+    config: &DockerAgentConfig,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<Option<PathBuf>, CliError> {
+    if config.enabled == Some(false) {
+        return Ok(None);
+    }
+    let variable = CONFIG_VARIABLES
+        .iter()
+        .find_map(|name| surroundings.variable(name));
+    let named = variable.map(|folder| surroundings.cwd.join(folder)).or_else(|| {
+        config
+            .config_dir
+            .as_ref()
+            .map(|folder| folders.config.join(folder))
+    });
+    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+    match docker_agent::config_folder(named, persons_home.as_deref()) {
+        Some(folder) if !folder.is_dir() => Err(CliError::usage(format!(
+            "docker-agent's configuration folder {} is not a folder",
+            folder.display()
+        ))
+        .hint("make it, name another one, or set `enabled = false` in [docker_agent]")),
+        None if config.enabled == Some(true) => Err(CliError::usage(
+            "docker-agent has no configuration folder, but it is enabled",
+        )
+        .hint("name it with `config_dir` in [docker_agent]")),
+        folder => Ok(folder),
+    }
+}
+
+/// Files in which such hooks stand, in the order in which they count.
+pub struct Sources {
+    /// The person's docker-agent settings.
+    pub settings: Option<PathBuf>,
+    /// Files with nothing but hooks.
+    pub drop_ins: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Finds them. Nothing is read yet.
+    pub fn find(
+        config: &DockerAgentConfig,
+        folders: &Folders,
+        surroundings: &Surroundings,
+    ) -> Result<Self, CliError> {
+        let folder = config_folder(config, folders, surroundings)?;
+        let settings = folder.as_deref().map(docker_agent::settings_file);
+        let mut drop_ins = Vec::new();
+        for folder in folder.iter().chain([&folders.config]) {
+            drop_ins.extend(drop_ins_of(&docker_agent::drop_in_folder(folder))?);
+        }
+        Ok(Self {
+            settings: settings.filter(|file| file.exists() || file.is_symlink()),
+            drop_ins,
+        })
+    }
+
+    /// Reads all of them. A file that cannot be read may have held a guard, so that nothing goes on without it.
+    pub fn read(&self) -> Result<Vec<HookEntry>, CliError> {
+        let mut entries = Vec::new();
+        if let Some(file) = &self.settings {
+            let settings = PersonsSettings::read(&text_of(file)?, file)?;
+            if settings.has_rules {
+                return Err(CliError::usage(format!(
+                    "{}: becket does not keep the rules under `settings.permissions` here",
+                    file.display()
+                ))
+                .hint("write them in [permissions] of becket's config.toml, and set `enabled = false` in [docker_agent]"));
+            }
+            entries.extend(settings.hooks);
+        }
+        for file in &self.drop_ins {
+            entries.extend(docker_agent::read_drop_in(&text_of(file)?, file)?);
+        }
+        Ok(entries)
+    }
+}
+
+/// The files of a folder, in the order of their names; a folder that is not there has none.
+fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let told = |error: std::io::Error| CliError::usage(format!("cannot read {}: {error}", folder.display()));
+    let listing = match std::fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(told(error)),
+    };
+    let mut files = Vec::new();
+    for entry in listing {
+        let file = entry.map_err(told)?.path();
+        if docker_agent::is_drop_in(&file) && !file.is_dir() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn text_of(file: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(file)
+        .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
+}
+
+/// What hooks in docker-agent's words need of the program.
+pub fn host(setup: &Setup, provider: &dyn Provider, surroundings: &Surroundings) -> HookHost {
+    let shell = surroundings.variable("SHELL").map(PathBuf::from);
+    HookHost {
+        shell: shell.unwrap_or_else(|| "/bin/sh".into()),
+        environment: setup.hook_environment(surroundings).clone(),
+        directory: surroundings.cwd.clone(),
+        builtins: Arc::new(NoBuiltins),
+        judge: Arc::new(ModelJudge {
+            models: setup.models(provider, surroundings),
+        }),
+    }
+}
+
+/// A program without parts that can stand as hooks: whoever names one hears so, and a guard refuses.
+struct NoBuiltins;
+
+impl Builtins for NoBuiltins {
+    fn call<'a>(&'a self, _: BuiltinCall<'a>) -> BoxFuture<'a, Result<Output, String>> {
+        Box::pin(async { Err("this becket has no hooks of its own".to_owned()) })
+    }
+}
+
+/// Asks models for hooks: one question, no tools, a deadline.
+struct ModelJudge {
+    models: becket_tools::Models,
+}
+
+impl Judge for ModelJudge {
+    fn ask<'a>(
+        &'a self,
+        model: &'a str,
+        system_prompt: &'a str,
+        prompt: &'a str,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let provider = (self.models)(model)?;
+            tokio::time::timeout(timeout, answer(&*provider, system_prompt, prompt))
+                .await
+                .map_err(|_| format!("{model} did not answer within {} seconds", timeout.as_secs()))?
+        })
+    }
+}
+
+async fn answer(provider: &dyn Provider, system_prompt: &str, prompt: &str) -> Result<String, String> {
+    let content = vec![Part::text(prompt)];
+    let question = Message::new(MessageRecord {
+        id: "question".into(),
+        time_ms: 0,
+        body: MessageBody::User { content },
+    });
+    let request = ModelRequest {
+        system_prompt,
+        messages: &[question],
+        tools: &[],
+        options: &RequestOptions::default(),
+    };
+    let body = provider.body(&request).map_err(|error| error.to_string())?;
+    let mut answering = provider.send(&body).await.map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    while let Some(part) = answering.parts.next().await {
+        match part.map_err(|error| error.to_string())? {
+            AnswerPart::Delta(Delta::Text { text: more }) => text.push_str(&more),
+            AnswerPart::Delta(_) => {}
+            AnswerPart::Completed { .. } => return Ok(text),
+        }
+    }
+    Err("its answer broke off".into())
+}
