@@ -14,6 +14,7 @@ mod docker_agent_scripts;
 mod docker_agent_tools;
 mod examples;
 mod flocks;
+mod foreign_hooks;
 mod guard;
 mod index;
 mod input;

@@ -1,0 +1,181 @@
+//! Hooks in docker-agent's words from flags, the person's docker-agent settings and `hooks.d`, and commands for events.
+
+use serde_json::{Value, json};
+use testkit::Room;
+
+use crate::room;
+
+fn touching(room: &Room) -> String {
+    room.model(&json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "touch ran"}}]},
+        {"text": "went on"},
+    ]))
+}
+
+/// A `hooks:` value whose guard refuses every call with this reason.
+fn guard(reason: &str) -> String {
+    format!(
+        "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        command: \"echo '{reason}' >&2; exit 2\"\n"
+    )
+}
+
+fn indented(text: &str, by: usize) -> String {
+    let pad = " ".repeat(by);
+    text.lines().map(|line| format!("{pad}{line}\n")).collect()
+}
+
+#[test]
+fn a_guard_of_a_flag_refuses_in_every_front_end() {
+    let room = room();
+    let model = touching(&room);
+    let flag = "--hook-pre-tool-use";
+    let command = "grep -q '\"cmd\":\"touch ran\"' && { echo 'the flag says no' >&2; exit 2; }";
+    let run = room.run(["--yes", flag, command, "--model", &model, "go"]);
+    run.ended_with(0).complained("the flag says no").said("went on");
+    let call = room.run([
+        "--yes",
+        "tool",
+        "shell",
+        r#"{"command": "touch ran"}"#,
+        flag,
+        command,
+    ]);
+    assert!(call.stderr.contains("the flag says no"), "{call:#?}");
+    let chat = room.run_with_input(
+        ["--yes", "--json", flag, command, "--model", &model, "chat"],
+        "go\n",
+    );
+    assert!(chat.stdout.contains("the flag says no"), "{chat:#?}");
+    assert!(!room.has("ran"));
+}
+
+#[test]
+fn settings_and_drop_ins_guard_too_in_their_order() {
+    let settings = |room: &Room| {
+        let hooks = indented(&guard("settings"), 4);
+        room.write(
+            "../home/.config/cagent/config.yaml",
+            format!("settings:\n  theme: x\n  hooks:\n{hooks}"),
+        );
+    };
+    let foreign = |room: &Room| {
+        room.write("../home/.config/cagent/hooks.d/b.yaml", guard("second"));
+        room.write(
+            "../home/.config/cagent/hooks.d/a.yml",
+            format!("hooks:\n{}", indented(&guard("first"), 2)),
+        );
+        room.write("../home/.config/cagent/hooks.d/notes.txt", "not: [yaml");
+    };
+    let own = |room: &Room| {
+        room.write("../home/.config/becket/hooks.d/x.yaml", guard("own"));
+    };
+    let table: [(&[&dyn Fn(&Room)], &str); 4] = [
+        (&[&settings, &foreign, &own], "settings"),
+        (&[&foreign, &own], "first"),
+        (&[&own], "own"),
+        (&[], ""),
+    ];
+    for (sources, first) in table {
+        let room = room();
+        sources.iter().for_each(|source| source(&room));
+        let model = touching(&room);
+        let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+        assert_eq!(room.has("ran"), first.is_empty(), "{run:#?}");
+        assert!(run.stderr.contains(first), "{first}: {run:#?}");
+    }
+}
+
+#[test]
+fn the_folder_can_be_named_and_switched_off() {
+    let room = room();
+    room.write("../elsewhere/hooks.d/a.yaml", guard("elsewhere"));
+    let folder = room.work().join("../elsewhere").display().to_string();
+    let room = room.with("DOCKER_AGENT_CONFIG_DIR", &folder);
+    let model = touching(&room);
+    room.run(["--yes", "--model", &model, "go"])
+        .ended_with(0)
+        .complained("elsewhere");
+    assert!(!room.has("ran"));
+    room.config("[docker_agent]\nenabled = false\n");
+    room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    assert!(room.has("ran"));
+    let room = crate::room().with("CAGENT_CONFIG_DIR", "/nowhere/at/all");
+    room.run(["--model", "rehearsal", "go"])
+        .ended_with(2)
+        .complained("is not a folder");
+}
+
+#[test]
+fn a_file_that_may_have_held_a_guard_ends_the_run() {
+    let table = [
+        (
+            "stopp:\n  - type: command\n    command: x\n",
+            "a.yaml:1: ",
+            "stop",
+        ),
+        (
+            "stop:\n  - type: command\n    comand: x\n",
+            "a.yaml:3: ",
+            "command",
+        ),
+        (
+            "pre_tool_use:\n  - matcher: '('\n    hooks:\n      - type: command\n        command: x\n",
+            "a.yaml:2: ",
+            "matcher",
+        ),
+        ("stop: [", "a.yaml:1: ", ""),
+    ];
+    for (text, place, word) in table {
+        let room = room();
+        room.write("../home/.config/cagent/hooks.d/a.yaml", text);
+        room.run(["--model", "rehearsal", "Run: touch ran"])
+            .ended_with(2)
+            .complained(place)
+            .complained(word);
+    }
+    let room = room();
+    room.write(
+        "../home/.config/cagent/config.yaml",
+        "settings:\n  permissions:\n    deny: [shell]\n",
+    );
+    room.run(["--model", "rehearsal", "hi"])
+        .ended_with(2)
+        .complained("settings.permissions");
+}
+
+#[test]
+fn commands_hear_of_events_and_are_waited_for() {
+    let room = room();
+    let model = touching(&room);
+    let run = room.run([
+        "--yes",
+        "--on-event",
+        "tool_call=cat > call.json",
+        "--on-event",
+        "*=sleep 0.2; cat > /dev/null; echo x >> all",
+        "--on-event",
+        "stream_stopped=echo noise; cat > end.json",
+        "--model",
+        &model,
+        "go",
+    ]);
+    let run = run.ended_with(0);
+    assert!(
+        !run.stdout.contains("noise") && !run.stderr.contains("noise"),
+        "{run:#?}"
+    );
+    let read = |name: &str| serde_json::from_str::<Value>(&room.read(name)).unwrap();
+    let call = read("call.json");
+    assert_eq!(call["type"], "tool_call");
+    assert_eq!(
+        call["tool_call"]["function"]["arguments"],
+        r#"{"cmd":"touch ran"}"#
+    );
+    assert!(call["timestamp"].is_string() && call["session_id"].is_string());
+    assert_eq!(read("end.json")["reason"], "normal");
+    let count = room.read("all").lines().count();
+    assert!(count >= 5, "{count} events");
+    room.run(["--on-event", "tool_cal=x", "--model", "rehearsal", "hi"])
+        .ended_with(2)
+        .complained("did you mean `tool_call`?");
+}
