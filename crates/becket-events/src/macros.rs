@@ -149,7 +149,7 @@ macro_rules! events {
                 }
 
                 fn telling(lines: Vec<String>) -> Self {
-                    Self { notice: Append(lines), ..Self::default() }
+                    Self { $( $answer: Default::default(), )* notice: Append(lines) }
                 }
 
                 fn notices(&self) -> &[String] {

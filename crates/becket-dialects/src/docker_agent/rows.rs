@@ -3,9 +3,9 @@
 
 use becket_events::{
     AgentSwitch, ApprovalDecided, Attention, Class, ErrorRaised, Event, EventId, InputSource, IterationLimit,
-    ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool, PreCompact, PreTool,
-    PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Stop, SwitchKind, TurnEnded,
-    TurnStart, UserPrompt,
+    LimitRaised, ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool,
+    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Stop,
+    SwitchKind, TurnEnded, TurnStart, UserPrompt,
 };
 use becket_hooks::{Engine, Failure};
 
@@ -244,6 +244,13 @@ pub(super) fn rows() -> Vec<Box<dyn Row>> {
             Observe,
             show::on_max_iterations,
             read::nothing::<IterationLimit>,
+        )
+        .done(),
+        row::<LimitRaised>(
+            "on_session_resume",
+            Observe,
+            show::on_session_resume,
+            read::nothing::<LimitRaised>,
         )
         .done(),
     ]

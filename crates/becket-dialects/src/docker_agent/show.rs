@@ -2,11 +2,11 @@
 
 use becket_events::{
     AgentSwitchPayload, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, AttentionPayload,
-    CompactReason, EndReason, ErrorRaisedPayload, IterationLimitPayload, Level, ModelContextPayload,
-    NotificationPayload, PermissionRequestPayload, PostCompactPayload, PostSubagentPayload, PostToolPayload,
-    PreCompactPayload, PreToolOutputPayload, PreToolPayload, ResponsePayload, Scope, SessionEndPayload,
-    SessionStartPayload, StartReason, StopPayload, SwitchKind, TurnEnd, TurnEndedPayload, TurnStartPayload,
-    Usage, UserPromptPayload, text_of,
+    CompactReason, EndReason, ErrorRaisedPayload, IterationLimitPayload, Level, LimitRaisedPayload,
+    ModelContextPayload, NotificationPayload, PermissionRequestPayload, PostCompactPayload,
+    PostSubagentPayload, PostToolPayload, PreCompactPayload, PreToolOutputPayload, PreToolPayload,
+    ResponsePayload, Scope, SessionEndPayload, SessionStartPayload, StartReason, StopPayload, SwitchKind,
+    TurnEnd, TurnEndedPayload, TurnStartPayload, Usage, UserPromptPayload, text_of,
 };
 use serde_json::{Map, Value, json};
 
@@ -40,6 +40,8 @@ pub(super) const KEYS: &[&str] = &[
     "to_agent",
     "agent_switch_kind",
     "from_agent_models",
+    "previous_max_iterations",
+    "new_max_iterations",
     "approval_decision",
     "approval_source",
     "usage",
@@ -357,22 +359,29 @@ fn told(input: Input, level: &str, message: &str) -> Input {
         .with("notification_message", message)
 }
 
-/// The models of the agent that had the word are known while it is still the one at work.
-pub(super) fn on_agent_switch(input: Input, scope: &Scope, switch: &AgentSwitchPayload) -> Input {
+pub(super) fn on_agent_switch(input: Input, _: &Scope, switch: &AgentSwitchPayload) -> Input {
     let kind = match switch.kind {
         SwitchKind::Transfer => "transfer_task",
         SwitchKind::Return => "transfer_task_return",
         SwitchKind::Handoff => "handoff",
     };
-    let models = match scope.model.split_once('/') {
-        Some((provider, model)) if scope.agent_name == switch.from_agent => {
-            json!([{"provider": provider, "model": model}])
-        }
-        _ => Value::Null,
-    };
+    let models = switch.from_models.iter().map(|model| {
+        Input::default()
+            .with("provider", model.provider.as_str())
+            .with("model", model.model.as_str())
+            .with("base_url", model.base_url.as_deref().unwrap_or_default())
+            .into_value()
+    });
+    let models: Vec<Value> = models.collect();
     input
         .with("from_agent", switch.from_agent.as_str())
         .with("to_agent", switch.to_agent.as_str())
         .with("agent_switch_kind", kind)
         .with("from_agent_models", models)
+}
+
+pub(super) fn on_session_resume(input: Input, _: &Scope, raised: &LimitRaisedPayload) -> Input {
+    input
+        .with("previous_max_iterations", raised.previous_limit)
+        .with("new_max_iterations", raised.new_limit)
 }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_events::{
-    AgentSwitch, AgentSwitchPayload, ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision,
-    ApprovalSource, CompactReason, CompactScope, Event, InputSource, ModelContext, ModelContextPayload,
-    OperationKind, Part, PermissionRequest, PermissionRequestPayload, PostSubagent, PostSubagentPayload,
-    PostTool, PostToolPayload, PreCompact, PreCompactPayload, PreTool, PreToolOutput, PreToolOutputPayload,
-    PreToolPayload, Reply, RequestPurpose, Response, ResponsePayload, Scope, SessionStart,
-    SessionStartPayload, StartReason, Stop, StopPayload, StopReason, SwitchKind, TurnEnd, TurnEnded,
-    TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict,
+    AgentModel, AgentSwitch, AgentSwitchPayload, ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision,
+    ApprovalSource, CompactReason, CompactScope, Event, InputSource, LimitRaised, LimitRaisedPayload,
+    ModelContext, ModelContextPayload, OperationKind, Part, PermissionRequest, PermissionRequestPayload,
+    PostSubagent, PostSubagentPayload, PostTool, PostToolPayload, PreCompact, PreCompactPayload, PreTool,
+    PreToolOutput, PreToolOutputPayload, PreToolPayload, Reply, RequestPurpose, Response, ResponsePayload,
+    Scope, SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, StopReason, SwitchKind,
+    TurnEnd, TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserPrompt, UserPromptPayload,
+    Verdict,
 };
 use becket_hooks::{Engine, HookEnvironment, Outcome};
 use futures_util::future::BoxFuture;
@@ -708,6 +709,7 @@ async fn who_gives_the_word_away_hears_of_it() {
         from_agent: from.into(),
         to_agent: to.into(),
         kind,
+        from_models: Vec::new(),
     };
     for (payload, heard) in [
         (switch("root", "child", SwitchKind::Transfer), true),
@@ -873,12 +875,26 @@ async fn the_rarer_fields_are_there_too() {
         from_agent: "root".into(),
         to_agent: "child".into(),
         kind: SwitchKind::Transfer,
+        from_models: vec![AgentModel {
+            provider: "openai".into(),
+            model: "gpt".into(),
+            base_url: None,
+        }],
     };
     let read = read_by::<AgentSwitch>("on_agent_switch", switch).await;
     assert_eq!(read["agent_switch_kind"], "transfer_task");
     assert_eq!(
         read["from_agent_models"],
         json!([{"provider": "openai", "model": "gpt"}])
+    );
+    let raised = LimitRaisedPayload {
+        previous_limit: 8,
+        new_limit: 18,
+    };
+    let read = read_by::<LimitRaised>("on_session_resume", raised).await;
+    assert_eq!(
+        (&read["previous_max_iterations"], &read["new_max_iterations"]),
+        (&json!(8), &json!(18))
     );
     let decided = ApprovalDecidedPayload {
         tool_call_id: "c1".into(),
