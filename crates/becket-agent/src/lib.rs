@@ -2,13 +2,13 @@
 //!
 //! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model is
 //! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
-//! run, and `url_policy.rs` what they may connect to; `output.rs` is what the model sees of their results;
-//! `compact.rs` puts a summary in the place of what is old; `direct_call.rs` is a tool that the person calls;
-//! `session.rs` is what lasts between prompts, and `switching.rs` what concerns its whole context; `vfs.rs` is the
-//! virtual file system, and `cache.rs` keeps large outputs in it; `mail.rs` is messages between contexts, `flocks.rs`
-//! groups of them with their goals, and `tasks.rs` what is to be done; `subagent.rs` lets an agent ask another one, and
-//! `family.rs` is what both share; `team.rs` is agents that the person has put together. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent
-//! works with.
+//! run, and `url_policy.rs` what they may connect to; `output.rs` is what the model sees of their results; `compact.rs`
+//! puts a summary in the place of what is old; `direct_call.rs` is a tool that the person calls; `session.rs` is what
+//! lasts between prompts, and `switching.rs` what concerns its whole context; `vfs.rs` is the virtual file system, and
+//! `cache.rs` keeps large outputs in it; `mail.rs` is messages between contexts, `flocks.rs` groups of them with their
+//! goals, and `tasks.rs` what is to be done; `subagent.rs` lets an agent ask another one, and `family.rs` is what both
+//! share; `team.rs` is agents that the person has put together. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are
+//! the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 

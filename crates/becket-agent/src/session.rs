@@ -41,8 +41,8 @@ pub struct Agent {
     pub front: Arc<dyn Front>,
     /// Where letters come from besides the store.
     pub mail: Option<Arc<dyn MailSource>>,
-    /// The agents that work together here. The prompt, model, tools and limits of the one that has the word stand in the
-    /// place of those of this agent.
+    /// The agents that work together here. The prompt, model, tools and limits of the one that has the word stand in
+    /// the place of those of this agent.
     pub team: Option<Arc<Team>>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,

@@ -357,8 +357,8 @@ impl SubAgent {
         }
     }
 
-    /// What it works with: what its parent works with, less what is the parent's alone. A member of a team has limits of
-    /// its own where it says so, and else those that any agent has.
+    /// What it works with: what its parent works with, less what is the parent's alone. A member of a team has limits
+    /// of its own where it says so, and else those that any agent has.
     fn agent(self, parent: &Parent, tools: Vec<Arc<dyn Tool>>) -> Seats {
         let agent = match self.member {
             Some(_) => &parent.given,

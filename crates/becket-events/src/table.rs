@@ -209,8 +209,8 @@ events! {
         context: Append<String>,
     }
 
-    /// Words that the person said while the model was at work are about to reach it. May add to them, or refuse them, which
-    /// ends the run.
+    /// Words that the person said while the model was at work are about to reach it. May add to them, or refuse them,
+    /// which ends the run.
     "steering" => Steering, class: Guard,
     payload SteeringPayload {
         /// What the person said, in order.

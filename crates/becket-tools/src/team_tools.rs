@@ -163,10 +163,83 @@ impl Tool for HandOver {
             };
             match parent.may_hand_over_to(&agent) {
                 Ok(()) => ToolOutput::text(format!(
-                    "The conversation was handed over to `{agent}`. You are `{agent}` now: go on with what the person wants."
+                    "The conversation was handed over to `{agent}`. You are `{agent}` now: go on with what the person \
+                     wants."
                 )),
                 Err(words) => ToolOutput::error(format!("refused: {words}")),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_member_has_the_tools_for_those_that_it_may_turn_to() {
+        let profile = Profile::own();
+        let offered = |sub_agents: &[&str], handoffs: &[&str]| {
+            let tools = team_tools(&profile, &names(sub_agents), &names(handoffs));
+            let name = |tool: &Arc<dyn Tool>| tool.spec().own_name.clone();
+            tools.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(offered(&["a"], &["b"]), team_tool_names().collect::<Vec<_>>());
+        assert_eq!(offered(&["a"], &[]), [TRANSFER]);
+        assert_eq!(offered(&[], &["b"]), [HANDOFF]);
+        assert!(offered(&[], &[]).is_empty());
+        let none = Profile {
+            extras: Vec::new(),
+            ..Profile::own()
+        };
+        assert!(team_tools(&none, &names(&["a"]), &names(&["b"])).is_empty());
+    }
+
+    #[test]
+    fn arguments_that_make_no_sense_are_refused_before_anybody_judges_them() {
+        let tools = team_tools(&Profile::own(), &names(&["a"]), &names(&["b"]));
+        let normalise = |place: usize, arguments: Value| {
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            tools[place].normalise(arguments).map(|_| ())
+        };
+        assert_eq!(normalise(0, json!({"agent": "a", "task": "count"})), Ok(()));
+        assert_eq!(normalise(1, json!({"agent": "b"})), Ok(()));
+        let wrong = [
+            (0, json!({"agent": "a"}), "missing field `task`"),
+            (
+                0,
+                json!({"agent": "a", "task": " "}),
+                "`task` of transfer_task is empty",
+            ),
+            (
+                0,
+                json!({"agent": "a", "task": "x", "tools": []}),
+                "unknown field `tools`",
+            ),
+            (1, json!({}), "missing field `agent`"),
+            (1, json!({"agent": 3}), "the arguments of handoff are wrong"),
+        ];
+        for (place, arguments, words) in wrong {
+            let error = normalise(place, arguments.clone()).unwrap_err();
+            assert!(error.contains(words), "{arguments}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_task_says_what_is_expected() {
+        let task = |expected: &str| TransferArguments {
+            agent: "a".into(),
+            task: "count".into(),
+            expected_output: expected.into(),
+        };
+        assert_eq!(task(" ").input(), "count");
+        assert_eq!(
+            task("a number").input(),
+            "count\n\nWhat is expected of your answer: a number"
+        );
     }
 }

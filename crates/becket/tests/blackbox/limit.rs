@@ -7,13 +7,12 @@ use crate::room;
 
 /// Gives a program a terminal of its own, says yes to whatever it asks there, and passes on what it prints.
 const PERSON: &str = r"
-import os, pty, sys
-out, ended = os.pipe()
+import os, pty, shutil, sys, tempfile
+printed = tempfile.TemporaryFile()
 pid, terminal = pty.fork()
 if pid == 0:
-    os.dup2(ended, 1)
+    os.dup2(printed.fileno(), 1)
     os.execv(sys.argv[1], sys.argv[1:])
-os.close(ended)
 seen = b''
 while True:
     try:
@@ -27,9 +26,11 @@ while True:
     if b'[c]ancel:' in seen:
         seen = b''
         os.write(terminal, b'y\n')
-while piece := os.read(out, 65536):
-    os.write(1, piece)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+printed.seek(0)
+shutil.copyfileobj(printed, sys.stdout.buffer)
+sys.stdout.flush()
+sys.exit(code)
 ";
 
 /// Runs the program at a terminal where a person says yes to everything; `None` where that cannot be had.
