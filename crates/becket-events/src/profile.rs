@@ -144,6 +144,13 @@ impl Profile {
         self.faces.iter().find(|face| face.name == name)
     }
 
+    /// What the tool with this name does, once or several times.
+    pub fn operation_of(&self, name: &str) -> Option<OperationKind> {
+        let plural = self.plurals.iter().find(|plural| plural.name == name);
+        let several = plural.map(|plural| plural.operation);
+        self.face_named(name).map(|face| face.operation).or(several)
+    }
+
     /// The face that shows a call best: the first that says it exactly, else the first of the operation.
     pub fn face_for(&self, operation: OperationKind, arguments: &Map<String, Value>) -> Option<&Face> {
         let mut candidates = self.faces.iter().filter(|face| face.operation == operation);

@@ -708,7 +708,7 @@ pub fn unknown_tool(name: &str) -> Option<String> {
         .iter()
         .filter_map(|profile| becket_dialects::profile_named(profile));
     let meant = profiles
-        .find_map(|profile| Some(profile.face_named(name)?.operation.name()))
+        .find_map(|profile| Some(profile.operation_of(name)?.name()))
         .or_else(|| nearest(name, own()));
     Some(match meant {
         Some(meant) => format!("`{name}`, which does not exist; did you mean `{meant}`?"),
