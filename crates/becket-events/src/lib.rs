@@ -36,7 +36,8 @@ pub use operation::{
 };
 pub use parts::*;
 pub use profile::{
-    AfterFailure, Answered, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, ToForeign, ToOutput, ToOwn,
+    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, ToForeign, ToOutput, ToOwn,
+    Together,
 };
 pub use reference::reference_page;
 pub use rules::{

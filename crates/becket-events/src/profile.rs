@@ -63,12 +63,18 @@ pub struct Plural {
     /// What each of its calls does.
     pub operation: OperationKind,
     /// The arguments of each of its calls in becket's words, or what is wrong with those of the whole.
-    pub apart: fn(&Map<String, Value>) -> Result<Vec<Map<String, Value>>, String>,
+    pub apart: Apart,
     /// What came of them, told for the whole.
-    pub together: fn(&Map<String, Value>, &[Answered]) -> String,
+    pub together: Together,
     /// What a call that failed means for those after it.
     pub after_failure: AfterFailure,
 }
+
+/// Takes the arguments of several calls apart, in becket's words for each, or says what is wrong with them.
+pub type Apart = fn(&Map<String, Value>) -> Result<Vec<Map<String, Value>>, String>;
+
+/// Tells what came of several calls for the whole.
+pub type Together = fn(&Map<String, Value>, &[Answered]) -> String;
 
 /// One call of several, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
