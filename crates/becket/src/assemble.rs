@@ -336,10 +336,7 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(&engine, self.hook_environment(surroundings));
         }
-        let builtins = self.builtins(surroundings)?;
-        if self.config.snapshots.enabled {
-            builtins.keeper.register(&engine);
-        }
+        self.keep_snapshots(&self.builtins(surroundings)?, &engine);
         let not_offered = plugins.add_tools(&profile, &mut tools);
         let remarks = plugins.register(&engine).into_iter();
         for remark in remarks.chain(not_offered.iter().map(NotOffered::remark)) {

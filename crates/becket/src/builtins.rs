@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use becket_agent::url_policy::UrlJudge;
 use becket_dialects::docker_agent::{Builtin, BuiltinCall, Builtins, Moment, Output};
+use becket_hooks::Engine;
 use becket_tools::facts::{
     DiffDetail, GitFacts, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
     redact_value, user_text,
@@ -35,6 +36,13 @@ impl Setup {
             urls: self.url_judge()?,
             keeper: self.keeper(surroundings),
         })
+    }
+
+    /// Takes checkpoints in this run, if the settings say so.
+    pub fn keep_snapshots(&self, builtins: &ProgramBuiltins, engine: &Engine) {
+        if self.config.snapshots.enabled {
+            builtins.keeper.register(engine);
+        }
     }
 }
 
