@@ -52,6 +52,28 @@ pub struct RequestOptions {
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
     pub max_tokens: Option<u64>,
+    /// The share of likely words among which the model chooses.
+    pub top_p: Option<f64>,
+    /// How much it avoids what it has said often, where the interface knows that.
+    pub frequency_penalty: Option<f64>,
+    /// How much it avoids what it has said at all, where the interface knows that.
+    pub presence_penalty: Option<f64>,
+    /// Whether it may ask for several calls at once; as the provider likes when absent.
+    pub parallel_tool_calls: Option<bool>,
+}
+
+impl RequestOptions {
+    /// These, and those of another where nothing is said here.
+    pub fn or(&self, usual: &Self) -> Self {
+        Self {
+            temperature: self.temperature.or(usual.temperature),
+            max_tokens: self.max_tokens.or(usual.max_tokens),
+            top_p: self.top_p.or(usual.top_p),
+            frequency_penalty: self.frequency_penalty.or(usual.frequency_penalty),
+            presence_penalty: self.presence_penalty.or(usual.presence_penalty),
+            parallel_tool_calls: self.parallel_tool_calls.or(usual.parallel_tool_calls),
+        }
+    }
 }
 
 /// A tool as the model knows it.

@@ -350,11 +350,7 @@ impl SubAgent {
         if self.member.is_some() {
             return self.options.clone();
         }
-        let usual = &parent.agent.settings.options;
-        RequestOptions {
-            temperature: self.options.temperature.or(usual.temperature),
-            max_tokens: self.options.max_tokens.or(usual.max_tokens),
-        }
+        self.options.or(&parent.agent.settings.options)
     }
 
     /// What it works with: what its parent works with, less what is the parent's alone. A member of a team has limits

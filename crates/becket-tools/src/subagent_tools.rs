@@ -242,10 +242,11 @@ impl Parameters {
             .or(preset.model);
         let provider = model.map(|model| (settings.models)(&model)).transpose()?;
         let options = RequestOptions {
-            temperature: self.temperature.or(preset.options.temperature),
-            max_tokens: self.max_tokens.or(preset.options.max_tokens),
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            ..RequestOptions::default()
         };
-        Ok((provider, options))
+        Ok((provider, options.or(&preset.options)))
     }
 }
 

@@ -56,6 +56,13 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
         body.push_str(r#","temperature":"#);
         push_json(&mut body, &temperature);
     }
+    if let Some(top_p) = request.options.top_p {
+        body.push_str(r#","top_p":"#);
+        push_json(&mut body, &top_p);
+    }
+    if request.options.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
+        body.push_str(r#","tool_choice":{"type":"auto","disable_parallel_tool_use":true}"#);
+    }
     body.push_str(r#","stream":true}"#);
     Json::joined(body)
 }
@@ -360,6 +367,9 @@ mod tests {
         let options = RequestOptions {
             temperature: Some(0.25),
             max_tokens: Some(7),
+            top_p: Some(0.5),
+            parallel_tool_calls: Some(false),
+            ..RequestOptions::default()
         };
         let tools = [ToolFace {
             name: "t".into(),
@@ -384,6 +394,8 @@ mod tests {
                 "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": mark}]}],
                 "tools": [{"name": "t", "description": "d", "input_schema": {"type": "object"}}],
                 "temperature": 0.25,
+                "top_p": 0.5,
+                "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
                 "stream": true,
             })
         );

@@ -26,7 +26,7 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>, style: BodySty
     push_messages(&mut body, request, style);
     body.push(']');
     push_tools(&mut body, request.tools, style);
-    push_options(&mut body, request.options, style);
+    push_options(&mut body, request.options, !request.tools.is_empty(), style);
     body.push_str(r#","stream":true,"stream_options":{"include_usage":true}}"#);
     Json::joined(body)
 }
@@ -286,7 +286,7 @@ fn push_tools(body: &mut String, tools: &[ToolFace], style: BodyStyle) {
     push_json(body, &tools);
 }
 
-fn push_options(body: &mut String, options: &RequestOptions, style: BodyStyle) {
+fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, style: BodyStyle) {
     if let Some(temperature) = options.temperature {
         body.push_str(r#","temperature":"#);
         push_json(body, &temperature);
@@ -297,6 +297,22 @@ fn push_options(body: &mut String, options: &RequestOptions, style: BodyStyle) {
             BodyStyle::Compatible | BodyStyle::Embedded => r#","max_tokens":"#,
         });
         push_json(body, &max_tokens);
+    }
+    let shares = [
+        ("top_p", options.top_p),
+        ("frequency_penalty", options.frequency_penalty),
+        ("presence_penalty", options.presence_penalty),
+    ];
+    for (name, share) in shares {
+        if let Some(share) = share {
+            body.push_str(&format!(r#","{name}":"#));
+            push_json(body, &share);
+        }
+    }
+    // The interface refuses it where there are no tools.
+    if let Some(parallel) = options.parallel_tool_calls.filter(|_| has_tools) {
+        body.push_str(r#","parallel_tool_calls":"#);
+        push_json(body, &parallel);
     }
 }
 
@@ -401,6 +417,10 @@ mod tests {
         let options = RequestOptions {
             temperature: Some(0.5),
             max_tokens: Some(9),
+            top_p: Some(0.5),
+            frequency_penalty: Some(0.25),
+            presence_penalty: Some(-0.25),
+            parallel_tool_calls: Some(false),
         };
         let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
         assert_eq!(
@@ -423,6 +443,10 @@ mod tests {
                     "name": "bash", "description": "Runs", "parameters": {"type": "object"}}}],
                 "temperature": 0.5,
                 "max_tokens": 9,
+                "top_p": 0.5,
+                "frequency_penalty": 0.25,
+                "presence_penalty": -0.25,
+                "parallel_tool_calls": false,
                 "stream": true,
                 "stream_options": {"include_usage": true},
             })
@@ -432,8 +456,8 @@ mod tests {
     #[test]
     fn styles_differ_where_servers_do() {
         let options = RequestOptions {
-            temperature: None,
             max_tokens: Some(9),
+            ..RequestOptions::default()
         };
         let real = body(BodyStyle::OpenAi, &options);
         assert_eq!(
