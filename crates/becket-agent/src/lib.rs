@@ -58,7 +58,7 @@ pub use direct_call::DirectCall;
 pub use hooks::Hooks;
 pub use ignore_files::IgnoreFiles;
 pub use queue::Queues;
-pub use rules::{RuleVerdict, RuledCall, Rules};
+pub use rules::{ArgumentRule, RuleVerdict, RuledCall, Rules, ToolRule};
 pub use run::{Ending, Input, RunEnd};
 pub use session::{Agent, RecordKeeper, Session};
 pub use settings::{AgentSettings, CompactionSettings, EndingTool, SubagentSettings};

@@ -2,6 +2,8 @@
 //!
 //! A rule is `tool` or `tool:argument=glob`, with more `:argument=glob` as needed; all must match. The tool is named in
 //! becket's own words and may be a glob itself; a deny and an ask count as well by the name that the model knows it by.
+//! Rules of another system come translated (`ToolRule`): they name a tool as the model knows it, and arguments in
+//! becket's own words.
 //! Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a list, one element
 //! is enough to forbid, and all must match to allow; fields of an object are not looked into. Among rules a deny beats
 //! an allow, and an allow beats an ask.
@@ -52,10 +54,58 @@ impl RuleVerdict<'_> {
 #[derive(Debug, Clone)]
 struct PermissionRule {
     text: String,
-    tool: Pattern,
-    arguments: Vec<(String, Pattern)>,
-    /// What it says about an address of the web.
-    url: Option<String>,
+    tool: NamedTool,
+    arguments: Vec<ArgumentRule>,
+}
+
+/// The tool that a rule is about.
+#[derive(Debug, Clone)]
+enum NamedTool {
+    /// In becket's own words.
+    Own(Pattern),
+    /// As the model knows it, with the operation that it must be; none for a tool that is no operation.
+    Called(Pattern, Option<OperationKind>),
+}
+
+/// What a rule says about an argument.
+#[derive(Debug, Clone)]
+pub struct ArgumentRule {
+    /// The argument, in becket's own words.
+    pub name: String,
+    /// The glob as it was written.
+    pub glob: String,
+    /// What the argument must be.
+    pub pattern: Pattern,
+}
+
+/// A rule of another system, translated.
+#[derive(Debug, Clone)]
+pub struct ToolRule {
+    /// The rule as it was written.
+    pub text: String,
+    /// The tool as the model knows it.
+    pub tool: Pattern,
+    /// What the tool does; a tool that takes the name and does something else is not meant.
+    pub operation: Option<OperationKind>,
+    /// What the arguments must be.
+    pub arguments: Vec<ArgumentRule>,
+}
+
+impl ArgumentRule {
+    /// What it says about an address of the web, read as the URL policy reads it.
+    fn means_web(&self, call: RuledCall<'_>, means: fn(&JudgedUrl, &str) -> bool) -> bool {
+        self.name == "url" && call.web.is_some_and(|web| means(web, &self.glob))
+    }
+}
+
+impl From<ToolRule> for PermissionRule {
+    fn from(rule: ToolRule) -> Self {
+        Self {
+            text: rule.text,
+            tool: NamedTool::Called(rule.tool, rule.operation),
+            arguments: rule.arguments,
+        }
+    }
 }
 
 /// A call as rules see it.
@@ -96,6 +146,14 @@ impl Rules {
         })
     }
 
+    /// The same rules and further ones, of another system.
+    pub fn and(mut self, deny: Vec<ToolRule>, allow: Vec<ToolRule>, ask: Vec<ToolRule>) -> Self {
+        self.deny.extend(deny.into_iter().map(PermissionRule::from));
+        self.allow.extend(allow.into_iter().map(PermissionRule::from));
+        self.ask.extend(ask.into_iter().map(PermissionRule::from));
+        self
+    }
+
     /// What the rules say about a call.
     pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
         let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call);
@@ -105,7 +163,7 @@ impl Rules {
         if self
             .allow
             .iter()
-            .any(|rule| rule.names_operation(call) && rule.covers(call) && !rule.is_outwitted_by(call))
+            .any(|rule| rule.names_certainly(call) && rule.covers(call) && !rule.is_outwitted_by(call))
         {
             return RuleVerdict::Allow;
         }
@@ -148,56 +206,67 @@ impl PermissionRule {
             }
         }
         let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
+        let read = |(name, text): (String, String)| {
+            let pattern = glob(&text)?;
+            Ok(ArgumentRule {
+                name,
+                glob: text,
+                pattern,
+            })
+        };
         Ok(Self {
             text: text.into(),
-            tool: glob(tool)?,
-            url: arguments
-                .iter()
-                .find(|(name, _)| name == "url")
-                .map(|(_, glob)| glob.clone()),
-            arguments: arguments
-                .into_iter()
-                .map(|(name, text)| Ok((name, glob(&text)?)))
-                .collect::<Result<_, String>>()?,
+            tool: NamedTool::Own(glob(tool)?),
+            arguments: arguments.into_iter().map(read).collect::<Result<_, String>>()?,
         })
     }
 
-    fn names_operation(&self, call: RuledCall<'_>) -> bool {
-        self.tool.matches(call.tool_name)
+    /// Whether it is about a tool, as far as an allow may go: a name by which a model knows a tool is easily taken.
+    fn names_certainly(&self, call: RuledCall<'_>) -> bool {
+        match &self.tool {
+            NamedTool::Own(tool) => tool.matches(call.tool_name),
+            NamedTool::Called(tool, operation) => {
+                let own_name = operation.map_or(call.called_as, |kind| kind.name());
+                tool.matches(call.called_as) && own_name == call.tool_name
+            }
+        }
     }
 
     fn names(&self, call: RuledCall<'_>) -> bool {
-        self.names_operation(call) || self.tool.matches(call.called_as)
+        match &self.tool {
+            NamedTool::Own(tool) => tool.matches(call.tool_name) || tool.matches(call.called_as),
+            // What a call is besides, such as the reading in an edit, has the operation's own name on both sides.
+            NamedTool::Called(tool, operation) => {
+                let is_besides = |kind: OperationKind| [call.tool_name, call.called_as] == [kind.name(); 2];
+                tool.matches(call.called_as) || operation.is_some_and(is_besides)
+            }
+        }
     }
 
     /// Whether a part of the call is what the rule speaks of: any element of a list, in any way of writing it.
     fn touches(&self, call: RuledCall<'_>) -> bool {
-        self.arguments.iter().all(|(name, pattern)| {
-            let mut texts = things_of(name, call)
+        self.arguments.iter().all(|rule| {
+            let mut texts = things_of(&rule.name, call)
                 .into_iter()
                 .flatten()
-                .chain(list_as_text(name, call));
-            texts.any(|text| pattern.matches(&text)) || self.means_web(name, call, JudgedUrl::is_possibly)
+                .chain(list_as_text(&rule.name, call));
+            texts.any(|text| rule.pattern.matches(&text)) || rule.means_web(call, JudgedUrl::is_possibly)
         })
     }
 
     /// Whether all of the call is what the rule speaks of: every element of a list.
     fn covers(&self, call: RuledCall<'_>) -> bool {
-        self.arguments.iter().all(|(name, pattern)| {
-            let things = things_of(name, call);
+        self.arguments.iter().all(|rule| {
+            let things = things_of(&rule.name, call);
             let all = things
                 .iter()
-                .all(|ways| ways.iter().any(|text| pattern.matches(text)));
-            (!things.is_empty() && all) || self.means_web(name, call, JudgedUrl::is_certainly)
+                .all(|ways| ways.iter().any(|text| rule.pattern.matches(text)));
+            (!things.is_empty() && all) || rule.means_web(call, JudgedUrl::is_certainly)
         })
     }
 
-    /// What the rule says about an address of the web, read as the URL policy reads it.
-    fn means_web(&self, name: &str, call: RuledCall<'_>, means: fn(&JudgedUrl, &str) -> bool) -> bool {
-        match (name, call.web, &self.url) {
-            ("url", Some(web), Some(glob)) => means(web, glob),
-            _ => false,
-        }
+    fn about(&self, argument: &str) -> Option<&ArgumentRule> {
+        self.arguments.iter().find(|rule| rule.name == argument)
     }
 
     /// `git *` is not meant to allow `git status; rm -rf /`, nor `git status` in some other folder: a wildcard never
@@ -205,25 +274,31 @@ impl PermissionRule {
     /// does a rule allow what only looks like the place that it speaks of, and is a link to another one, or has the
     /// allowed host somewhere in its path. A rule that leaves the host open means the open internet.
     fn is_outwitted_by(&self, call: RuledCall<'_>) -> bool {
-        let by_link = |(name, pattern): &(String, Pattern)| {
-            resolved(name, call).is_some_and(|path| !pattern.matches(&path.display().to_string()))
+        let by_link = |rule: &ArgumentRule| {
+            let path = resolved(&rule.name, call);
+            path.is_some_and(|path| !rule.pattern.matches(&path.display().to_string()))
         };
         if self.arguments.iter().any(by_link) {
             return true;
         }
-        let speaks_of = |argument: &str| self.arguments.iter().any(|(name, _)| name == argument);
         if let Some(web) = call.web {
-            return match &self.url {
+            return match self.about("url") {
                 None => web.class().is_some(),
-                Some(glob) => !web.is_certainly(glob) || (web.class().is_some() && leaves_host_open(glob)),
+                Some(rule) => {
+                    let glob = &rule.glob;
+                    !web.is_certainly(glob) || (web.class().is_some() && leaves_host_open(glob))
+                }
             };
         }
-        let Some(Value::String(command)) = call.arguments.get("command") else {
+        let (Some(rule), Some(Value::String(command))) =
+            (self.about("command"), call.arguments.get("command"))
+        else {
             return false;
         };
-        let compound = command.contains(OPERATORS) && !self.text.ends_with(&format!("command={command}"));
-        let elsewhere = call.path.is_some_and(|path| !path.starts_with(call.directory)) && !speaks_of("cwd");
-        speaks_of("command") && (compound || elsewhere)
+        let compound = command.contains(OPERATORS) && rule.glob != *command;
+        let elsewhere =
+            call.path.is_some_and(|path| !path.starts_with(call.directory)) && self.about("cwd").is_none();
+        compound || elsewhere
     }
 }
 
@@ -407,6 +482,95 @@ mod tests {
         assert_eq!(shell("git status", "/work/sub"), RuleVerdict::Allow);
         assert_eq!(shell("git status", "/elsewhere"), RuleVerdict::Silent);
         assert_eq!(shell("ls", "/tmp/x"), RuleVerdict::Allow);
+    }
+
+    fn called<'a>(rules: &'a Rules, (own, called_as): (&str, &str), arguments: Value) -> RuleVerdict<'a> {
+        rules.judge(RuledCall {
+            tool_name: own,
+            called_as,
+            pair: None,
+            arguments: arguments.as_object().unwrap(),
+            path: None,
+            directory: Path::new("/work"),
+            web: None,
+        })
+    }
+
+    fn translated(tool: &str, operation: Option<OperationKind>, arguments: &[(&str, &str)]) -> ToolRule {
+        let argument = |(name, glob): &(&str, &str)| ArgumentRule {
+            name: (*name).into(),
+            glob: (*glob).into(),
+            pattern: Pattern::glob(glob).unwrap(),
+        };
+        ToolRule {
+            text: tool.into(),
+            tool: Pattern::Exact(tool.into()),
+            operation,
+            arguments: arguments.iter().map(argument).collect(),
+        }
+    }
+
+    #[test]
+    fn a_translated_rule_means_the_tool_as_the_model_knows_it_and_what_it_does() {
+        let read = || translated("read_file", Some(OperationKind::Read), &[("path", "a*")]);
+        let allow = Rules::default().and(vec![], vec![read()], vec![]);
+        let arguments = || json!({"path": "abc"});
+        assert_eq!(
+            called(&allow, ("read", "read_file"), arguments()),
+            RuleVerdict::Allow
+        );
+        // Another tool that reads, and another tool that took the name.
+        assert_eq!(
+            called(&allow, ("read", "other"), arguments()),
+            RuleVerdict::Silent
+        );
+        assert_eq!(
+            called(&allow, ("read_file", "read_file"), arguments()),
+            RuleVerdict::Silent
+        );
+        let deny = Rules::default().and(vec![read()], vec![], vec![]);
+        for (names, denied) in [
+            (("read", "read_file"), true),
+            (("x", "read_file"), true),
+            (("read", "read"), true),
+            (("read", "other"), false),
+            (("write", "write_file"), false),
+        ] {
+            let verdict = called(&deny, names, arguments());
+            assert_eq!(verdict == RuleVerdict::Deny("read_file"), denied, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn an_allow_covers_every_member_of_a_list_and_a_deny_any() {
+        let rule = || translated("many", None, &[("paths", "src/*")]);
+        let both = json!({"paths": ["src/a", "/etc/passwd"]});
+        let allow = Rules::default().and(vec![], vec![rule()], vec![]);
+        assert_eq!(
+            called(&allow, ("many", "many"), both.clone()),
+            RuleVerdict::Silent
+        );
+        assert_eq!(
+            called(&allow, ("many", "many"), json!({"paths": []})),
+            RuleVerdict::Silent
+        );
+        let inside = json!({"paths": ["src/a", "src/b"]});
+        assert_eq!(called(&allow, ("many", "many"), inside), RuleVerdict::Allow);
+        let deny = Rules::default().and(vec![rule()], vec![], vec![]);
+        assert_eq!(called(&deny, ("many", "many"), both), RuleVerdict::Deny("many"));
+        let own = rules(&["many:paths=/etc/*"], &[], &[]);
+        let verdict = called(&own, ("many", "many"), json!({"paths": ["a", "/etc/x"]}));
+        assert_eq!(verdict, RuleVerdict::Deny("many:paths=/etc/*"));
+    }
+
+    #[test]
+    fn a_translated_rule_about_commands_does_not_cover_operators() {
+        let shell = |glob| translated("shell", Some(OperationKind::Shell), &[("command", glob)]);
+        let rules = Rules::default().and(vec![], vec![shell("ls*"), shell("a | b")], vec![]);
+        let says = |command: &str| called(&rules, ("shell", "shell"), json!({"command": command}));
+        assert_eq!(says("ls -l"), RuleVerdict::Allow);
+        assert_eq!(says("ls; rm -rf /"), RuleVerdict::Silent);
+        assert_eq!(says("a | b"), RuleVerdict::Allow);
     }
 
     #[test]
