@@ -47,7 +47,14 @@ fn plainly(message: &str) -> String {
     {
         return format!("the key `{key}` stands here twice");
     }
-    in_plain_words(message)
+    match message.strip_prefix("invalid ") {
+        Some("bool" | "boolean") => "true or false is wanted here".into(),
+        Some("f32" | "f64" | "floating point value") => "a number is wanted here".into(),
+        Some(kind) if kind.starts_with(['u', 'i']) && kind[1..].parse::<u8>().is_ok() => {
+            "a whole number is wanted here, not too large and not below what makes sense".into()
+        }
+        _ => in_plain_words(message),
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,22 @@
-//! docker-agent: how it names what becket does, and its hooks.
+//! docker-agent: how it names what becket does, its hooks, and its agent files.
 //!
-//! Read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of them,
-//! `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and `read.rs`
-//! says what that means.
+//! Of hooks, read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of
+//! them, `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and
+//! `read.rs` says what that means. Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their
+//! commands in `command_text.rs`.
 
 mod builtin;
 mod call;
+mod command_text;
 mod config;
 mod contract;
 mod expand;
+mod file;
 mod hook;
 mod judge;
 mod messages;
 mod output;
+mod permissions;
 mod protocol;
 mod read;
 mod results;
@@ -26,10 +30,16 @@ mod tools;
 mod words;
 
 pub use call::Moment;
+pub use command_text::{Piece, command_prompt, with_variables};
 pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
+pub use file::{
+    AgentDefinition, AgentFile, CommandDefinition, Interface, McpDefinition, McpReach, ModelDefinition,
+    Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind,
+};
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use output::Output;
+pub use permissions::{RuleKind, TranslatedRule, translate_rule};
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
