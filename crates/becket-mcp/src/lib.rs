@@ -24,5 +24,5 @@ pub use catalogue::Known;
 pub use load::{Asking, LoadSettings, Remark, Servers};
 pub use offer::{Offer, tool_name};
 pub use server::Server;
-pub use settings::{Headers, Reach, Secrets, ServerSettings, ToolFilter, WebAccess};
+pub use settings::{Headers, Prefix, Reach, Secrets, ServerSettings, ToolFilter, WebAccess};
 pub use tool::McpTool;

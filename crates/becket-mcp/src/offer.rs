@@ -53,10 +53,13 @@ impl Offer {
     }
 }
 
-/// The name by which the model knows a tool of a server: both joined, of plain characters. What is too long ends with a
-/// piece of its hash, so that two long names stay two.
+/// The name by which the model knows a tool of a server: both joined.
 pub fn tool_name(server: &str, tool: &str) -> String {
-    let whole = format!("{server}_{tool}");
+    plain_name(&format!("{server}_{tool}"))
+}
+
+/// A name of plain characters. What is too long ends with a piece of its hash, so that two long names stay two.
+pub(crate) fn plain_name(whole: &str) -> String {
     let plain = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
         _ => '_',

@@ -11,6 +11,8 @@ use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
+use crate::offer::{plain_name, tool_name};
+
 /// Makes a client that reaches an address and nothing else, after the address was judged; the error says why it may not
 /// be reached. Redirects are for the caller to refuse.
 pub type WebAccess = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<reqwest::Client, String>> + Send + Sync>;
@@ -18,8 +20,10 @@ pub type WebAccess = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<reqwest::Clien
 /// A server as it was configured.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// Its name, which its tools bear.
+    /// Its name, which its tools bear where nothing else is said.
     pub name: String,
+    /// Whether the names of its tools begin with its own.
+    pub prefix: Prefix,
     /// The file that speaks of it, for the person.
     pub origin: String,
     /// How it is reached.
@@ -32,6 +36,16 @@ pub struct ServerSettings {
     pub filter: ToolFilter,
     /// What must not be repeated, whoever says it.
     pub secrets: Secrets,
+}
+
+/// What the names of a server's tools begin with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Prefix {
+    /// The server's name.
+    #[default]
+    Server,
+    /// Nothing: they are the server's own.
+    Nothing,
 }
 
 /// Texts that are shown nowhere.
@@ -148,6 +162,14 @@ impl ToolFilter {
 }
 
 impl ServerSettings {
+    /// The name by which the model knows one of its tools.
+    pub fn tool_name(&self, tool: &str) -> String {
+        match self.prefix {
+            Prefix::Server => tool_name(&self.name, tool),
+            Prefix::Nothing => plain_name(tool),
+        }
+    }
+
     /// How it is reached, in a line for the person, without anything that may be a secret.
     pub fn place(&self) -> String {
         self.discreet(&match &self.reach {
@@ -306,6 +328,7 @@ mod tests {
         let script = folder.path().join("server.py");
         let words = vec!["sh".to_owned(), "server.py".to_owned()];
         let settings = ServerSettings {
+            prefix: Prefix::Server,
             name: "x".into(),
             origin: String::new(),
             reach: Reach::Program {

@@ -8,7 +8,7 @@ use becket_agent::tool::{NetworkUse, SERVER, Tool, ToolOutput, ToolRun, ToolSpec
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::offer::{Offer, tool_name};
+use crate::offer::Offer;
 use crate::server::Server;
 
 /// A tool of a server. Whatever the server says of it, it is neither free to run nor run beside others.
@@ -21,7 +21,7 @@ pub struct McpTool {
 
 impl McpTool {
     pub(crate) fn new(offer: Offer, server: Arc<Server>) -> Self {
-        let name = tool_name(&server.settings().name, &offer.name);
+        let name = server.settings().tool_name(&offer.name);
         let spec = ToolSpec {
             own_name: name.clone(),
             face: ToolFace {
