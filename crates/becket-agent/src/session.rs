@@ -202,6 +202,11 @@ impl Session {
         &self.hooks.scope().session_id
     }
 
+    /// The agent that has the word.
+    pub fn agent_name(&self) -> &str {
+        &self.agent.settings.agent_name
+    }
+
     /// The files of the session's context.
     pub(crate) fn files(&self) -> ContextFiles {
         ContextFiles::new(&self.agent.settings.contexts, &self.hooks.scope().context_name)

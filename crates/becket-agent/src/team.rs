@@ -247,8 +247,25 @@ impl Session {
         self.hooks.tell::<AgentSwitch>(payload).await;
     }
 
-    /// From now on that member has the word, also in later sessions of the context.
+    /// The person turns to another member.
+    pub async fn turn_to(&mut self, to: &str) -> Result<(), StoreError> {
+        if to == self.agent_name() {
+            return Ok(());
+        }
+        self.announce_handoff(to).await;
+        self.give_word(to).await
+    }
+
+    /// Lets another member go on with a run.
     pub(crate) async fn hand_over(&mut self, run: &mut Run, to: &str) -> Result<(), StoreError> {
+        let from = self.agent.settings.agent_name.clone();
+        self.give_word(to).await?;
+        run.begin_with_another(&from, to, self.agent.settings.max_iterations);
+        Ok(())
+    }
+
+    /// From now on that member has the word, also in later sessions of the context.
+    async fn give_word(&mut self, to: &str) -> Result<(), StoreError> {
         let entry = NewEntry {
             id: new_id(),
             content: EntryContent::Speaker {
@@ -256,9 +273,7 @@ impl Session {
             },
         };
         self.agent.store.append(self.id(), vec![entry]).await?;
-        let from = self.agent.settings.agent_name.clone();
         self.seat(to);
-        run.begin_with_another(&from, to, self.agent.settings.max_iterations);
         Ok(())
     }
 

@@ -111,6 +111,19 @@ pub struct Options {
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
+
+    /// The agent file that is run; `becket run` sets it.
+    #[arg(skip)]
+    pub agent_file: Option<AgentFileChoice>,
+}
+
+/// An agent file, and who in it is talked to.
+#[derive(Debug, Clone)]
+pub struct AgentFileChoice {
+    /// The file.
+    pub file: PathBuf,
+    /// The agent that is not the usual one.
+    pub agent: Option<String>,
 }
 
 /// When to use colours.
@@ -137,6 +150,21 @@ pub enum Command {
     },
     /// Talk with the model.
     Chat,
+    /// Run an agent file of docker-agent's: ask its agent, or talk with it.
+    ///
+    /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
+    /// yes to its hooks. What is piped in is added to the prompt; without a prompt it is a chat. `--model` counts for all
+    /// agents.
+    Run {
+        /// The agent file.
+        file: PathBuf,
+        /// What the agent is asked; `/NAME words` is one of its commands, `-` reads it from standard input.
+        #[arg(value_name = "PROMPT")]
+        prompt: Vec<String>,
+        /// The agent to talk to; the one called `root`, or the first, when absent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
     /// Put a summary in the place of a context's conversation, so that it takes less room.
     Compact {
         /// The context; the current one, or the one that `-C` names, when absent. `-c` switches first.

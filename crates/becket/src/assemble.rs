@@ -13,13 +13,14 @@ use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::team::Team;
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
 };
 use becket_dialects::chibi::{self, Asking};
-use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, Owner};
+use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, HookHost, Owner};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -35,13 +36,15 @@ use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
 use crate::args::Options;
+use crate::builtins::ProgramBuiltins;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::foreign_hooks::{self, Sources};
+use crate::foreign_hooks::Sources;
 use crate::front::Output;
+use crate::judge::ModelJudge;
 use crate::mail::InboxFiles;
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
@@ -49,6 +52,7 @@ use crate::project::{Project, PromptFiles, project_root, prompt_files, read_proj
 use crate::servers::RunServers;
 use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
+use crate::team::{Resources, TeamFile};
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {
@@ -70,6 +74,8 @@ pub struct Setup {
     event_commands: Vec<EventCommand>,
     /// What hooks inherit, once there is one that does.
     hook_environment: OnceLock<HookEnvironment>,
+    /// The agent file that is run.
+    pub team: Option<Arc<TeamFile>>,
 }
 
 /// An agent, with the parts of it that commands need by themselves.
@@ -124,6 +130,10 @@ impl Setup {
         let mut project = read_project(&surroundings.cwd, &project_root, options.trust);
         hooks.append(&mut project.hooks);
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
+        let file = options.agent_file.as_ref();
+        let team = file
+            .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
+            .transpose()?;
         let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
         Ok(Self {
             folders,
@@ -138,6 +148,7 @@ impl Setup {
             foreign_hooks,
             event_commands,
             hook_environment: OnceLock::new(),
+            team,
         })
     }
 
@@ -223,6 +234,7 @@ impl Setup {
             .chain(self.unknown_tools(plugins, servers, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
+            .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
             .collect()
     }
 
@@ -283,6 +295,9 @@ impl Setup {
         surroundings: &Surroundings,
     ) -> Result<Arc<dyn Provider>, CliError> {
         let environment = |name: &str| surroundings.variable(name);
+        if let Some(team) = &self.team {
+            return team.provider(team.first(), options, &self.provider_settings(), surroundings);
+        }
         let model = options.model.as_deref().or(self.context.model.as_deref());
         select(model, &environment, &self.provider_settings()).map_err(|error| {
             CliError {
@@ -324,10 +339,11 @@ impl Setup {
             ..settings
         };
         settings.approval.installed = plugins.sources();
-        let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
-        tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
-        let asking = self.subagent_tool_settings(&*provider, surroundings, self.tool_settings(&environment));
-        tools.extend(subagent_tools(&profile, &asking));
+        if let Some(team) = &self.team {
+            // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
+            settings.agent_name = team.first().name.clone();
+            (settings.prompt_files, settings.reflection) = (Vec::new(), None);
+        }
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
@@ -336,20 +352,43 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(&engine, self.hook_environment(surroundings));
         }
-        self.keep_snapshots(&self.builtins(surroundings)?, &engine);
-        let not_offered = plugins.add_tools(&profile, &mut tools);
-        let remarks = plugins.register(&engine).into_iter();
-        for remark in remarks.chain(not_offered.iter().map(NotOffered::remark)) {
+        let builtins = Arc::new(self.builtins(surroundings)?);
+        self.keep_snapshots(&builtins, &engine);
+        for remark in plugins.register(&engine) {
             surroundings.remark(&remark.to_string());
         }
-        for remark in servers.add_tools(&profile, &mut tools) {
-            surroundings.remark(&remark.to_string());
-        }
-        if !self.foreign_hooks.is_empty() {
-            let host = foreign_hooks::host(self, &*provider, surroundings);
-            for remark in docker_agent::register(&engine, &self.foreign_hooks, &Owner::Everybody, &host) {
-                surroundings.remark(&remark);
+        let host = self.hook_host(builtins, &*provider, surroundings);
+        let (tools, team, remarks) = match &self.team {
+            Some(file) => {
+                let own = self.tool_settings(&environment);
+                let (members, mut remarks) = file.members_with(&Resources {
+                    options,
+                    surroundings,
+                    providers: &self.provider_settings(),
+                    tools: &own,
+                    servers: &servers,
+                    request: &settings.options,
+                    contexts: &settings.contexts,
+                    memories: &self.folders.data.join("memory.db"),
+                })?;
+                remarks.extend(file.register(&engine, &host));
+                (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
             }
+            None => {
+                let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
+                tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
+                let own = self.tool_settings(&environment);
+                let asking = self.subagent_tool_settings(&*provider, surroundings, own);
+                tools.extend(subagent_tools(&profile, &asking));
+                let remarks = add_guests(&profile, &mut tools, &plugins, &servers);
+                (tools, None, remarks)
+            }
+        };
+        for remark in remarks {
+            surroundings.remark(&remark);
+        }
+        for remark in docker_agent::register(&engine, &self.foreign_hooks, &Owner::Everybody, &host) {
+            surroundings.remark(&remark);
         }
         let environment = match self.event_commands.is_empty() {
             true => &environment,
@@ -367,7 +406,7 @@ impl Setup {
             mail: self
                 .inbox_files()
                 .map(|files| Arc::new(files) as Arc<dyn MailSource>),
-            team: None,
+            team,
             settings,
         };
         Ok(Assembled {
@@ -376,6 +415,28 @@ impl Setup {
             servers,
             event_commands,
         })
+    }
+
+    /// What runs hooks of docker-agent's.
+    fn hook_host(
+        &self,
+        builtins: Arc<ProgramBuiltins>,
+        provider: &dyn Provider,
+        surroundings: &Surroundings,
+    ) -> HookHost {
+        let models = self.models(provider, surroundings);
+        let models = match &self.team {
+            Some(team) => team.judges(models, self.provider_settings(), surroundings),
+            None => models,
+        };
+        let shell = surroundings.variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
+        HookHost {
+            shell: shell.into(),
+            environment: self.hook_environment(surroundings).clone(),
+            directory: surroundings.cwd.clone(),
+            builtins,
+            judge: Arc::new(ModelJudge { models }),
+        }
     }
 
     /// becket's own tools, by the names of a profile.
@@ -413,6 +474,9 @@ impl Setup {
 
     /// The names by which the model knows the tools.
     pub fn profile(&self, options: &Options) -> Result<Profile, CliError> {
+        if self.team.is_some() {
+            return Ok(becket_dialects::docker_agent::profile());
+        }
         let name = options
             .tools
             .as_deref()
@@ -432,6 +496,8 @@ impl Setup {
     /// what a plugin was told that has started becket.
     pub fn environment(&self, surroundings: &Surroundings) -> HookEnvironment {
         let mut names = key_variables(&self.provider_settings());
+        let of_file = self.team.iter().flat_map(|team| team.key_variables());
+        names.extend(of_file.map(ToOwned::to_owned));
         let keys = surroundings
             .variables
             .iter()
@@ -543,8 +609,9 @@ impl Setup {
                     .map(|degree| *degree.get_ref())
                     .or(config.temperature),
                 max_tokens: self.context.max_tokens.or(config.max_tokens),
+                ..RequestOptions::default()
             },
-            approval: self.approval(options)?,
+            approval: self.approval(options, surroundings)?,
             subagents: self.subagents(),
             ..usual
         })
@@ -574,6 +641,7 @@ impl Setup {
             options: RequestOptions {
                 temperature: preset.temperature.as_ref().map(|degree| *degree.get_ref()),
                 max_tokens: preset.max_tokens.map(NonZeroU64::get),
+                ..RequestOptions::default()
             },
         };
         let presets = self.config.presets.iter();
@@ -635,8 +703,8 @@ impl Setup {
         }
     }
 
-    /// The person's rules and the trusted project's together.
-    fn approval(&self, options: &Options) -> Result<ApprovalSettings, CliError> {
+    /// The person's rules, the trusted project's and the agent file's together.
+    fn approval(&self, options: &Options, surroundings: &Surroundings) -> Result<ApprovalSettings, CliError> {
         let all = |pick: fn(&PermissionsConfig) -> &Vec<Spanned<String>>| -> Vec<String> {
             let rules = self.permissions().flat_map(pick);
             rules.map(|rule| rule.get_ref().clone()).collect()
@@ -647,6 +715,10 @@ impl Setup {
             &all(|list| &list.ask),
         )
         .map_err(|message| CliError::usage(format!("permissions: {message}")))?;
+        let rules = match &self.team {
+            Some(team) => team.add_rules(rules, surroundings)?,
+            None => rules,
+        };
         let readable = self.permissions().flat_map(|list| &list.readable);
         let readable = readable
             .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
@@ -659,6 +731,21 @@ impl Setup {
             installed: Vec::new(),
         })
     }
+}
+
+/// Adds the tools of plugins and servers to becket's own, and says which could not be added.
+fn add_guests(
+    profile: &Profile,
+    tools: &mut Vec<Arc<dyn Tool>>,
+    plugins: &Plugins,
+    servers: &RunServers,
+) -> Vec<String> {
+    let of_plugins = plugins.add_tools(profile, tools);
+    let of_plugins = of_plugins.iter().map(NotOffered::remark);
+    let mut remarks: Vec<String> = of_plugins.map(|remark| remark.to_string()).collect();
+    let of_servers = servers.add_tools(profile, tools);
+    remarks.extend(of_servers.iter().map(ToString::to_string));
+    remarks
 }
 
 /// A hook without a name is called by its file, and the file what the person called it: every refusal shows the name.

@@ -2,20 +2,11 @@
 //! of the command line, in this order. Those of an agent file come before them.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::LazyLock;
 
-use becket_agent::provider::{AnswerPart, ModelRequest, Provider, RequestOptions};
-use becket_dialects::docker_agent::{
-    self, BuiltinCall, Builtins, CONFIG_VARIABLES, HookEntry, HookFlag, HookHost, Judge, Output,
-    PersonsSettings,
-};
-use becket_events::{Delta, Message, MessageBody, MessageRecord, Part};
+use becket_dialects::docker_agent::{self, CONFIG_VARIABLES, HookEntry, HookFlag, PersonsSettings};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
 
-use crate::assemble::Setup;
 use crate::config::DockerAgentConfig;
 use crate::failure::CliError;
 use crate::folders::Folders;
@@ -171,75 +162,4 @@ fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 fn text_of(file: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(file)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
-}
-
-/// What hooks in docker-agent's words need of the program.
-pub fn host(setup: &Setup, provider: &dyn Provider, surroundings: &Surroundings) -> HookHost {
-    let shell = surroundings.variable("SHELL").map(PathBuf::from);
-    HookHost {
-        shell: shell.unwrap_or_else(|| "/bin/sh".into()),
-        environment: setup.hook_environment(surroundings).clone(),
-        directory: surroundings.cwd.clone(),
-        builtins: Arc::new(NoBuiltins),
-        judge: Arc::new(ModelJudge {
-            models: setup.models(provider, surroundings),
-        }),
-    }
-}
-
-/// A program without parts that can stand as hooks: whoever names one hears so, and a guard refuses.
-struct NoBuiltins;
-
-impl Builtins for NoBuiltins {
-    fn call<'a>(&'a self, _: BuiltinCall<'a>) -> BoxFuture<'a, Result<Output, String>> {
-        Box::pin(async { Err("this becket has no hooks of its own".to_owned()) })
-    }
-}
-
-/// Asks models for hooks: one question, no tools, a deadline.
-struct ModelJudge {
-    models: becket_tools::Models,
-}
-
-impl Judge for ModelJudge {
-    fn ask<'a>(
-        &'a self,
-        model: &'a str,
-        system_prompt: &'a str,
-        prompt: &'a str,
-        timeout: Duration,
-    ) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(async move {
-            let provider = (self.models)(model)?;
-            tokio::time::timeout(timeout, answer(&*provider, system_prompt, prompt))
-                .await
-                .map_err(|_| format!("{model} did not answer within {} seconds", timeout.as_secs()))?
-        })
-    }
-}
-
-async fn answer(provider: &dyn Provider, system_prompt: &str, prompt: &str) -> Result<String, String> {
-    let content = vec![Part::text(prompt)];
-    let question = Message::new(MessageRecord {
-        id: "question".into(),
-        time_ms: 0,
-        body: MessageBody::User { content },
-    });
-    let request = ModelRequest {
-        system_prompt,
-        messages: &[question],
-        tools: &[],
-        options: &RequestOptions::default(),
-    };
-    let body = provider.body(&request).map_err(|error| error.to_string())?;
-    let mut answering = provider.send(&body).await.map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    while let Some(part) = answering.parts.next().await {
-        match part.map_err(|error| error.to_string())? {
-            AnswerPart::Delta(Delta::Text { text: more }) => text.push_str(&more),
-            AnswerPart::Delta(_) => {}
-            AnswerPart::Completed { .. } => return Ok(text),
-        }
-    }
-    Err("its answer broke off".into())
 }

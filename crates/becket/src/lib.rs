@@ -15,6 +15,7 @@ mod files;
 mod folders;
 mod foreign_hooks;
 mod front;
+mod judge;
 mod lifetimes;
 mod mail;
 mod moments;
@@ -27,6 +28,7 @@ mod signals;
 mod snapshots;
 mod surroundings;
 mod target;
+mod team;
 mod urls;
 
 use std::process::ExitCode;
@@ -45,7 +47,7 @@ pub fn main() -> ExitCode {
         return own_jq::run(arguments, &surroundings);
     }
     becket_hooks::become_subreaper();
-    surroundings.hide_keys();
+    surroundings.hide_keys(becket_providers::KEY_VARIABLES.iter().copied());
     let args = match Args::read(&surroundings) {
         Ok(args) => args,
         Err(exit) => return exit,

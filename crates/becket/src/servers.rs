@@ -1,4 +1,4 @@
-//! The MCP servers of the settings and of the chibi home: how they are reached, and their tools beside becket's own.
+//! The MCP servers of the settings, of the chibi home and of agent files: how they are reached, and their tools beside becket's own.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,11 +10,12 @@ use std::time::Duration;
 use becket_agent::tool::Tool;
 use becket_agent::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
 use becket_dialects::chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
+use becket_dialects::docker_agent::McpReach;
 use becket_events::Profile;
 use becket_hooks::Program;
 use becket_mcp::{
-    Asking, Headers, LoadSettings, McpTool, Reach, Remark, Secrets, ServerSettings, Servers, ToolFilter,
-    tool_name,
+    Asking, Headers, LoadSettings, McpTool, Prefix, Reach, Remark, Secrets, ServerSettings, Servers,
+    ToolFilter, tool_name,
 };
 use becket_tools::client_for;
 use toml::Spanned;
@@ -24,6 +25,7 @@ use crate::assemble::{Setup, unknown_tool};
 use crate::config::McpServerConfig;
 use crate::plugins::stands_in;
 use crate::surroundings::Surroundings;
+use crate::team::{TeamFile, TeamServer};
 
 /// How many seconds a server may take to start, and for a call, where nothing is said.
 const START_SECONDS: u64 = 10;
@@ -157,7 +159,8 @@ async fn judged(judge: UrlJudge, url: &Url) -> Result<JudgedUrl, String> {
     Ok(place)
 }
 
-/// The servers that are switched on, by their names. Those of the settings stand in for those of the chibi home.
+/// The servers that are switched on, by their names. Those of the settings stand in for those of the chibi home; an
+/// agent file has its own, and nothing else.
 fn configured(setup: &Setup, surroundings: &Surroundings) -> (Vec<ServerSettings>, Vec<Remark>) {
     let mut servers = Vec::new();
     let mut faults = Vec::new();
@@ -168,6 +171,12 @@ fn configured(setup: &Setup, surroundings: &Surroundings) -> (Vec<ServerSettings
             message: format!("it is left out: {why}"),
         }),
     };
+    if let Some(team) = &setup.team {
+        for server in team.servers() {
+            keep(&server.name, from_agent_file(server, team, setup, surroundings));
+        }
+        return (servers, faults);
+    }
     let own = &setup.config.mcp.servers;
     for (name, config) in own {
         let config = config.get_ref();
@@ -229,6 +238,7 @@ fn from_settings(
     };
     Ok(ServerSettings {
         name: name.to_owned(),
+        prefix: Prefix::Server,
         origin: setup.folders.config_file().display().to_string(),
         reach,
         start_timeout: seconds(&config.start_timeout, START_SECONDS),
@@ -257,12 +267,53 @@ fn from_bridge(
     };
     Ok(ServerSettings {
         name: name.to_owned(),
+        prefix: Prefix::Server,
         origin: bridge_file(home).display().to_string(),
         reach,
         start_timeout: Duration::from_secs(START_SECONDS),
         call_timeout: Duration::from_secs(BRIDGE_SECONDS),
         filter: ToolFilter::default(),
         secrets: Secrets::default(),
+    })
+}
+
+fn from_agent_file(
+    server: &TeamServer,
+    team: &TeamFile,
+    setup: &Setup,
+    surroundings: &Surroundings,
+) -> Result<ServerSettings, String> {
+    let variables = Variables::of(surroundings);
+    let reach = match &server.definition.reach {
+        McpReach::Program {
+            command,
+            args,
+            env,
+            working_dir,
+        } => {
+            let directory = match working_dir {
+                Some(folder) => surroundings.cwd.join(variables.expand(folder)?),
+                None => surroundings.cwd.clone(),
+            };
+            let args = args.iter().map(|text| variables.expand(text));
+            let words = (variables.expand(command)?, args.collect::<Result<_, _>>()?);
+            let env = variables.expand_values(env)?;
+            program(words, &env, &directory.clone(), directory, (setup, surroundings))
+        }
+        McpReach::Web { url, headers } => web(&variables.expand(url)?, &variables.expand_values(headers)?)?,
+    };
+    Ok(ServerSettings {
+        name: server.name.clone(),
+        prefix: match server.definition.name {
+            Some(_) => Prefix::Server,
+            None => Prefix::Nothing,
+        },
+        origin: team.file.path.display().to_string(),
+        reach,
+        start_timeout: Duration::from_secs(START_SECONDS),
+        call_timeout: Duration::from_secs(CALL_SECONDS),
+        filter: ToolFilter::default(),
+        secrets: Secrets(variables.named.into_inner()),
     })
 }
 
@@ -325,12 +376,14 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// The text with variables of the environment in the place of `${NAME}`. `${PWD}` is the working directory.
+    /// The text with variables of the environment in the place of `${NAME}` and `${env.NAME}`. `${PWD}` is the working
+    /// directory.
     fn expand(&self, text: &str) -> Result<String, String> {
         let mut rest = text;
         let mut whole = String::new();
         while let Some((before, after)) = rest.split_once("${") {
             let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
+            let name = name.strip_prefix("env.").unwrap_or(name);
             whole.push_str(before);
             if name == "PWD" {
                 whole.push_str(&self.surroundings.cwd.display().to_string());
@@ -379,6 +432,7 @@ mod tests {
             ("plain $TOKEN", Ok("plain $TOKEN")),
             ("Bearer ${TOKEN}", Ok("Bearer t")),
             ("${TOKEN}${TOKEN}/x", Ok("tt/x")),
+            ("Bearer ${env.TOKEN}", Ok("Bearer t")),
             ("${PWD}/x", Ok("/work/x")),
             ("${MISSING}", Err("the variable MISSING is not set")),
             ("${EMPTY}", Err("the variable EMPTY is not set")),

@@ -53,12 +53,9 @@ impl Surroundings {
 
     /// Programs that becket starts do not get the provider keys, but could read them from its own environment, as the
     /// system shows it to every program of the same user. Where there is a key, the system is told not to.
-    pub fn hide_keys(&self) {
+    pub fn hide_keys<'a>(&self, mut names: impl Iterator<Item = &'a str>) {
         #[cfg(target_os = "linux")]
-        if becket_providers::KEY_VARIABLES
-            .iter()
-            .any(|name| self.variable(name).is_some())
-        {
+        if names.any(|name| self.variable(name).is_some()) {
             use rustix::process::{DumpableBehavior, set_dumpable_behavior};
             // A system that cannot do it is no reason not to work.
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);

@@ -1,9 +1,10 @@
 //! docker-agent: how it names what becket does, its hooks, and its agent files.
 //!
-//! Of hooks, read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of
-//! them, `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and
-//! `read.rs` says what that means. Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their
-//! commands in `command_text.rs`.
+//! Read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of them,
+//! `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and `read.rs`
+//! says what that means.
+//!
+//! Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their commands in `command_text.rs`.
 
 mod builtin;
 mod call;
@@ -49,6 +50,3 @@ pub use sources::{
 };
 pub use template::Template;
 pub use tools::{profile, toolset_tools};
-
-#[cfg(test)]
-mod tests;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use becket_agent::front::Front;
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
+use becket_dialects::docker_agent::{Piece, command_prompt};
 use becket_events::{EndReason, InputSource, Part};
 use becket_hooks::{Watcher, nearest};
 use becket_mcp::Asking;
@@ -22,6 +23,7 @@ use crate::pictures::read_picture;
 use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
+use crate::team::TeamCommands;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -37,7 +39,9 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         }
         return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
     }
-    hint_at_command(&prompt, surroundings);
+    if options.agent_file.is_none() {
+        hint_at_command(&prompt, surroundings);
+    }
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
@@ -46,6 +50,17 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         let work = async {
             let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
             let output = conversation.output();
+            let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
+                Ok(prompt) if prompt.trim().is_empty() => {
+                    conversation.close(EndReason::Failed).await?;
+                    return Err(CliError::usage("the command asks nothing").hint("write words behind it"));
+                }
+                Ok(prompt) => prompt,
+                Err(why) => {
+                    conversation.close(EndReason::Failed).await?;
+                    return Err(CliError::failed(why));
+                }
+            };
             let end = conversation.ask(prompt, cancel).await;
             let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
             conversation.close(reason).await?;
@@ -103,6 +118,9 @@ pub struct Conversation {
     assembled: Assembled,
     output: Arc<Output>,
     pictures: Vec<Part>,
+    commands: TeamCommands,
+    /// What the person is greeted with in a chat.
+    welcome: Option<String>,
     /// Keeps other processes out of the context until the session is closed. A call of a tool needs none: it adds
     /// nothing to the conversation, and a plugin may make one in the middle of a prompt.
     _claim: Option<Claim>,
@@ -162,6 +180,14 @@ impl Conversation {
             Purpose::Prompts | Purpose::Call => Asking::WhenUnknown,
             Purpose::Care => Asking::Never,
         };
+        let commands = match &setup.team {
+            Some(team) => TeamCommands::of(team, surroundings)?,
+            None => TeamCommands::default(),
+        };
+        let welcome = setup
+            .team
+            .as_ref()
+            .and_then(|team| team.first().welcome_message.clone());
         let assembled = setup
             .assemble(options, surroundings, front, store, (asking, cancel))
             .await?;
@@ -182,6 +208,8 @@ impl Conversation {
             assembled,
             output,
             pictures,
+            commands,
+            welcome,
             _claim: target.claim,
         })
     }
@@ -199,6 +227,59 @@ impl Conversation {
     /// Where the answers go.
     pub fn output(&self) -> Arc<Output> {
         Arc::clone(&self.output)
+    }
+
+    /// What the person is greeted with.
+    pub fn welcome(&self) -> Option<&str> {
+        self.welcome.as_deref()
+    }
+
+    /// Whether a line calls a command of the agent that has the word.
+    pub fn calls_command(&self, line: &str) -> bool {
+        self.commands.called(self.session.agent_name(), line).is_some()
+    }
+
+    /// The commands of the agent that has the word, for the person.
+    pub fn listed_commands(&self) -> String {
+        self.commands.listed(self.session.agent_name())
+    }
+
+    /// What the agent is asked when the person has typed this: a command of its own becomes the prompt that it stands
+    /// for. The tools in it are called like any others, and if one may not run, there is no prompt.
+    pub async fn as_prompt(
+        &mut self,
+        line: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Result<String, String>, CliError> {
+        let called = self.commands.called(self.session.agent_name(), line);
+        let Some((command, name, words)) = called else {
+            return Ok(Ok(line.to_owned()));
+        };
+        let template = command.instruction.as_deref().unwrap_or_default();
+        let pieces = match command_prompt(template, words) {
+            Ok(pieces) => pieces,
+            Err(error) => return Ok(Err(format!("the command /{name}: {error}"))),
+        };
+        if let Some(agent) = &command.agent {
+            self.session.turn_to(agent).await?;
+        }
+        let mut prompt = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => prompt.push_str(&text),
+                Piece::Call { tool, arguments } => {
+                    let called = self.session.call_tool(&tool, &arguments, cancel.clone()).await;
+                    if !called.ran {
+                        let why = called.output;
+                        let message =
+                            format!("the command /{name} was not sent, because {tool} did not run: {why}");
+                        return Ok(Err(message));
+                    }
+                    prompt.push_str(called.output.trim());
+                }
+            }
+        }
+        Ok(Ok(prompt.trim_start().to_owned()))
     }
 
     /// Takes a prompt to its answer.

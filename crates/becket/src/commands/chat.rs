@@ -54,6 +54,9 @@ async fn converse(
 ) -> Result<Exit, CliError> {
     let mut conversation = Conversation::open(options, surroundings, &signals.next()).await?;
     let output = conversation.output();
+    if let Some(welcome) = conversation.welcome() {
+        surroundings.remark(welcome);
+    }
     let mut lines = Lines::open(surroundings, &folders.history_file());
     let outcome = talk(&mut conversation, &mut lines, signals, (options, surroundings)).await;
     let reason = match &outcome {
@@ -90,7 +93,7 @@ async fn talk(
         match line.trim() {
             "" => {}
             "/quit" | "/exit" => return Ok(Exit::Answered),
-            "/help" => super::print(HELP)?,
+            "/help" => super::print(&format!("{HELP}{}", conversation.listed_commands()))?,
             "/usage" => {
                 let usage = conversation.usage();
                 super::print(&format!(
@@ -108,12 +111,24 @@ async fn talk(
                 }
             }
             command if goes_back(command, options, surroundings) => {}
-            command if command.starts_with('/') && !command.contains(char::is_whitespace) => {
-                surroundings.remark(&format!("there is no command {command}; /help lists them"));
+            unknown
+                if unknown.starts_with('/')
+                    && !unknown.contains(char::is_whitespace)
+                    && !conversation.calls_command(unknown) =>
+            {
+                surroundings.remark(&format!("there is no command {unknown}; /help lists them"));
             }
-            prompt => {
-                let end = conversation.ask(prompt.to_string(), signals.next()).await?;
-                remark_on(&end, &conversation.output(), surroundings);
+            line => {
+                let cancel = signals.next();
+                match conversation.as_prompt(line, &cancel).await? {
+                    // A command that only turns to another agent asks nothing.
+                    Ok(prompt) if prompt.trim().is_empty() => {}
+                    Ok(prompt) => {
+                        let end = conversation.ask(prompt, cancel).await?;
+                        remark_on(&end, &conversation.output(), surroundings);
+                    }
+                    Err(why) => surroundings.complain(&why),
+                }
                 if signals.ended() {
                     return Ok(Exit::Cancelled);
                 }

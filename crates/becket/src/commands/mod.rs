@@ -17,6 +17,7 @@ mod mcp;
 mod piped;
 mod plugin;
 mod redo;
+mod run;
 mod send;
 mod sessions;
 mod snapshots;
@@ -28,7 +29,7 @@ mod vfs;
 
 use becket_agent::mail::Sending;
 
-use crate::args::{Args, Command, FlockCommand, HooksCommand, Options};
+use crate::args::{AgentFileChoice, Args, Command, FlockCommand, HooksCommand, Options};
 use crate::failure::{CliError, Exit};
 use crate::surroundings::Surroundings;
 
@@ -48,6 +49,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
         Some(Command::Ask { prompt }) => ask::run(&options, prompt, surroundings),
         Some(Command::Chat) => chat::run(&options, surroundings),
+        Some(Command::Run { file, prompt, agent }) => {
+            run::run(&options, AgentFileChoice { file, agent }, prompt, surroundings)
+        }
         Some(Command::Compact { name, instructions }) => {
             compact::run(&options, name, instructions, surroundings)
         }

@@ -1,5 +1,6 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
+mod agent_file;
 mod agentic_loop;
 mod approval;
 mod boundaries;

@@ -24,6 +24,8 @@ pub struct AgentFile {
     pub path: PathBuf,
     /// Its agents, in the order of the file; at least one.
     pub agents: Vec<AgentDefinition>,
+    /// Its models, by their names.
+    pub models: BTreeMap<String, ModelDefinition>,
     /// Who may do what.
     pub permissions: Permissions,
     /// What stands in it and has no effect here.
@@ -132,8 +134,6 @@ pub enum ToolsetKind {
         env: BTreeMap<String, String>,
         /// Where they keep what they remember.
         path: Option<String>,
-        /// Whether all agents share what they remember.
-        shared: bool,
         /// How many seconds a request may take.
         timeout: Option<u64>,
     },

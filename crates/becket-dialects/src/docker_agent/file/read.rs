@@ -133,6 +133,11 @@ impl AgentFile {
         for (name, agent) in &written.agents.0 {
             agents.push(definition(&mut reader, name, agent, &written)?);
         }
+        let mut models = BTreeMap::new();
+        for (name, model) in &written.models.0 {
+            let described = described(&reader, name, &model.value, line_of(model), &written)?;
+            models.insert(name.clone(), described);
+        }
         let rules = |rules: &[Spanned<String>]| {
             let rules = rules.iter();
             rules.map(|rule| (rule.value.clone(), line_of(rule))).collect()
@@ -140,6 +145,7 @@ impl AgentFile {
         Ok(Self {
             path: file.into(),
             agents,
+            models,
             permissions: Permissions {
                 allow: rules(&written.permissions.allow),
                 ask: rules(&written.permissions.ask),

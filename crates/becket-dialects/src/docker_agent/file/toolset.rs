@@ -57,7 +57,6 @@ const KEYS: &[(&str, &[&str])] = &[
     ("env", &["shell", SCRIPT, MCP, "background_jobs"]),
     ("shell", &[SCRIPT]),
     ("path", &["memory", "tasks"]),
-    ("shared", &["todo"]),
     ("timeout", &["fetch"]),
 ];
 
@@ -77,7 +76,6 @@ impl WrittenToolset {
             at(&self.env),
             at(&self.shell),
             at(&self.path),
-            at(&self.shared),
             at(&self.timeout),
         ];
         let keys = KEYS.iter().map(|(key, _)| *key).zip(lines);
@@ -164,7 +162,6 @@ fn builtin(set: &WrittenToolset, name: &str) -> ToolsetKind {
         name: name.to_owned(),
         env: set.env.as_ref().map(|env| env.value.clone()).unwrap_or_default(),
         path: set.path.as_ref().map(|path| path.value.clone()),
-        shared: set.shared.as_ref().is_some_and(|shared| shared.value),
         timeout: set.timeout.as_ref().map(|timeout| timeout.value),
     }
 }

@@ -221,10 +221,10 @@ keys! {
         env: Option<Spanned<BTreeMap<String, String>>>,
         shell: Option<Spanned<Ordered<Spanned<WrittenScript>>>>,
         path: Option<Spanned<String>>,
-        shared: Option<Spanned<bool>>,
         timeout: Option<Spanned<u64>>,
     }
     idle {
+        shared: "the list belongs to the conversation, and a sub-agent has one of its own",
         toon: "results are told as they are",
         defer: "all tools are offered at once",
         version: "servers are not installed",
