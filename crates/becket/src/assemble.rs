@@ -475,7 +475,7 @@ impl Setup {
     /// The names by which the model knows the tools.
     pub fn profile(&self, options: &Options) -> Result<Profile, CliError> {
         if self.team.is_some() {
-            return Ok(becket_dialects::docker_agent::profile());
+            return Ok(docker_agent::profile());
         }
         let name = options
             .tools
