@@ -79,10 +79,4 @@ impl Contract {
 }
 
 /// The events of docker-agent's that never happen here, and why.
-pub const ABSENT_EVENTS: &[(&str, &str)] = &[
-    (
-        "user_steering_messages_submit",
-        "words in between are not judged as prompts; becket's event for them is user_input",
-    ),
-    ("worktree_create", "becket makes no worktrees"),
-];
+pub const ABSENT_EVENTS: &[(&str, &str)] = &[("worktree_create", "becket makes no worktrees")];

@@ -3,8 +3,8 @@
 use becket_events::{
     Append, Event, First, Merge, ModelContext, ModelContextReply, Part, PermissionRequest,
     PermissionRequestReply, PostTool, PostToolReply, PreCompact, PreCompactReply, PreTool, PreToolOutput,
-    PreToolOutputReply, PreToolReply, Rewrite, SessionStart, SessionStartReply, Stop, StopReply, Strictest,
-    Summary, TurnStart, TurnStartReply, UserPrompt, UserPromptReply, Verdict,
+    PreToolOutputReply, PreToolReply, Rewrite, SessionStart, SessionStartReply, Steering, SteeringReply,
+    Stop, StopReply, Strictest, Summary, TurnStart, TurnStartReply, UserPrompt, UserPromptReply, Verdict,
 };
 use becket_hooks::Failure;
 
@@ -192,6 +192,14 @@ pub(super) fn prompt(
     answer: &Answer,
 ) -> Result<UserPromptReply, Failure> {
     Ok(UserPromptReply {
+        verdict: answer.refusal(),
+        context: answer.context(),
+        ..Default::default()
+    })
+}
+
+pub(super) fn steering(_: &<Steering as Event>::Payload, answer: &Answer) -> Result<SteeringReply, Failure> {
+    Ok(SteeringReply {
         verdict: answer.refusal(),
         context: answer.context(),
         ..Default::default()

@@ -4,8 +4,8 @@
 use becket_events::{
     AgentSwitch, ApprovalDecided, Attention, Class, ErrorRaised, Event, EventId, InputSource, IterationLimit,
     LimitRaised, ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool,
-    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Stop,
-    SwitchKind, TurnEnded, TurnStart, UserPrompt,
+    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Steering,
+    Stop, SwitchKind, TurnEnded, TurnStart, UserPrompt,
 };
 use becket_hooks::{Engine, Failure};
 
@@ -88,6 +88,15 @@ pub(super) fn rows() -> Vec<Box<dyn Row>> {
         )
         .only(|_, _, prompt| prompt.source == InputSource::FollowUp && prompt.continuation == 0)
         .blocks(Block::Refuses)
+        .context(Plain::Context)
+        .done(),
+        row::<Steering>(
+            "user_steering_messages_submit",
+            Transform,
+            show::user_steering_messages_submit,
+            read::steering,
+        )
+        .blocks(Block::EndsRun)
         .context(Plain::Context)
         .done(),
         row::<TurnStart>("turn_start", Transform, show::turn_start, read::turn_context)

@@ -5,8 +5,8 @@ use becket_events::{
     CompactReason, EndReason, ErrorRaisedPayload, IterationLimitPayload, Level, LimitRaisedPayload,
     ModelContextPayload, NotificationPayload, PermissionRequestPayload, PostCompactPayload,
     PostSubagentPayload, PostToolPayload, PreCompactPayload, PreToolOutputPayload, PreToolPayload,
-    ResponsePayload, Scope, SessionEndPayload, SessionStartPayload, StartReason, StopPayload, SwitchKind,
-    TurnEnd, TurnEndedPayload, TurnStartPayload, Usage, UserPromptPayload, text_of,
+    ResponsePayload, Scope, SessionEndPayload, SessionStartPayload, StartReason, SteeringPayload,
+    StopPayload, SwitchKind, TurnEnd, TurnEndedPayload, TurnStartPayload, Usage, UserPromptPayload, text_of,
 };
 use serde_json::{Map, Value, json};
 
@@ -33,6 +33,7 @@ pub(super) const KEYS: &[&str] = &[
     "reason",
     "stop_response",
     "prompt",
+    "steering_messages",
     "parent_session_id",
     "notification_level",
     "notification_message",
@@ -236,6 +237,10 @@ pub(super) fn session_end(input: Input, _: &Scope, end: &SessionEndPayload) -> I
 
 pub(super) fn user_prompt_submit(input: Input, _: &Scope, prompt: &UserPromptPayload) -> Input {
     input.with("prompt", prompt.prompt.as_str())
+}
+
+pub(super) fn user_steering_messages_submit(input: Input, _: &Scope, steering: &SteeringPayload) -> Input {
+    input.with("steering_messages", steering.messages.clone())
 }
 
 /// Here a limit is met before the next turn begins, so the turn before it ended as if there were one.

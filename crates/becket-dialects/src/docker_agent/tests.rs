@@ -11,9 +11,9 @@ use becket_events::{
     ModelContext, ModelContextPayload, OperationKind, Part, PermissionRequest, PermissionRequestPayload,
     PostSubagent, PostSubagentPayload, PostTool, PostToolPayload, PreCompact, PreCompactPayload, PreTool,
     PreToolOutput, PreToolOutputPayload, PreToolPayload, Reply, RequestPurpose, Response, ResponsePayload,
-    Scope, SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, StopReason, SwitchKind,
-    TurnEnd, TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage, UserPrompt, UserPromptPayload,
-    Verdict,
+    Scope, SessionStart, SessionStartPayload, StartReason, Steering, SteeringPayload, Stop, StopPayload,
+    StopReason, SwitchKind, TurnEnd, TurnEnded, TurnEndedPayload, TurnStart, TurnStartPayload, Usage,
+    UserPrompt, UserPromptPayload, Verdict,
 };
 use becket_hooks::{Engine, HookEnvironment, Outcome};
 use futures_util::future::BoxFuture;
@@ -262,6 +262,13 @@ async fn effect(event: &str, entries: &[HookEntry]) -> Effect {
         }
         "permission_request" => of(&ask::<PermissionRequest>(&engine, permission()).await, None),
         "user_prompt_submit" => of(&ask::<UserPrompt>(&engine, prompt()).await, None),
+        "user_steering_messages_submit" => {
+            let messages = vec!["stop that".to_owned()];
+            of(
+                &ask::<Steering>(&engine, SteeringPayload { messages }).await,
+                None,
+            )
+        }
         "before_llm_call" => of(&ask::<ModelContext>(&engine, request()).await, None),
         "pre_compact" | "before_compaction" => of(&ask::<PreCompact>(&engine, compaction()).await, None),
         "post_tool_use" => {
@@ -283,6 +290,7 @@ const GUARDS: &[&str] = &["pre_tool_use", "tool_guard", "permission_request"];
 const BLOCKABLE: &[&str] = &[
     "tool_input_transform",
     "user_prompt_submit",
+    "user_steering_messages_submit",
     "before_llm_call",
     "pre_compact",
     "before_compaction",
@@ -887,6 +895,11 @@ async fn the_rarer_fields_are_there_too() {
         read["from_agent_models"],
         json!([{"provider": "openai", "model": "gpt"}])
     );
+    let steering = SteeringPayload {
+        messages: vec!["a".into(), "b".into()],
+    };
+    let read = read_by::<Steering>("user_steering_messages_submit", steering).await;
+    assert_eq!(read["steering_messages"], json!(["a", "b"]));
     let raised = LimitRaisedPayload {
         previous_limit: 8,
         new_limit: 18,
