@@ -1,7 +1,7 @@
 //! docker-agent's names for becket's operations. It has no tool that finds files by name, and no virtual
 //! file system. Some of its tools take several paths or addresses at once: those are several calls.
 
-use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile};
+use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, ToOwn};
 use serde_json::{Map, Value, json};
 
 use super::results;
@@ -275,7 +275,7 @@ fn plurals() -> Vec<Plural> {
 fn apart(
     arguments: &Map<String, Value>,
     list: &str,
-    to_own: fn(Map<String, Value>) -> Result<Map<String, Value>, String>,
+    to_own: ToOwn,
 ) -> Result<Vec<Map<String, Value>>, String> {
     let Some(Value::Array(several)) = arguments.get(list) else {
         return Err(format!("argument `{list}` must be a list of texts"));
