@@ -11,6 +11,7 @@ mod call;
 mod command_text;
 mod config;
 mod contract;
+mod echo_proof;
 mod expand;
 mod file;
 mod hook;
@@ -50,3 +51,6 @@ pub use sources::{
 };
 pub use template::Template;
 pub use tools::{profile, toolset_tools};
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::contract::Plain;
+use super::echo_proof::echo_proof;
 use super::expand::{expanded_directory, expanded_value};
 use super::hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner};
 use super::judge;
@@ -186,7 +187,12 @@ impl Runner {
 
 /// The lane of a command.
 fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> CommandLane {
-    let words: [OsString; 3] = [shell(&host.shell).into(), "-c".into(), command.into()];
+    let mut words: Vec<OsString> = vec![shell(&host.shell).into()];
+    if host.shell.ends_with("zsh") {
+        // Its `echo` would also read what `echo_proof` writes.
+        words.extend(["-o".into(), "bsd_echo".into()]);
+    }
+    words.extend(["-c".into(), command.into()]);
     let mut program = Program::exec(words).environment(Arc::clone(&host.environment.variables));
     for (name, value) in &entry.env {
         program = program.variable(name, expanded_value(value, &host.environment, remarks));
@@ -231,7 +237,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
 impl<E: Event> HookHandler<E> {
     async fn reply(&self, occasion: &Occasion<'_, E>) -> Result<E::Reply, Failure> {
         let text = occasion.text(self.row.contract.name, || {
-            self.input(occasion.scope, occasion.payload).to_string()
+            echo_proof(&self.input(occasion.scope, occasion.payload))
         });
         let heard = match &self.runner {
             Runner::Command(lane) => self.run(lane, occasion.scope, text).await?,

@@ -785,6 +785,31 @@ async fn read_by<E: Event>(event: &str, payload: E::Payload) -> Value {
 }
 
 #[tokio::test]
+async fn what_a_hook_reads_survives_the_echo_of_its_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("echoed");
+    let words = "a\nb\t\"c\" \\n \\\\ \u{7}\u{1b}[0m ä 'd' \\u0041 \\c $HOME";
+    for shell in ["/bin/sh", "/bin/bash"] {
+        let command = format!("INPUT=$(cat); echo \"$INPUT\" > {}", file.display());
+        let engine = Engine::new(None);
+        let host = HookHost {
+            shell: shell.into(),
+            ..host(&Arc::default())
+        };
+        let entries = hook("user_prompt_submit", &command, json!({}));
+        register(&engine, &entries, &Owner::Everybody, &host);
+        let payload = UserPromptPayload {
+            prompt: words.into(),
+            ..prompt()
+        };
+        ask::<UserPrompt>(&engine, payload).await;
+        let echoed = std::fs::read_to_string(&file).unwrap();
+        let read: Value = serde_json::from_str(&echoed).unwrap_or_else(|error| panic!("{shell}: {error}: {echoed}"));
+        assert_eq!(read["prompt"], words, "{shell}");
+    }
+}
+
+#[tokio::test]
 async fn hooks_read_the_fields_of_their_event() {
     let read = read_by::<PreTool>("pre_tool_use", shell_call("ls")).await;
     let cwd = scope().cwd;
