@@ -4,9 +4,9 @@
 //! becket's own words and may be a glob itself; a deny and an ask count as well by the name that the model knows it by.
 //! Rules of another system come translated (`ToolRule`): they name a tool as the model knows it, and arguments in
 //! becket's own words.
-//! Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a list, one element
-//! is enough to forbid, and all must match to allow; fields of an object are not looked into. Among rules a deny beats
-//! an allow, and an allow beats an ask.
+//! Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a list, one
+//! element is enough to forbid, and all must match to allow; fields of an object are not looked into. Among rules a
+//! deny beats an allow, and an allow beats an ask.
 
 use std::path::Path;
 

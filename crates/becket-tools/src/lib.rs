@@ -6,10 +6,10 @@
 //! results in the words of a face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
 //! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and
 //! `team_tools.rs` those of an agent in a team.
-//! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background, `script_tools.rs` commands with
-//! a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants to do and to remember.
-//! `facts/` has short texts about the machine and the folder, and hides secrets: functions, not tools.
-//! `program_tool.rs` makes a tool of a program that somebody else has written.
+//! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background, `script_tools.rs` commands
+//! with a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants to do and to remember. `facts/` has
+//! short texts about the machine and the folder, and hides secrets: functions, not tools. `program_tool.rs` makes a
+//! tool of a program that somebody else has written.
 //!
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 

@@ -213,7 +213,8 @@ impl Memories {
         let done = Connection::open(&self.0).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
             connection.execute_batch(
-                "CREATE TABLE IF NOT EXISTS memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT DEFAULT '')",
+                "CREATE TABLE IF NOT EXISTS memories \
+                 (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT DEFAULT '')",
             )?;
             // Older files have no categories.
             let categories = "SELECT count(*) FROM pragma_table_info('memories') WHERE name = 'category'";

@@ -1,7 +1,8 @@
 //! Tools that are commands with a name: each runs one command of the shell, and its arguments are variables of it.
 //!
 //! The command is a call within the call. The values stand in its text, quoted, so that what is judged as a command is
-//! all that runs. The person is asked about the tool by its name; guards and rules about commands have their say as well.
+//! all that runs. The person is asked about the tool by its name; guards and rules about commands have their say as
+//! well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,8 +120,8 @@ fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
 }
 
-/// The tools of some scripts; the error says what is wrong with one of them. Their commands are judged by the names that
-/// the profile has for running commands.
+/// The tools of some scripts; the error says what is wrong with one of them. Their commands are judged by the names
+/// that the profile has for running commands.
 pub fn script_tools(
     profile: &Profile,
     settings: &ToolSettings,

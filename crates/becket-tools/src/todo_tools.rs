@@ -1,7 +1,7 @@
 //! A list of what is to be done, item by item, and a place to think.
 //!
-//! The list is kept with the context, so that the next session finds it. A sub-agent has one of its own, which goes with
-//! its session. Thoughts are kept where every call is: in the transcript.
+//! The list is kept with the context, so that the next session finds it. A sub-agent has one of its own, which goes
+//! with its session. Thoughts are kept where every call is: in the transcript.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};

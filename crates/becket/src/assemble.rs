@@ -333,35 +333,17 @@ impl Setup {
         }
         let provider = self.provider(options, surroundings)?;
         let environment = self.environment(surroundings);
-        let settings = self.agent_settings(options, surroundings)?;
-        let mut settings = AgentSettings {
-            compaction: self.compaction(&*provider),
-            ..settings
-        };
-        settings.approval.installed = plugins.sources();
-        if let Some(team) = &self.team {
-            // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
-            settings.agent_name = team.first().name.clone();
-            (settings.prompt_files, settings.reflection) = (Vec::new(), None);
-        }
+        let settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
         let witness = RecordKeeper {
             store: store.clone(),
             front: Arc::clone(&front),
         };
         let engine = Arc::new(Engine::new(Some(Arc::new(witness))));
-        for hook in &self.hooks {
-            hook.register(&engine, self.hook_environment(surroundings));
-        }
-        let builtins = Arc::new(self.builtins(surroundings)?);
-        self.keep_snapshots(&builtins, &engine);
-        for remark in plugins.register(&engine) {
-            surroundings.remark(&remark.to_string());
-        }
-        let host = self.hook_host(builtins, &*provider, surroundings);
+        self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
+        let own = self.tool_settings(&environment);
         let (tools, team, remarks) = match &self.team {
             Some(file) => {
-                let own = self.tool_settings(&environment);
-                let (members, mut remarks) = file.members_with(&Resources {
+                let (members, remarks) = file.members_with(&Resources {
                     options,
                     surroundings,
                     providers: &self.provider_settings(),
@@ -371,13 +353,11 @@ impl Setup {
                     contexts: &settings.contexts,
                     memories: &self.folders.data.join("memory.db"),
                 })?;
-                remarks.extend(file.register(&engine, &host));
                 (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
             }
             None => {
                 let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
                 tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
-                let own = self.tool_settings(&environment);
                 let asking = self.subagent_tool_settings(&*provider, surroundings, own);
                 tools.extend(subagent_tools(&profile, &asking));
                 let remarks = add_guests(&profile, &mut tools, &plugins, &servers);
@@ -385,9 +365,6 @@ impl Setup {
             }
         };
         for remark in remarks {
-            surroundings.remark(&remark);
-        }
-        for remark in docker_agent::register(&engine, &self.foreign_hooks, &Owner::Everybody, &host) {
             surroundings.remark(&remark);
         }
         let environment = match self.event_commands.is_empty() {
@@ -415,6 +392,50 @@ impl Setup {
             servers,
             event_commands,
         })
+    }
+
+    /// What the agent of this run is told.
+    fn settings_of_run(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        provider: &dyn Provider,
+        plugins: &Plugins,
+    ) -> Result<AgentSettings, CliError> {
+        let mut settings = self.agent_settings(options, surroundings)?;
+        settings.compaction = self.compaction(provider);
+        settings.approval.installed = plugins.sources();
+        if let Some(team) = &self.team {
+            // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
+            settings.agent_name = team.first().name.clone();
+            (settings.prompt_files, settings.reflection) = (Vec::new(), None);
+        }
+        Ok(settings)
+    }
+
+    /// Lets all hooks answer, whoever wrote them, and says what is odd about them.
+    fn register_hooks(
+        &self,
+        engine: &Engine,
+        plugins: &Plugins,
+        provider: &dyn Provider,
+        surroundings: &Surroundings,
+    ) -> Result<(), CliError> {
+        for hook in &self.hooks {
+            hook.register(engine, self.hook_environment(surroundings));
+        }
+        let builtins = Arc::new(self.builtins(surroundings)?);
+        self.keep_snapshots(&builtins, engine);
+        for remark in plugins.register(engine) {
+            surroundings.remark(&remark.to_string());
+        }
+        let host = self.hook_host(builtins, provider, surroundings);
+        let of_agents = self.team.iter().flat_map(|file| file.register(engine, &host));
+        let of_everybody = docker_agent::register(engine, &self.foreign_hooks, &Owner::Everybody, &host);
+        for remark in of_agents.chain(of_everybody) {
+            surroundings.remark(&remark);
+        }
+        Ok(())
     }
 
     /// What runs hooks of docker-agent's.

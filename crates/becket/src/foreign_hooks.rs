@@ -1,5 +1,5 @@
-//! Hooks in docker-agent's words that count in every front end: of the person's docker-agent settings, of `hooks.d`, and
-//! of the command line, in this order. Those of an agent file come before them.
+//! Hooks in docker-agent's words that count in every front end: of the person's docker-agent settings, of `hooks.d`,
+//! and of the command line, in this order. Those of an agent file come before them.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,4 +1,5 @@
-//! The MCP servers of the settings, of the chibi home and of agent files: how they are reached, and their tools beside becket's own.
+//! The MCP servers of the settings, of the chibi home and of agent files: how they are reached, and their tools beside
+//! becket's own.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -36,8 +36,8 @@ const REHEARSAL: &str = "`--model rehearsal` works without a key";
 pub struct TeamFile {
     /// The file.
     pub file: AgentFile,
-    /// Its agents that can come into play: the one that the person talks to, then those that it can reach, each with how
-    /// many others stand between.
+    /// Its agents that can come into play: the one that the person talks to, then those that it can reach, each with
+    /// how many others stand between.
     members: Vec<(usize, usize)>,
     servers: Vec<TeamServer>,
 }

@@ -3,8 +3,8 @@
 //! Four lists of rules, and what counts for the rest. The first list with a rule that matches decides: `deny_override`,
 //! `allow_override`, `deny`, `allow`. A rule is `preset:CLASS`, or a glob for the whole address, in which `*` stands
 //! for anything, `?` after the host for one character, and `\` takes the meaning of the next one away. A rule that
-//! denies is read generously and one that allows strictly: what could be meant both ways is denied. A metadata service of
-//! the cloud is denied under every name, unless it is allowed as such.
+//! denies is read generously and one that allows strictly: what could be meant both ways is denied. A metadata service
+//! of the cloud is denied under every name, unless it is allowed as such.
 
 use std::net::IpAddr;
 

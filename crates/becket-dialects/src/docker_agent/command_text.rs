@@ -1,7 +1,7 @@
 //! Texts of agent files with something to fill in: variables in instructions, and words and calls of tools in commands.
 //!
-//! docker-agent runs what stands in `${…}` as JavaScript. What people write there is served, and nothing else: variables
-//! of the environment, the words behind a command, and calls of tools.
+//! docker-agent runs what stands in `${…}` as JavaScript. What people write there is served, and nothing else:
+//! variables of the environment, the words behind a command, and calls of tools.
 
 use serde_json::{Map, Number, Value};
 

@@ -471,6 +471,7 @@ mod tests {
     }
 
     #[test]
+    // tidy: a table
     fn what_is_wrong_is_told_with_its_line() {
         let table = [
             (

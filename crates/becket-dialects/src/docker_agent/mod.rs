@@ -4,7 +4,8 @@
 //! `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and `read.rs`
 //! says what that means.
 //!
-//! Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their commands in `command_text.rs`.
+//! Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their commands in
+//! `command_text.rs`.
 
 mod builtin;
 mod call;

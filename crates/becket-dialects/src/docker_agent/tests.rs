@@ -804,7 +804,8 @@ async fn what_a_hook_reads_survives_the_echo_of_its_shell() {
         };
         ask::<UserPrompt>(&engine, payload).await;
         let echoed = std::fs::read_to_string(&file).unwrap();
-        let read: Value = serde_json::from_str(&echoed).unwrap_or_else(|error| panic!("{shell}: {error}: {echoed}"));
+        let read: Value =
+            serde_json::from_str(&echoed).unwrap_or_else(|error| panic!("{shell}: {error}: {echoed}"));
         assert_eq!(read["prompt"], words, "{shell}");
     }
 }
@@ -865,6 +866,7 @@ async fn hooks_read_the_fields_of_their_event() {
 }
 
 #[tokio::test]
+// tidy: a table
 async fn the_rarer_fields_are_there_too() {
     let child = PostSubagentPayload {
         subagent_name: Some("child".into()),

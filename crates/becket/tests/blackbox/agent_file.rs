@@ -414,8 +414,8 @@ fn a_profile_beside_an_agent_file_is_an_error() {
 fn team(root: &Value, helper: &Value) -> Room {
     let room = with_file(
         "agents:\n  root:\n    model: scripted/root.json\n    instruction: I am root.\n    sub_agents: [helper]\n    \
-         handoffs: [helper]\n    commands:\n      plan: {agent: helper, instruction: Plan it}\n      over: {agent: helper}\n  \
-         helper:\n    model: scripted/helper.json\n    description: Lists things.\n    instruction: I help.\n    \
+         handoffs: [helper]\n    commands:\n      plan: {agent: helper, instruction: Plan it}\n      \
+         over: {agent: helper}\n  helper:\n    model: scripted/helper.json\n    description: Lists things.\n    instruction: I help.\n    \
          toolsets: [{type: shell}]\npermissions: {allow: [\"shell:cmd=echo*\"]}\n",
     );
     room.write("root.json", root.to_string());
@@ -540,8 +540,8 @@ fn a_model_judges_for_a_hook() {
 fn scripts_thoughts_and_things_to_do_are_tools() {
     let sets = "      - type: script\n        shell:\n          greet:\n            cmd: echo \"hello $who$MARK\"\n            \
                 description: Greets\n            args: {who: {type: string}}\n            env: {MARK: '!'}\n          \
-                shell: {cmd: echo mine}\n      - type: think\n      - {type: todo, tools: [create_todo]}\n      - type: memory\n        \
-                path: notes.db\n        tools: [add_memory]";
+                shell: {cmd: echo mine}\n      - type: think\n      - {type: todo, tools: [create_todo]}\n      \
+                - type: memory\n        path: notes.db\n        tools: [add_memory]";
     let room = agent(sets, "");
     let turns = json!([call("greet", &json!({"who": "Ada"})), says("done")]);
     let run = play(&room, &turns, &["--yes"]).ended_with(0);

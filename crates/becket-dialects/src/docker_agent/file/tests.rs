@@ -12,6 +12,7 @@ fn file(text: &str) -> AgentFile {
 }
 
 #[test]
+// tidy: a table
 fn a_whole_file_is_understood() {
     let file = file(
         r#"
@@ -101,6 +102,7 @@ fn root_is_the_one_that_the_person_talks_to() {
 }
 
 #[test]
+// tidy: a table
 fn mistakes_are_told_with_their_line() {
     for (text, wanted) in [
         ("agents: {}", "agent.yaml:1: there is no agent"),
