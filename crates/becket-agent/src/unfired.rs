@@ -11,7 +11,6 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("post_session_tree", "the session tree"),
     ("steering", "words typed in the chat while the model is at work"),
     ("user_shell", "commands of the person in the chat"),
-    ("agent_switch", "teams of agents"),
     ("model_change", "changing the model in the chat"),
     ("resources", "skills and prompt templates"),
 ];

@@ -30,6 +30,7 @@ mod project;
 mod sessions;
 mod snapshots;
 mod subagents;
+mod team;
 mod terminal;
 mod urls;
 mod vfs;

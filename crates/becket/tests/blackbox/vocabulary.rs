@@ -131,7 +131,41 @@ const RUNS: &[&[&str]] = &[
         "seventh",
         "How many are there?",
     ],
+    &["--json", "-c", "ninth", "run", "team.yaml", "How many are there?"],
 ];
+
+/// A team whose first agent gives the other one a task.
+const TEAM: &str = r#"
+agents:
+  root:
+    model: scripted/task.toml
+    instruction: You lead.
+    sub_agents: [counter]
+  counter:
+    model: scripted/count.toml
+    description: counts things
+    instruction: You count.
+"#;
+
+const TASK: &str = r#"
+[[turns]]
+usage = { input_tokens = 150, output_tokens = 20 }
+
+[[turns.tool_calls]]
+id = "call-1"
+name = "transfer_task"
+arguments = { agent = "counter", task = "Count: a b c", expected_output = "a number" }
+
+[[turns]]
+text = "Three."
+usage = { input_tokens = 190, output_tokens = 2 }
+"#;
+
+const COUNT: &str = r#"
+[[turns]]
+text = "There are three."
+usage = { input_tokens = 12, output_tokens = 4 }
+"#;
 
 /// What is run at a terminal, where a person lets it go on.
 const AT_THE_LIMIT: &[&str] = &[
@@ -157,6 +191,9 @@ fn events() -> &'static [Value] {
         room.write("summary.toml", SUMMARY);
         room.write("subagent.toml", SUBAGENT);
         room.write("broken.toml", BROKEN_HOOK);
+        room.write("team.yaml", TEAM);
+        room.write("task.toml", TASK);
+        room.write("count.toml", COUNT);
         room.write("main.rs", "fn main() {\n    greet();\n}\n");
         let root = room.work().parent().unwrap().canonicalize().unwrap();
         let mut all = Vec::new();
