@@ -153,8 +153,8 @@ pub enum Command {
     /// Run an agent file of docker-agent's: ask its agent, or talk with it.
     ///
     /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
-    /// yes to its hooks. What is piped in is added to the prompt; without a prompt it is a chat. `--model` counts for all
-    /// agents.
+    /// yes to its hooks. What is piped in is added to the prompt; without a prompt it is a chat. `--model` counts for
+    /// all agents.
     Run {
         /// The agent file.
         file: PathBuf,

@@ -324,11 +324,8 @@ impl Setup {
         let profile = self.profile(options)?;
         // A model that was left out matters only where the command line names none.
         let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
-        for remark in self
-            .remarks(&plugins, &servers, &profile)
-            .into_iter()
-            .chain(context_remark)
-        {
+        let remarks = self.remarks(&plugins, &servers, &profile).into_iter();
+        for remark in remarks.chain(context_remark) {
             surroundings.remark(&remark);
         }
         let provider = self.provider(options, surroundings)?;
@@ -340,24 +337,25 @@ impl Setup {
         };
         let engine = Arc::new(Engine::new(Some(Arc::new(witness))));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
-        let own = self.tool_settings(&environment);
+        let resources = Resources {
+            options,
+            surroundings,
+            providers: &self.provider_settings(),
+            tools: &self.tool_settings(&environment),
+            servers: &servers,
+            request: &settings.options,
+            contexts: &settings.contexts,
+            memories: &self.folders.data.join("memory.db"),
+        };
         let (tools, team, remarks) = match &self.team {
             Some(file) => {
-                let (members, remarks) = file.members_with(&Resources {
-                    options,
-                    surroundings,
-                    providers: &self.provider_settings(),
-                    tools: &own,
-                    servers: &servers,
-                    request: &settings.options,
-                    contexts: &settings.contexts,
-                    memories: &self.folders.data.join("memory.db"),
-                })?;
+                let (members, remarks) = file.members_with(&resources)?;
                 (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
             }
             None => {
                 let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
                 tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
+                let own = resources.tools.clone();
                 let asking = self.subagent_tool_settings(&*provider, surroundings, own);
                 tools.extend(subagent_tools(&profile, &asking));
                 let remarks = add_guests(&profile, &mut tools, &plugins, &servers);
@@ -367,12 +365,7 @@ impl Setup {
         for remark in remarks {
             surroundings.remark(&remark);
         }
-        let environment = match self.event_commands.is_empty() {
-            true => &environment,
-            false => self.hook_environment(surroundings),
-        };
-        let event_commands =
-            EventCommands::new(&self.event_commands, environment, surroundings, store.clone());
+        let event_commands = self.commands_of_events(&environment, surroundings, &store);
         event_commands.watch(&engine);
         let agent = Agent {
             engine,
@@ -392,6 +385,20 @@ impl Setup {
             servers,
             event_commands,
         })
+    }
+
+    /// The commands that hear of events.
+    fn commands_of_events(
+        &self,
+        environment: &HookEnvironment,
+        surroundings: &Surroundings,
+        store: &Arc<SqliteStore>,
+    ) -> EventCommands {
+        let environment = match self.event_commands.is_empty() {
+            true => environment,
+            false => self.hook_environment(surroundings),
+        };
+        EventCommands::new(&self.event_commands, environment, surroundings, store.clone())
     }
 
     /// What the agent of this run is told.
