@@ -39,9 +39,13 @@ impl Hooks {
         self.scope.turn = turn;
     }
 
-    /// Events now happen in the name of this agent.
+    /// Events now happen in the name of this agent. The guards of the one before it stay: a model must not be able to
+    /// leave its guards by handing the word over.
     pub fn set_agent(&mut self, name: &str, model: &str) {
-        self.scope.agent_name = name.into();
+        let before = std::mem::replace(&mut self.scope.agent_name, name.into());
+        if before != name && !self.scope.agents_above.contains(&before) {
+            self.scope.agents_above.push(before);
+        }
         self.scope.model = model.into();
     }
 

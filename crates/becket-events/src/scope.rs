@@ -14,7 +14,8 @@ pub struct Scope {
     pub context_name: String,
     /// The agent at work.
     pub agent_name: String,
-    /// The agents that stand above it and have asked it, outermost first.
+    /// The agents whose guards count for it: those above it that have asked it, outermost first, and those that have
+    /// handed the conversation over to it.
     pub agents_above: Vec<String>,
     /// The model in use, as `provider/name`.
     pub model: String,

@@ -32,6 +32,7 @@ impl clap::Args for HookFlags {
                 .help_heading("Hooks in docker-agent's words")
                 .hide_short_help(true)
                 .action(ArgAction::Append)
+                .value_parser(not_empty)
                 .global(true);
             command.arg(arg)
         })
@@ -42,11 +43,18 @@ impl clap::Args for HookFlags {
     }
 }
 
+/// A command that is empty would guard nothing: a variable in the person's script may be unset.
+fn not_empty(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("the command is empty"),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 impl FromArgMatches for HookFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let entries = FLAGS.iter().flat_map(|flag| {
             let commands = matches.get_many::<String>(&flag.name).into_iter().flatten();
-            let commands = commands.filter(|command| !command.trim().is_empty());
             commands.map(|command| flag.entry(command))
         });
         Ok(Self(entries.collect()))

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use becket_agent::team::Member;
 use becket_agent::tool::Tool;
 use becket_agent::{ArgumentRule, Rules, ToolRule};
 use becket_dialects::docker_agent::{
-    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, ModelDefinition,
+    self, AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, ModelDefinition,
     Owner, RuleKind, ScriptDefinition, Toolset, ToolsetKind, profile, register, toolset_tools,
     translate_rule, with_variables,
 };
@@ -28,6 +29,9 @@ use crate::args::{AgentFileChoice, Options};
 use crate::failure::CliError;
 use crate::servers::RunServers;
 use crate::surroundings::Surroundings;
+
+/// The longest agent file that is read.
+const LONGEST_FILE: u64 = 4 * 1024 * 1024;
 
 /// What to do without a key.
 const REHEARSAL: &str = "`--model rehearsal` works without a key";
@@ -70,11 +74,27 @@ pub struct Resources<'a> {
     pub memories: &'a Path,
 }
 
+/// The text of an agent file. A pipe could keep the program waiting for ever, and a device has no end.
+fn text_of(path: &Path) -> io::Result<String> {
+    let about = std::fs::metadata(path)?;
+    if about.is_file() && about.len() > LONGEST_FILE {
+        let told = format!(
+            "it has {} bytes, and at most {LONGEST_FILE} are read",
+            about.len()
+        );
+        return Err(io::Error::other(told));
+    }
+    if !about.is_file() && !about.is_dir() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    std::fs::read_to_string(path)
+}
+
 impl TeamFile {
     /// Reads the file, and finds the agents that come into play.
     pub fn read(choice: &AgentFileChoice, surroundings: &Surroundings) -> Result<Self, CliError> {
         let path = surroundings.cwd.join(&choice.file);
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&choice.file, &path, &error))?;
+        let text = text_of(&path).map_err(|error| unreadable(&choice.file, &path, &error))?;
         let file = AgentFile::read(&text, &choice.file)?;
         let first = match &choice.agent {
             None => file.default_agent(),
@@ -107,11 +127,12 @@ impl TeamFile {
         &self.servers
     }
 
-    /// The variables in which the file looks for keys.
-    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+    /// The variables in which the file looks for keys, and those of all providers that such files know.
+    pub fn key_variables<'a>(&'a self) -> impl Iterator<Item = &'a str> {
         let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
         let models = models.chain(self.file.models.values());
-        models.filter_map(|model| model.token_key.as_deref())
+        let keys = models.filter_map(|model| model.token_key.as_deref());
+        keys.chain(docker_agent::provider_keys().map(|key: &'a str| key))
     }
 
     /// The agents that can come into play, ready to work, and what the person should know about them.
@@ -561,7 +582,7 @@ fn servers<'a>(agents: impl Iterator<Item = &'a AgentDefinition>) -> Vec<TeamSer
     servers
 }
 
-fn unreadable(given: &Path, path: &Path, error: &std::io::Error) -> CliError {
+fn unreadable(given: &Path, path: &Path, error: &io::Error) -> CliError {
     let message = format!("cannot read the agent file {}: {error}", given.display());
     let folder = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
     let names = folder.into_iter().flatten().filter_map(Result::ok);

@@ -38,7 +38,7 @@ pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
 pub use file::{
     AgentDefinition, AgentFile, CommandDefinition, Interface, McpDefinition, McpReach, ModelDefinition,
-    Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind,
+    Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use output::Output;

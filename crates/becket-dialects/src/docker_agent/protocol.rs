@@ -9,6 +9,12 @@ use super::output::{Output, Printed, UnknownKey, wrong};
 /// The exit code by which a hook blocks; standard error says why.
 const BLOCKED: i32 = 2;
 
+/// Whether somebody prints this who takes it for an answer.
+fn is_mistakable(text: &str) -> bool {
+    let word = text.to_lowercase();
+    ["allow", "ask", "block", "deny", "denied", "no", "false"].contains(&word.as_str())
+}
+
 /// How an answer is judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
@@ -111,12 +117,12 @@ impl Rules {
                 "standard output is no JSON object, and `strict_output` is set",
             ));
         }
-        // A verdict with other words before it would be taken for plain text, and a refusal with it.
-        if guard && text.lines().any(|line| line.trim_start().starts_with('{')) {
+        // A verdict with other words around it would be taken for plain text, and a refusal with it.
+        if guard && (text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
-                "there are words before the JSON object on standard output; print the object alone, and other \
-                 words to standard error",
+                "standard output is no JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \"why\"}), \
+                 and other words to standard error",
             ));
         }
         let plain = (self.contract.plain != Plain::Dropped).then(|| text.to_owned());

@@ -387,6 +387,11 @@ const MISBEHAVIOURS: &[&str] = &[
 /// What is an answer, but none that a guard may give.
 const RISKS: &[&str] = &[
     r#"echo checking; echo '{"decision":"block"}'"#,
+    r#"echo 'verdict: {"decision":"block"}'"#,
+    r#"printf '\033[0m{"decision":"block"}'"#,
+    r#"echo '[{"decision":"block"}]'"#,
+    r#"echo '"deny"'"#,
+    "echo DENY",
     r#"echo '{"decison":"block"}'"#,
     r#"echo '{"permission_decision":"deny"}'"#,
     r#"echo '{"hook_specific_output":{"decision":"block"}}'"#,

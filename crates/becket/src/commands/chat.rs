@@ -7,6 +7,7 @@ use std::sync::mpsc::SyncSender;
 
 use becket_events::EndReason;
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
 use super::ask::{Conversation, remark_on, unless_lost};
@@ -19,6 +20,9 @@ use crate::surroundings::Surroundings;
 
 /// How many lines of history are kept.
 const HISTORY_LINES: usize = 10_000;
+
+/// The longest line that a terminal hands out at once.
+const LONGEST_LINE: usize = 4096;
 
 const HELP: &str = "\
 /help    this list
@@ -210,12 +214,15 @@ fn from_pipe() -> ReadLine {
 }
 
 fn from_editor(history: &Path) -> ReadLine {
-    let mut editor = Reedline::create();
+    let mut editor = Reedline::create().use_bracketed_paste(true);
     // A history that cannot be kept is no reason not to talk.
     if let Ok(history) = FileBackedHistory::with_file(HISTORY_LINES, history.to_path_buf()) {
         editor = editor.with_history(Box::new(history));
     }
     Box::new(move || {
+        if let Some(line) = typed_ahead()? {
+            return Ok(Some(line));
+        }
         loop {
             match editor.read_line(&Plain)? {
                 Signal::Success(line) => {
@@ -228,6 +235,20 @@ fn from_editor(history: &Path) -> ReadLine {
             }
         }
     })
+}
+
+/// A line that was typed while the agent was at work. The editor takes all that waits at the terminal and forgets what
+/// stands behind the first line; as long as it does not read, the terminal hands out whole lines.
+fn typed_ahead() -> io::Result<Option<String>> {
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    if poll(&mut waiting, Some(&Timespec::default()))? == 0 || !waiting[0].revents().contains(PollFlags::IN) {
+        return Ok(None);
+    }
+    let mut line = [0; LONGEST_LINE];
+    let length = rustix::io::read(&stdin, &mut line)?;
+    let line = String::from_utf8_lossy(&line[..length]).trim_end().to_owned();
+    Ok((!line.is_empty()).then_some(line))
 }
 
 /// The mark in front of what the person types.

@@ -578,3 +578,50 @@ fn the_example_runs_without_a_key() {
     assert!(!room.has("notes.txt"));
     run("/explain hooks").ended_with(0);
 }
+
+#[test]
+fn only_a_file_of_some_size_is_read() {
+    let room = room();
+    let made = std::process::Command::new("mkfifo")
+        .arg(room.work().join("pipe"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
+    room.run(["run", "pipe", "go"])
+        .ended_with(2)
+        .complained("it is no regular file");
+    room.run(["run", "/dev/zero", "go"])
+        .ended_with(2)
+        .complained("it is no regular file");
+}
+
+#[test]
+fn no_hook_and_no_tool_sees_the_key_of_a_provider_that_files_know() {
+    let room = room().with("XAI_API_KEY", "xai-very-secret");
+    let hooks = "    hooks: {session_start: [{type: command, command: env > seen}]}\n";
+    room.write(
+        "agent.yaml",
+        format!("agents:\n  root:\n    instruction: a\n    toolsets: [{{type: shell}}]\n{hooks}"),
+    );
+    let run = room
+        .run(["run", "agent.yaml", "Run: env", "--model", "rehearsal", "--yes"])
+        .ended_with(0);
+    assert!(!room.read("seen").contains("xai-very-secret"));
+    assert!(!run.stdout.contains("xai-very-secret"), "{run:?}");
+}
+
+#[test]
+fn what_must_not_be_written_is_not_edited() {
+    let room = room();
+    room.write(
+        "agent.yaml",
+        "agents:\n  root:\n    instruction: a\n    toolsets: [{type: filesystem}]\n\
+        permissions: {deny: [\"write_file:path=priv/*\"]}\n",
+    );
+    room.write("priv/x", "p");
+    let edit = json!({"path": "priv/x", "edits": [{"oldText": "p", "newText": "q"}]});
+    let model =
+        room.model(&json!([{"tool_calls": [{"name": "edit_file", "arguments": edit}]}, {"text": "x"}]));
+    room.run(["run", "agent.yaml", "go", "--yes", "--model", &model])
+        .ended_with(0);
+    assert_eq!(room.read("priv/x"), "p");
+}

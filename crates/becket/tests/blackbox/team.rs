@@ -133,3 +133,31 @@ fn agents_that_the_file_does_not_name_and_calls_that_rules_deny_do_not_happen() 
     let run = play(&room, &scripts(root), &["--yes"]).ended_with(0);
     assert!(run.events_named("agent_switch").is_empty());
 }
+
+#[test]
+fn the_guards_of_an_agent_stay_when_it_hands_the_word_over() {
+    let room = room();
+    let guarded = "    hooks:\n      pre_tool_use:\n        - hooks:\n            - type: command\n              \
+                   command: if grep -q forbidden; then echo not here >&2; exit 2; fi\n";
+    let shell = "    toolsets: [{type: shell}]\n";
+    let team = TEAM.replace(
+        "    handoffs: [writer]\n",
+        &format!("    handoffs: [writer]\n{guarded}"),
+    ) + shell;
+    room.write("agent.yaml", team);
+    let root = json!([call("handoff", &json!({"agent": "writer"}))]);
+    let writer = json!([
+        call("shell", &json!({"cmd": "touch forbidden"})),
+        call("shell", &json!({"cmd": "touch fine"})),
+        {"text": "done", "expect": ["not here"]},
+    ]);
+    let scripts = [("root", root), ("counter", json!([])), ("writer", writer)];
+    play(&room, &scripts, &["--yes"]).ended_with(0);
+    assert_eq!((room.has("forbidden"), room.has("fine")), (false, true));
+    // The next run goes on with the writer, and still has the guard.
+    let again =
+        json!([call("shell", &json!({"cmd": "touch forbidden"})), {"text": "no", "expect": ["not here"]}]);
+    let scripts = [("writer", again)];
+    play(&room, &scripts, &["--yes"]).ended_with(0);
+    assert!(!room.has("forbidden"));
+}

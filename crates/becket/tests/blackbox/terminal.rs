@@ -385,3 +385,33 @@ fn a_context_is_destroyed_when_the_person_says_yes() {
         assert_eq!(contexts.len(), left, "{answer:?}");
     }
 }
+
+#[test]
+fn no_line_is_lost_that_is_typed_while_the_model_works() {
+    let room = room();
+    let late = |text: &str| json!({"text": text, "delay_ms": 1500});
+    let model = room.model(&json!([
+        late("first"),
+        late("second"),
+        late("third"),
+        late("fourth")
+    ]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("zero");
+    for line in ["one", "two", "three"] {
+        terminal.enter(line);
+    }
+    terminal.wait_for("fourth");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let log = terminal.room.run(["context", "log", "--json"]).ended_with(0);
+    let places = ["zero", "one", "two", "three"].map(|line| log.stdout.find(&format!("\"{line}\"")));
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{log:?}"
+    );
+}

@@ -9,6 +9,7 @@ mod read;
 mod tests;
 mod toolset;
 mod written;
+pub use read::provider_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

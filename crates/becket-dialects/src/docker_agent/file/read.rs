@@ -30,6 +30,11 @@ const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
     ("dmr", "http://127.0.0.1:12434/engines/v1", None),
 ];
 
+/// The variables that hold the keys of these providers. They are told to nobody, whoever uses them.
+pub fn provider_keys() -> impl Iterator<Item = &'static str> {
+    COMPATIBLE.iter().filter_map(|(_, _, key)| *key)
+}
+
 /// What is needed to say where something stands, and what was noticed so far.
 pub(super) struct Reader<'a> {
     file: &'a Path,
