@@ -194,6 +194,16 @@ impl OwnHook {
         self.matcher.exact_texts("tool_name").collect()
     }
 
+    /// The program that it runs.
+    pub fn command_line(&self) -> &CommandLine {
+        &self.program
+    }
+
+    /// The line in which it begins.
+    pub fn line(&self) -> Option<usize> {
+        self.info.source.rsplit_once(':')?.1.parse().ok()
+    }
+
     /// Adds the hook to an engine.
     pub fn register(&self, engine: &Engine, environment: &HookEnvironment) {
         struct Register<'a>(&'a OwnHook, &'a Engine, Arc<dyn Lane>);
@@ -279,7 +289,8 @@ impl OwnHook {
         words
     }
 
-    fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
+    /// What its program finds in its environment.
+    pub fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         let mut variables = environment.variables.as_ref().clone();
         for name in &self.pass_env {
             if let Some((name, key)) = environment.keys.get_key_value(std::ffi::OsStr::new(name)) {

@@ -23,7 +23,7 @@ mod trace;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
-pub use hookfile::{HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
+pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
     CommandLane, Companion, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program, Terminal,
     TerminalInput, Tree, WorkerLane, become_subreaper, inherited_environment, reap_orphans,

@@ -20,7 +20,7 @@ use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
 };
 use becket_dialects::chibi::{self, Asking};
-use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, HookHost, Owner};
+use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, HookHost, Owner, Permissions};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -43,6 +43,7 @@ use crate::event_commands::{EventCommand, EventCommands};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
+use crate::foreign_rules::ForeignRules;
 use crate::front::Output;
 use crate::judge::ModelJudge;
 use crate::mail::InboxFiles;
@@ -70,6 +71,8 @@ pub struct Setup {
     pub context_remark: Option<String>,
     /// Hooks in docker-agent's words that count for everybody: of the person's settings, `hooks.d`, the command line.
     pub foreign_hooks: Vec<ForeignHook>,
+    /// The person's docker-agent settings, and the rules in them.
+    foreign_rules: Option<(PathBuf, Permissions)>,
     /// Commands that hear of the run's events.
     event_commands: Vec<EventCommand>,
     /// What hooks inherit, once there is one that does.
@@ -122,7 +125,9 @@ impl Setup {
                     .map(|hook| called_as_given(hook, &file, given)),
             );
         }
-        let mut foreign_hooks = Sources::find(&config.docker_agent, &folders, surroundings)?.read()?;
+        let sources = Sources::find(&config.docker_agent, &folders, surroundings)?;
+        let (mut foreign_hooks, foreign_permissions) = sources.read()?;
+        let foreign_rules = sources.settings.map(|file| (file, foreign_permissions));
         foreign_hooks.extend(options.hook_flags.0.iter().cloned());
         let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
         let event_commands = event_commands.collect::<Result<_, CliError>>()?;
@@ -146,6 +151,7 @@ impl Setup {
             context: ContextSettings::default(),
             context_remark: None,
             foreign_hooks,
+            foreign_rules,
             event_commands,
             hook_environment: OnceLock::new(),
             team,
@@ -731,7 +737,7 @@ impl Setup {
         }
     }
 
-    /// The person's rules, the trusted project's and the agent file's together.
+    /// The person's rules, the trusted project's, the agent file's and those of docker-agent's settings together.
     fn approval(&self, options: &Options, surroundings: &Surroundings) -> Result<ApprovalSettings, CliError> {
         let all = |pick: fn(&PermissionsConfig) -> &Vec<Spanned<String>>| -> Vec<String> {
             let rules = self.permissions().flat_map(pick);
@@ -743,10 +749,22 @@ impl Setup {
             &all(|list| &list.ask),
         )
         .map_err(|message| CliError::usage(format!("permissions: {message}")))?;
-        let rules = match &self.team {
-            Some(team) => team.add_rules(rules, surroundings)?,
-            None => rules,
-        };
+        let (home, profile) = (surroundings.variable("HOME"), self.profile(options)?);
+        let of_team = self
+            .team
+            .iter()
+            .map(|team| (&team.file.path, &team.file.permissions));
+        let of_person = self.foreign_rules.iter().map(|(file, rules)| (file, rules));
+        let rules = of_team
+            .chain(of_person)
+            .try_fold(rules, |rules, (file, foreign)| {
+                let reader = ForeignRules {
+                    file,
+                    home: home.as_deref().map(Path::new),
+                    profile: &profile,
+                };
+                reader.add(rules, foreign)
+            })?;
         let readable = self.permissions().flat_map(|list| &list.readable);
         let readable = readable
             .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
@@ -797,21 +815,24 @@ fn exact_tool(rule: &str) -> Option<&str> {
     (!tool.contains(['*', '?', '[', '{', '\\'])).then_some(tool)
 }
 
+/// The names of all tools that are parts of the program, in becket's own words.
+pub fn tool_names() -> impl Iterator<Item = &'static str> {
+    OperationKind::ALL
+        .iter()
+        .map(|kind| kind.name())
+        .chain(own_tool_names())
+        .chain(context_tool_names())
+        .chain(index_tool_names())
+        .chain(subagent_tool_names())
+        .chain(team_tool_names())
+        .chain(todo_tool_names())
+        .chain(memory_tool_names())
+        .chain(JOB_EXTRAS.iter().copied())
+}
+
 /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
 pub fn unknown_tool(name: &str) -> Option<String> {
-    let own = || {
-        OperationKind::ALL
-            .iter()
-            .map(|kind| kind.name())
-            .chain(own_tool_names())
-            .chain(context_tool_names())
-            .chain(index_tool_names())
-            .chain(subagent_tool_names())
-            .chain(team_tool_names())
-            .chain(todo_tool_names())
-            .chain(memory_tool_names())
-            .chain(JOB_EXTRAS.iter().copied())
-    };
+    let own = tool_names;
     if own().any(|tool| tool == name) {
         return None;
     }
@@ -832,7 +853,7 @@ pub fn unknown_tool(name: &str) -> Option<String> {
 }
 
 /// The person's settings; without a file, the usual ones.
-fn read_config(file: &Path) -> Result<(Config, Vec<OwnHook>), CliError> {
+pub fn read_config(file: &Path) -> Result<(Config, Vec<OwnHook>), CliError> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Config::read(&text, file)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use becket_dialects::docker_agent::{self, CONFIG_VARIABLES, HookEntry, HookFlag, PersonsSettings};
+use becket_dialects::docker_agent::{
+    self, CONFIG_VARIABLES, HookEntry, HookFlag, Permissions, PersonsSettings,
+};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::DockerAgentConfig;
@@ -127,29 +129,24 @@ impl Sources {
         })
     }
 
-    /// Reads all of them. A file that cannot be read may have held a guard, so that nothing goes on without it.
-    pub fn read(&self) -> Result<Vec<HookEntry>, CliError> {
-        let mut entries = Vec::new();
+    /// Reads all of them: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so that
+    /// nothing goes on without it.
+    pub fn read(&self) -> Result<(Vec<HookEntry>, Permissions), CliError> {
+        let (mut entries, mut permissions) = (Vec::new(), Permissions::default());
         if let Some(file) = &self.settings {
             let settings = PersonsSettings::read(&text_of(file)?, file)?;
-            if settings.has_rules {
-                return Err(CliError::usage(format!(
-                    "{}: becket does not keep the rules under `settings.permissions` here",
-                    file.display()
-                ))
-                .hint("write them in [permissions] of becket's config.toml, and set `enabled = false` in [docker_agent]"));
-            }
             entries.extend(settings.hooks);
+            permissions = settings.permissions;
         }
         for file in &self.drop_ins {
             entries.extend(docker_agent::read_drop_in(&text_of(file)?, file)?);
         }
-        Ok(entries)
+        Ok((entries, permissions))
     }
 }
 
 /// The files of a folder, in the order of their names; a folder that is not there has none.
-fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let told = |error: std::io::Error| CliError::usage(format!("cannot read {}: {error}", folder.display()));
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
@@ -167,7 +164,7 @@ fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(files)
 }
 
-fn text_of(file: &Path) -> Result<String, CliError> {
+pub fn text_of(file: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(file)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
 }

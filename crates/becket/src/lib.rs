@@ -14,6 +14,7 @@ mod failure;
 mod files;
 mod folders;
 mod foreign_hooks;
+mod foreign_rules;
 mod front;
 mod judge;
 mod lifetimes;

@@ -13,11 +13,9 @@ use std::time::Duration;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::team::Member;
 use becket_agent::tool::Tool;
-use becket_agent::{ArgumentRule, Rules, ToolRule};
 use becket_dialects::docker_agent::{
     self, AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, ModelDefinition,
-    Owner, RuleKind, ScriptDefinition, Toolset, ToolsetKind, profile, register, toolset_tools,
-    translate_rule, with_variables,
+    Owner, ScriptDefinition, Toolset, ToolsetKind, profile, register, toolset_tools, with_variables,
 };
 use becket_hooks::{Engine, nearest};
 use becket_providers::{Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, select};
@@ -232,40 +230,6 @@ impl TeamFile {
             .map_err(|error| CliError::usage(format!("{place}: {error}")))?;
         select(Some(&name), &environment, &settings)
             .map_err(|error| CliError::usage(format!("{place}: {error}")).hint(REHEARSAL))
-    }
-
-    /// The rules of the file, added to the person's.
-    pub fn add_rules(&self, rules: Rules, surroundings: &Surroundings) -> Result<Rules, CliError> {
-        let home = surroundings.variable("HOME");
-        let home = home.as_deref().map(Path::new);
-        let read = |rules: &[(String, usize)], kind| {
-            let mut read = Vec::new();
-            for (text, line) in rules {
-                let translated = translate_rule(text, kind, home).map_err(|error| {
-                    let file = self.file.path.display();
-                    CliError::usage(format!("{file}:{line}: the rule `{text}`: {error}"))
-                })?;
-                read.extend(translated.into_iter().map(|rule| {
-                    ToolRule {
-                        text: text.clone(),
-                        tool: rule.tool,
-                        operation: rule.operation,
-                        arguments: rule
-                            .arguments
-                            .into_iter()
-                            .map(|(name, glob, pattern)| ArgumentRule { name, glob, pattern })
-                            .collect(),
-                    }
-                }));
-            }
-            Ok::<_, CliError>(read)
-        };
-        let lists = &self.file.permissions;
-        let (deny, allow) = (
-            read(&lists.deny, RuleKind::Deny)?,
-            read(&lists.allow, RuleKind::Allow)?,
-        );
-        Ok(rules.and(deny, allow, read(&lists.ask, RuleKind::Ask)?))
     }
 
     /// The tools of an agent, and what the person should know about them.

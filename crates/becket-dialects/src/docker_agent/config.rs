@@ -274,14 +274,14 @@ impl Reader<'_> {
         })
     }
 
-    fn on_error(&self, hook: &Hook) -> Result<OnError, SettingsError> {
+    fn on_error(&self, hook: &Hook) -> Result<Option<OnError>, SettingsError> {
         let Some(word) = &hook.on_error else {
-            return Ok(OnError::Warn);
+            return Ok(None);
         };
         match word.value.as_str() {
-            "warn" => Ok(OnError::Warn),
-            "ignore" => Ok(OnError::Ignore),
-            "block" if self.contract.can_block() => Ok(OnError::Block),
+            "warn" => Ok(Some(OnError::Warn)),
+            "ignore" => Ok(Some(OnError::Ignore)),
+            "block" if self.contract.can_block() => Ok(Some(OnError::Block)),
             "block" => {
                 let message = format!(
                     "{} cannot be blocked, so `on_error` is warn or ignore",

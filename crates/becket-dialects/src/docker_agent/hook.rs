@@ -2,12 +2,15 @@
 //! command line.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use becket_events::Scope;
+use becket_hooks::HookEnvironment;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use super::expand::expanded_value;
 use super::output::Output;
 
 /// How long a hook may take that says nothing about it.
@@ -32,12 +35,34 @@ pub struct HookEntry {
     pub env: BTreeMap<String, String>,
     /// Where its program runs: absolute, or from the working directory.
     pub working_dir: Option<String>,
-    /// What a failure means, where the event leaves it to the hook.
-    pub on_error: OnError,
+    /// What a failure means, where the event leaves it to the hook; a warning when nothing is said.
+    pub on_error: Option<OnError>,
     /// Whether output that is not exactly one reply is a failure.
     pub strict_output: bool,
     /// Where it stands: a file and a line, or a flag of the command line.
     pub source: String,
+}
+
+impl HookEntry {
+    /// The line in which it begins, where it stands in a file.
+    pub fn line(&self) -> Option<usize> {
+        // A hook that a flag of an agent stands for names the flag behind its line.
+        let place = match self.source.strip_suffix(')') {
+            Some(text) => text.rsplit_once(" (")?.0,
+            None => &self.source,
+        };
+        place.rsplit_once(':')?.1.parse().ok()
+    }
+
+    /// What its program finds in its environment.
+    pub fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
+        let mut variables = environment.variables.as_ref().clone();
+        let mut missing = Vec::new();
+        for (name, value) in &self.env {
+            variables.insert(name.into(), expanded_value(value, environment, &mut missing));
+        }
+        variables
+    }
 }
 
 /// What a hook runs.

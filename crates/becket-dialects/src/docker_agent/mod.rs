@@ -18,6 +18,7 @@ mod file;
 mod hook;
 mod judge;
 mod messages;
+mod named_fields;
 mod output;
 mod permissions;
 mod protocol;
@@ -41,14 +42,15 @@ pub use file::{
     Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
+pub use named_fields::meaningless_fields;
 pub use output::Output;
 pub use permissions::{RuleKind, TranslatedRule, translate_rule};
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 pub use sources::{
-    CONFIG_VARIABLES, HookFlag, PersonsSettings, config_folder, drop_in_folder, is_drop_in, read_drop_in,
-    settings_file,
+    CONFIG_VARIABLES, FileKind, HookFlag, PersonsSettings, config_folder, drop_in_folder, is_drop_in,
+    read_drop_in, settings_file,
 };
 pub use template::Template;
 pub use tools::{profile, toolset_tools};

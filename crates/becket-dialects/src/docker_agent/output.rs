@@ -37,7 +37,7 @@ pub struct Output {
 }
 
 /// The keys of an answer.
-const OUTER: &[&str] = &[
+pub(super) const OUTER: &[&str] = &[
     "continue",
     "stop_reason",
     "suppress_output",
@@ -48,7 +48,7 @@ const OUTER: &[&str] = &[
 ];
 
 /// The keys of `hook_specific_output`.
-const INNER: &[&str] = &[
+pub(super) const INNER: &[&str] = &[
     "hook_event_name",
     "permission_decision",
     "permission_decision_reason",

@@ -56,7 +56,8 @@ pub(super) fn register<E: Event>(
     host: &HookHost,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    let blocks = entry.on_error == OnError::Block && E::CLASS == Class::Guard && row.contract.can_block();
+    let blocks =
+        entry.on_error == Some(OnError::Block) && E::CLASS == Class::Guard && row.contract.can_block();
     let class = if blocks { Class::Guard } else { row.contract.class };
     let phase = if entry.preempt_yolo { PREEMPTING } else { row.phase };
     let place = match owner {
@@ -373,8 +374,8 @@ impl<E: Event> HookHandler<E> {
     fn failed(&self, payload: &E::Payload, failure: Failure) -> Result<E::Reply, Failure> {
         let guard = self.class == Class::Guard;
         match self.entry.on_error {
-            OnError::Ignore if !guard => Ok(E::Reply::default()),
-            OnError::Block if !guard && self.row.contract.can_block() => {
+            Some(OnError::Ignore) if !guard => Ok(E::Reply::default()),
+            Some(OnError::Block) if !guard && self.row.contract.can_block() => {
                 let reason = format!("hook {} failed: {failure}", self.hook);
                 let answer = Answer {
                     refusal: Some(reason.clone()),

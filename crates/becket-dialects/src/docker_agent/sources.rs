@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::config::HooksConfig;
+use super::file::Permissions;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
 use crate::yaml::read_yaml;
@@ -54,8 +55,8 @@ pub fn is_drop_in(file: &Path) -> bool {
 pub struct PersonsSettings {
     /// Hooks that count for every agent.
     pub hooks: Vec<HookEntry>,
-    /// Whether there are rules that would have to be kept.
-    pub has_rules: bool,
+    /// Rules that count for every agent.
+    pub permissions: Permissions,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ struct Settings {
     #[serde(default)]
     hooks: Option<HooksConfig>,
     #[serde(default)]
-    permissions: Option<BTreeMap<String, Option<Vec<String>>>>,
+    permissions: Option<Permissions>,
     #[serde(default)]
     snapshot: Option<bool>,
 }
@@ -88,14 +89,41 @@ impl PersonsSettings {
             hooks.extend(SNAPSHOT_EVENTS.iter().map(|event| HookEntry {
                 name: Some("snapshot".into()),
                 // The person wants to be able to go back, and not to be stopped by a full disk.
-                on_error: OnError::Warn,
+                on_error: Some(OnError::Warn),
                 ..entry(event, HookKind::Builtin(Builtin::Snapshot), source.clone())
             }));
         }
-        let rules = settings.permissions.unwrap_or_default();
         Ok(Self {
             hooks,
-            has_rules: rules.values().flatten().any(|rules| !rules.is_empty()),
+            permissions: settings.permissions.unwrap_or_default(),
+        })
+    }
+}
+
+/// What a YAML file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// It describes agents.
+    Agents,
+    /// A person's settings.
+    Settings,
+    /// Nothing but hooks.
+    Hooks,
+}
+
+impl FileKind {
+    /// What a file is for, by the keys that it has, and by its name where they say nothing.
+    pub fn of(text: &str, file: &Path) -> Result<Self, SettingsError> {
+        let keys: Option<BTreeMap<String, IgnoredAny>> = read_yaml(text, file)?;
+        let keys = keys.unwrap_or_default();
+        let has = |names: &[&str]| names.iter().any(|name| keys.contains_key(*name));
+        let is_settings = || file.file_name() == settings_file(Path::new("")).file_name();
+        Ok(if has(&["agents", "models", "toolsets", "providers"]) {
+            Self::Agents
+        } else if has(&["settings"]) || is_settings() {
+            Self::Settings
+        } else {
+            Self::Hooks
         })
     }
 }
@@ -154,7 +182,7 @@ fn entry(event: &'static str, kind: HookKind, source: String) -> HookEntry {
         timeout: USUAL_TIMEOUT,
         env: BTreeMap::new(),
         working_dir: None,
-        on_error: OnError::default(),
+        on_error: None,
         strict_output: false,
         source,
     }
@@ -194,13 +222,16 @@ mod tests {
         let text = "version: v1\nsettings:\n  theme: dark\n  snapshot: true\n  permissions:\n    deny: [shell]\n  \
                     hooks:\n    stop:\n      - type: command\n        command: cat\n";
         let settings = PersonsSettings::read(text, file).unwrap();
-        assert!(settings.has_rules);
+        assert_eq!(settings.permissions.deny, [("shell".to_owned(), 6)]);
         assert_eq!(events(&settings.hooks)[0], "stop");
         assert_eq!(settings.hooks.len(), 1 + SNAPSHOT_EVENTS.len());
         let nothing = PersonsSettings::read("aliases: {}\n", file).unwrap();
-        assert!(nothing.hooks.is_empty() && !nothing.has_rules);
+        assert!(nothing.hooks.is_empty() && nothing.permissions == Permissions::default());
         assert!(PersonsSettings::read("", file).unwrap().hooks.is_empty());
         assert!(PersonsSettings::read("settings:\n  hooks:\n    stopp: []\n", file).is_err());
+        assert!(PersonsSettings::read("settings:\n  permissions:\n    deni: [shell]\n", file).is_err());
+        let empty = PersonsSettings::read("settings:\n  permissions:\n    deny:\n", file).unwrap();
+        assert_eq!(empty.permissions, Permissions::default());
     }
 
     #[test]

@@ -133,14 +133,37 @@ fn a_file_that_may_have_held_a_guard_ends_the_run() {
             .complained(place)
             .complained(word);
     }
-    let room = room();
-    room.write(
-        "../home/.config/cagent/config.yaml",
-        "settings:\n  permissions:\n    deny: [shell]\n",
-    );
+}
+
+#[test]
+fn rules_of_the_settings_count_under_every_profile() {
+    let settings = |rules: &str| {
+        let room = room();
+        let text = format!("settings:\n  theme: x\n  permissions:\n{rules}");
+        room.write("../home/.config/cagent/config.yaml", text);
+        room
+    };
+    for profile in ["becket", "docker-agent", "chibi", "pi"] {
+        let room = settings("    deny: [\"write_file:path=secret*\"]\n    allow: [\"shell:cmd=touch *\"]\n");
+        let prompt = "Write secret.txt: x then Write open.txt: y then Run: touch ran";
+        let run = room.run(["--yes", "--tools", profile, "--model", "rehearsal", prompt]);
+        let run = run.ended_with(0).complained("write_file:path=secret*");
+        let there = ["secret.txt", "open.txt", "ran"].map(|file| room.has(file));
+        assert_eq!(there, [false, true, true], "{profile}: {run:#?}");
+        let run = room.run(["--tools", profile, "--model", "rehearsal", "Run: touch allowed"]);
+        run.ended_with(0);
+        // docker-agent has two tools for commands, so that an allow for one of them is not carried to another name.
+        let same_name = ["becket", "docker-agent"].contains(&profile);
+        assert_eq!(room.has("allowed"), same_name, "{profile}");
+    }
+    let room = settings("    deny:\n      - shell\n      - \"shell:comand=x\"\n");
     room.run(["--model", "rehearsal", "hi"])
         .ended_with(2)
-        .complained("settings.permissions");
+        .complained("config.yaml:6: the rule `shell:comand=x`");
+    let room = settings("    deni: [shell]\n");
+    room.run(["--model", "rehearsal", "hi"])
+        .ended_with(2)
+        .complained("config.yaml:4: unknown key `deni`; did you mean `deny`?");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
+use super::super::{Builtin, HookEntry, HookKind, USUAL_TIMEOUT};
 use super::written::WrittenAgent;
 use crate::yaml::{Spanned, line_of};
 
@@ -63,7 +63,7 @@ fn entry(event: &'static str, builtin: Builtin, source: String) -> HookEntry {
         timeout: USUAL_TIMEOUT,
         env: BTreeMap::new(),
         working_dir: None,
-        on_error: OnError::Warn,
+        on_error: None,
         strict_output: false,
         source,
     }

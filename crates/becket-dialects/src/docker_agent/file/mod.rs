@@ -14,6 +14,7 @@ pub use read::provider_keys;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::HookEntry;
@@ -206,8 +207,9 @@ pub struct CommandDefinition {
     pub agent: Option<String>,
 }
 
-/// Rules of an agent file, in docker-agent's words, each with its line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Rules of a file, in docker-agent's words, each with its line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "written::WrittenPermissions")]
 pub struct Permissions {
     /// Calls that nobody needs to be asked about.
     pub allow: Vec<(String, usize)>,

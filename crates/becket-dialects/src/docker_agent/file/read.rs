@@ -8,9 +8,7 @@ use becket_hooks::{SettingsError, nearest};
 use super::flags::hooks_of_flags;
 use super::toolset::toolset;
 use super::written::{Unserved, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider};
-use super::{
-    AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Permissions, Sampling,
-};
+use super::{AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Sampling};
 use crate::yaml::{Spanned, line_of, read_yaml};
 
 /// Providers that speak OpenAI's interface, with their addresses and the variables that hold their keys.
@@ -143,19 +141,11 @@ impl AgentFile {
             let described = described(&reader, name, &model.value, line_of(model), &written)?;
             models.insert(name.clone(), described);
         }
-        let rules = |rules: &[Spanned<String>]| {
-            let rules = rules.iter();
-            rules.map(|rule| (rule.value.clone(), line_of(rule))).collect()
-        };
         Ok(Self {
             path: file.into(),
             agents,
             models,
-            permissions: Permissions {
-                allow: rules(&written.permissions.allow),
-                ask: rules(&written.permissions.ask),
-                deny: rules(&written.permissions.deny),
-            },
+            permissions: written.permissions,
             remarks: reader.remarks,
         })
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::super::HooksConfig;
+use super::Permissions;
 use crate::yaml::{Spanned, line_of};
 
 /// A key that docker-agent knows and becket does not serve.
@@ -70,7 +71,7 @@ keys! {
         mcps: Ordered<Spanned<WrittenToolset>>,
         toolsets: Ordered<Spanned<WrittenToolset>>,
         commands: Ordered<WrittenCommands>,
-        permissions: WrittenPermissions,
+        permissions: Permissions,
     }
     idle {
         skills: "skills are not read",
@@ -284,9 +285,24 @@ pub(super) struct WrittenScript {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenPermissions {
-    pub(super) allow: Vec<Spanned<String>>,
-    pub(super) ask: Vec<Spanned<String>>,
-    pub(super) deny: Vec<Spanned<String>>,
+    allow: Option<Vec<Spanned<String>>>,
+    ask: Option<Vec<Spanned<String>>>,
+    deny: Option<Vec<Spanned<String>>>,
+}
+
+impl From<WrittenPermissions> for Permissions {
+    fn from(written: WrittenPermissions) -> Self {
+        let rules = |rules: Option<Vec<Spanned<String>>>| {
+            let rules = rules.unwrap_or_default().into_iter();
+            let rules = rules.map(|rule| (rule.value.clone(), line_of(&rule)));
+            rules.collect()
+        };
+        Self {
+            allow: rules(written.allow),
+            ask: rules(written.ask),
+            deny: rules(written.deny),
+        }
+    }
 }
 
 keys! {

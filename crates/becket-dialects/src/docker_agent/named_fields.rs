@@ -1,0 +1,122 @@
+//! Which fields of an answer a command names, as far as its text shows it.
+
+use super::contract::Contract;
+use super::output::{INNER, OUTER};
+
+/// The fields that a command seems to answer with although they mean nothing at its event. Only what stands there as a
+/// key is seen, in either spelling; where a key may as well be part of a log, nothing is said.
+pub fn meaningless_fields(command: &str, contract: &Contract) -> Vec<&'static str> {
+    let fields = OUTER.iter().chain(INNER).copied();
+    let meaningless = fields.filter(|field| !contract.means(field));
+    meaningless.filter(|field| is_answered(command, field)).collect()
+}
+
+fn is_answered(command: &str, field: &str) -> bool {
+    let is_key = |value: &str| {
+        let spelt = [field.to_owned(), camel_case(field)];
+        spelt.iter().any(|key| has_key(command, key, value))
+    };
+    match field {
+        "hook_specific_output" | "hook_event_name" => false,
+        // They say why, and go with a field that says what.
+        "reason" | "stop_reason" | "permission_decision_reason" => false,
+        "decision" => is_key("block"),
+        "continue" => is_key("false"),
+        // Words that logs have too.
+        "summary" | "metadata" => {
+            let inner = ["hook_specific_output", "hookSpecificOutput"];
+            inner.iter().any(|key| command.contains(key)) && is_key("")
+        }
+        _ => is_key(""),
+    }
+}
+
+/// Whether the text has an object with that key, and with a value that begins so. The key stands in quotes, or as jq
+/// writes it behind a brace or a comma.
+fn has_key(text: &str, key: &str, value: &str) -> bool {
+    const QUOTES: [char; 2] = ['"', '\''];
+    let blanks = |letter: char| letter.is_whitespace() || letter == '\\';
+    text.match_indices(key).any(|(start, _)| {
+        let (before, after) = (&text[..start], &text[start + key.len()..]);
+        let after = match after.trim_start_matches('\\').strip_prefix(QUOTES) {
+            Some(after) if before.ends_with(QUOTES) => after,
+            None if before.trim_end_matches(blanks).ends_with(['{', ',']) => after,
+            _ => return false,
+        };
+        let told = after.trim_start_matches(blanks).strip_prefix(':');
+        let told =
+            told.map(|told| told.trim_start_matches(|letter| blanks(letter) || QUOTES.contains(&letter)));
+        told.is_some_and(|told| told.starts_with(value))
+    })
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (head, tail) = word.split_at(word.len().min(1));
+        name + &head.to_uppercase() + tail
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::contracts;
+    use super::meaningless_fields;
+
+    #[test]
+    fn keys_that_mean_nothing_are_seen_in_either_spelling() {
+        let table: &[(&str, &str, &[&str])] = &[
+            (
+                "turn_end",
+                r#"echo '{"decision":"block","reason":"x"}'"#,
+                &["decision"],
+            ),
+            ("stop", r#"echo '{"decision":"block","reason":"x"}'"#, &[]),
+            ("turn_end", r#"echo "{\"continue\": false}""#, &["continue"]),
+            ("turn_end", r#"echo '{"continue": true}'"#, &[]),
+            (
+                "turn_end",
+                "for x in a; do continue; done; echo 'to continue: wait'",
+                &[],
+            ),
+            (
+                "session_start",
+                r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny","additionalContext":"x"}}'"#,
+                &["permission_decision"],
+            ),
+            (
+                "post_tool_use",
+                "jq '{hook_specific_output: {updated_input: {cmd: 1}, additional_context: .x}}'",
+                &["updated_input"],
+            ),
+            (
+                "pre_tool_use",
+                "jq '{hook_specific_output: {updated_input: {cmd: 1}}}'",
+                &[],
+            ),
+            ("after_compaction", "jq '{summary: .summary}' >> log", &[]),
+            (
+                "pre_compact",
+                r#"echo '{"hook_specific_output":{"summary":"x"}}'"#,
+                &["summary"],
+            ),
+            ("turn_end", "jq '{reason: .reason}' >> log", &[]),
+            ("turn_end", "jq .updated_input; echo updated_input", &[]),
+            (
+                "after_llm_call",
+                "jq '{a: 1, updatedMessages : []}'",
+                &["updated_messages"],
+            ),
+        ];
+        for (event, command, expected) in table {
+            let contracts = contracts();
+            let contract = contracts.iter().find(|contract| contract.name == *event).unwrap();
+            assert_eq!(
+                &meaningless_fields(command, contract),
+                expected,
+                "{event}: {command}"
+            );
+        }
+    }
+}
