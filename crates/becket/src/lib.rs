@@ -16,6 +16,7 @@ mod folders;
 mod foreign_hooks;
 mod foreign_rules;
 mod front;
+mod hooks_check;
 mod judge;
 mod lifetimes;
 mod mail;

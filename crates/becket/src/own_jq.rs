@@ -58,10 +58,15 @@ pub fn add_to_path(variables: &mut BTreeMap<OsString, OsString>, folder: &Path) 
     variables.insert("PATH".into(), path);
 }
 
+/// Where the link to this program lies, or will lie.
+pub fn place(cache: &Path) -> PathBuf {
+    cache.join(NAME).join(env!("CARGO_PKG_VERSION"))
+}
+
 /// The folder with the link to this program, which is made if it is not there; the error says why it cannot be.
 pub fn folder(cache: &Path) -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| format!("becket cannot find itself: {error}"))?;
-    let folder = cache.join(NAME).join(env!("CARGO_PKG_VERSION"));
+    let folder = place(cache);
     if folder.as_os_str().as_encoded_bytes().contains(&b':') {
         return Err(format!(
             "{} has a colon, which PATH cannot hold",

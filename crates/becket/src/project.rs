@@ -13,7 +13,7 @@ use crate::files::{Unread, read_regular};
 const ROOT_MARKS: &[&str] = &[".git", ".hg", ".jj", ".svn", ".pijul"];
 
 /// The largest `becket.toml` that is read.
-const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
+pub const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
 
 /// The largest `AGENTS.md` that goes to the model.
 const MAX_PROMPT_FILE_BYTES: u64 = 256 * 1024;
@@ -85,6 +85,13 @@ pub fn read_project(cwd: &Path, root: &Path, trust: bool) -> Project {
         });
     }
     project
+}
+
+/// Every `becket.toml` from the root down to the working directory, trusted or not.
+pub fn settings_files(cwd: &Path, root: &Path) -> Vec<PathBuf> {
+    let files = folders_between(cwd, root).into_iter();
+    let files = files.map(|folder| folder.join("becket.toml"));
+    files.filter(|file| file.symlink_metadata().is_ok()).collect()
 }
 
 fn read_settings(file: &Path) -> Result<Option<(ProjectConfig, Vec<OwnHook>)>, CliError> {

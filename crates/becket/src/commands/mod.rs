@@ -10,6 +10,7 @@ mod contexts;
 mod doctor;
 mod events;
 mod flock;
+mod hooks_check;
 mod inbox;
 mod index;
 mod manual;
@@ -61,6 +62,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Hooks {
             command: HooksCommand::Events { name },
         }) => events::run(&options, name.as_deref()),
+        Some(Command::Hooks {
+            command: HooksCommand::Check { paths },
+        }) => hooks_check::run(&options, &paths, surroundings),
         Some(Command::Plugin { name, arguments }) => plugin::run(&options, name, arguments, surroundings),
         Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
         Some(Command::Mcp { command }) => mcp::run(&options, command, surroundings),

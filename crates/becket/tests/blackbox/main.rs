@@ -17,6 +17,7 @@ mod examples;
 mod flocks;
 mod foreign_hooks;
 mod guard;
+mod hooks_check;
 mod index;
 mod input;
 mod interrupt;

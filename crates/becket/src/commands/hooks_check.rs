@@ -1,0 +1,78 @@
+//! `becket hooks check`: says what is wrong with hooks before they run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use becket_hooks::HookEnvironment;
+
+use super::print;
+use crate::args::Options;
+use crate::failure::{CliError, Exit};
+use crate::folders::Folders;
+use crate::front::harmless;
+use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given};
+use crate::own_jq;
+use crate::surroundings::Surroundings;
+
+/// Checks the hooks of some files, or all that count here. Ends with 1 if something is wrong.
+pub fn run(options: &Options, paths: &[PathBuf], surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let files = match paths {
+        [] => everything(options, &folders, surroundings)?,
+        paths => given(paths, surroundings)?,
+    };
+    let machine = machine(&folders, surroundings);
+    let findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
+    print(&told(options, &files, &findings))?;
+    let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
+    Ok(if wrong { Exit::Failed } else { Exit::Answered })
+}
+
+/// What hooks would find in a run. Nothing is made for it.
+fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
+    let mut variables = surroundings.variables.clone();
+    let own_jq = (!own_jq::is_on_path(&variables)).then(|| own_jq::place(&folders.cache));
+    if let Some(folder) = &own_jq {
+        own_jq::add_to_path(&mut variables, folder);
+    }
+    Machine {
+        environment: HookEnvironment {
+            variables: Arc::new(variables),
+            keys: Arc::default(),
+        },
+        own_jq,
+        directory: surroundings.cwd.clone(),
+    }
+}
+
+fn told(options: &Options, files: &[HookFile], findings: &[Finding]) -> String {
+    let hooks: usize = files.iter().map(|file| file.hooks.len()).sum();
+    if options.json {
+        let told = serde_json::json!({"files": files.len(), "hooks": hooks, "findings": findings});
+        return format!("{told}\n");
+    }
+    let mut text = String::new();
+    for finding in findings {
+        let place = match finding.line {
+            Some(line) => format!("{}:{line}", finding.file.display()),
+            None => finding.file.display().to_string(),
+        };
+        let remark = match finding.severity {
+            Severity::Wrong => "",
+            Severity::Remark => "remark: ",
+        };
+        text.push_str(&format!("{place}: {remark}{}\n", finding.message));
+        if let Some(hint) = &finding.hint {
+            text.push_str(&format!("  hint: {hint}\n"));
+        }
+    }
+    let wrong = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Wrong);
+    let wrong = match wrong.count() {
+        0 => "nothing is wrong".to_owned(),
+        count => format!("{count} wrong"),
+    };
+    text.push_str(&format!("{hooks} hooks in {} files: {wrong}\n", files.len()));
+    harmless(&text)
+}

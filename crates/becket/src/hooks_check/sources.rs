@@ -1,0 +1,232 @@
+//! Finds the files that hooks are checked in, and reads them as a run would. What a run would end with is a finding.
+
+use std::path::{Path, PathBuf};
+
+use becket_agent::Rules;
+use becket_dialects::docker_agent::{
+    self, AgentFile, Contract, FileKind, HookEntry, Permissions, PersonsSettings, ToolsetKind, contracts,
+    is_drop_in, read_drop_in,
+};
+use becket_hooks::{OwnHook, SettingsError, read_hook_file};
+
+use super::{Finding, Hook, HookFile, Kind, Severity};
+use crate::args::Options;
+use crate::assemble::read_config;
+use crate::config::{Config, ProjectConfig};
+use crate::failure::CliError;
+use crate::files::read_regular;
+use crate::folders::Folders;
+use crate::foreign_hooks::Sources;
+use crate::foreign_rules::ForeignRules;
+use crate::project::{MAX_SETTINGS_BYTES, project_root, settings_files};
+use crate::surroundings::Surroundings;
+
+/// What a file is read as.
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    /// The person's settings.
+    Config,
+    /// A project's settings.
+    Project,
+    /// Nothing but hooks of becket's own.
+    Hooks,
+    /// A file of docker-agent's.
+    Foreign(FileKind),
+}
+
+/// Everything that counts here. The error says which file cannot be read.
+pub fn everything(
+    options: &Options,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<Vec<HookFile>, CliError> {
+    let mut files = Vec::new();
+    let own = folders.config_file();
+    let config = read_config(&own).map(|(config, _)| config).unwrap_or_default();
+    if own.symlink_metadata().is_ok() {
+        files.push(read(&own, Some(Format::Config), surroundings)?);
+    }
+    for given in &options.hooks {
+        files.push(read(given, Some(Format::Hooks), surroundings)?);
+    }
+    let sources = Sources::find(&config.docker_agent, folders, surroundings)?;
+    if let Some(file) = &sources.settings {
+        files.push(read(
+            file,
+            Some(Format::Foreign(FileKind::Settings)),
+            surroundings,
+        )?);
+    }
+    for file in &sources.drop_ins {
+        files.push(read(file, Some(Format::Foreign(FileKind::Hooks)), surroundings)?);
+    }
+    files.extend(options.hook_flags.0.iter().map(|entry| HookFile {
+        file: PathBuf::from(&entry.source),
+        hooks: foreign(vec![entry.clone()]),
+        guests: true,
+        ..HookFile::default()
+    }));
+    let cwd = &surroundings.cwd;
+    for file in settings_files(cwd, &project_root(cwd)) {
+        files.push(read(&file, Some(Format::Project), surroundings)?);
+    }
+    Ok(files)
+}
+
+/// The files that were named; of a folder those that can hold hooks.
+pub fn given(paths: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<HookFile>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let whole = surroundings.cwd.join(path);
+        if !whole.is_dir() {
+            files.push(read(path, None, surroundings)?);
+            continue;
+        }
+        let listing = std::fs::read_dir(&whole).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let listing = listing.map_err(|error| unreadable(path, &error))?;
+        let mut names: Vec<_> = listing.into_iter().map(|entry| entry.file_name()).collect();
+        names.sort();
+        for file in names.iter().map(|name| path.join(name)) {
+            if (is_toml(&file) || is_drop_in(&file)) && !surroundings.cwd.join(&file).is_dir() {
+                files.push(read(&file, None, surroundings)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Reads one file. The error says that it cannot be read at all.
+fn read(file: &Path, format: Option<Format>, surroundings: &Surroundings) -> Result<HookFile, CliError> {
+    let whole = surroundings.cwd.join(file);
+    let text = read_regular(&whole, MAX_SETTINGS_BYTES).map_err(|error| unreadable(file, &error))?;
+    let mut found = HookFile {
+        file: file.to_path_buf(),
+        guests: true,
+        ..HookFile::default()
+    };
+    let format = match format {
+        Some(format) => Ok(format),
+        None => format_of(&text, file)?,
+    };
+    let reading = format.and_then(|format| found.take(format, &text, &whole, surroundings));
+    if let Err(SettingsError { line, message, .. }) = reading {
+        found.findings.push(Finding {
+            file: file.to_path_buf(),
+            line: Some(line),
+            kind: Kind::Configuration,
+            severity: Severity::Wrong,
+            message,
+            hint: None,
+        });
+    }
+    found.text = text;
+    Ok(found)
+}
+
+/// What a file is, by its name and by what stands in it. The outer error says that nobody can tell.
+fn format_of(text: &str, file: &Path) -> Result<Result<Format, SettingsError>, CliError> {
+    match file.file_name().and_then(|name| name.to_str()) {
+        Some("becket.toml") => Ok(Ok(Format::Project)),
+        Some("config.toml") => Ok(Ok(Format::Config)),
+        _ if is_toml(file) => Ok(Ok(Format::Hooks)),
+        _ if is_drop_in(file) => Ok(FileKind::of(text, file).map(Format::Foreign)),
+        _ => Err(CliError::usage(format!(
+            "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml",
+            file.display()
+        ))),
+    }
+}
+
+impl HookFile {
+    /// Takes the hooks of a text. Paths in it are seen from where the file really lies.
+    fn take(
+        &mut self,
+        format: Format,
+        text: &str,
+        whole: &Path,
+        surroundings: &Surroundings,
+    ) -> Result<(), SettingsError> {
+        match format {
+            Format::Config => self.hooks = own(Config::read(text, whole)?.1),
+            Format::Project => self.hooks = own(ProjectConfig::read(text, whole)?.1),
+            Format::Hooks => self.hooks = own(read_hook_file(text, whole)?),
+            Format::Foreign(FileKind::Hooks) => self.hooks = foreign(read_drop_in(text, whole)?),
+            Format::Foreign(FileKind::Settings) => {
+                let settings = PersonsSettings::read(text, whole)?;
+                self.hooks = foreign(settings.hooks);
+                check_rules(&settings.permissions, whole, surroundings)?;
+            }
+            Format::Foreign(FileKind::Agents) => {
+                let file = AgentFile::read(text, whole)?;
+                self.take_agents(&file);
+                check_rules(&file.permissions, whole, surroundings)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_agents(&mut self, file: &AgentFile) {
+        let hooks = file.agents.iter().flat_map(|agent| agent.hooks.clone());
+        self.hooks = foreign(hooks.collect());
+        let kinds = file.agents.iter().flat_map(|agent| &agent.toolsets);
+        let kinds: Vec<&ToolsetKind> = kinds.map(|set| &set.kind).collect();
+        self.guests = kinds.iter().any(|kind| matches!(kind, ToolsetKind::Mcp(_)));
+        for kind in kinds {
+            if let ToolsetKind::Script(scripts) = kind {
+                self.tools
+                    .extend(scripts.iter().map(|script| script.name.clone()));
+            }
+        }
+        let begin = format!("{}:", file.path.display());
+        for remark in &file.remarks {
+            let place = remark.strip_prefix(&begin).and_then(|rest| rest.split_once(": "));
+            self.findings.push(Finding {
+                file: self.file.clone(),
+                line: place.and_then(|(line, _)| line.parse().ok()),
+                kind: Kind::NoEffect,
+                severity: Severity::Remark,
+                message: place.map_or(remark.as_str(), |(_, message)| message).to_owned(),
+                hint: None,
+            });
+        }
+    }
+}
+
+/// Whether the rules of a file can be read.
+fn check_rules(
+    permissions: &Permissions,
+    file: &Path,
+    surroundings: &Surroundings,
+) -> Result<(), SettingsError> {
+    let home = surroundings.variable("HOME");
+    let rules = ForeignRules {
+        file,
+        home: home.as_deref().map(Path::new),
+        profile: &docker_agent::profile(),
+    };
+    rules.add(Rules::default(), permissions).map(|_| ())
+}
+
+fn own(hooks: Vec<OwnHook>) -> Vec<Hook> {
+    hooks.into_iter().map(Hook::Own).collect()
+}
+
+fn foreign(entries: Vec<HookEntry>) -> Vec<Hook> {
+    let contracts = contracts();
+    let contract_of = |entry: &HookEntry| -> Option<Contract> {
+        let found = contracts.iter().find(|contract| contract.name == entry.event);
+        found.copied()
+    };
+    let hooks = entries.into_iter();
+    hooks
+        .filter_map(|entry| contract_of(&entry).map(|contract| Hook::Foreign(entry, contract)))
+        .collect()
+}
+
+fn is_toml(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
+}
+
+fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> CliError {
+    CliError::usage(format!("cannot read {}: {error}", file.display()))
+}
