@@ -126,11 +126,11 @@ impl TeamFile {
     }
 
     /// The variables in which the file looks for keys, and those of all providers that such files know.
-    pub fn key_variables<'a>(&'a self) -> impl Iterator<Item = &'a str> {
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
         let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
         let models = models.chain(self.file.models.values());
-        let keys = models.filter_map(|model| model.token_key.as_deref());
-        keys.chain(docker_agent::provider_keys().map(|key: &'a str| key))
+        let keys: Vec<&str> = models.filter_map(|model| model.token_key.as_deref()).collect();
+        keys.into_iter().chain(docker_agent::provider_keys())
     }
 
     /// The agents that can come into play, ready to work, and what the person should know about them.

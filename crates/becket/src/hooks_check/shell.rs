@@ -297,21 +297,7 @@ impl Scanner {
                 self.skip_array();
                 Expected::Name
             }
-            Expected::Name => match plain {
-                Some(grammar) if BEFORE_COMMANDS.contains(&grammar) => Expected::Name,
-                Some(grammar) if ENDS.contains(&grammar) => {
-                    *cases -= usize::from(grammar == "esac" && *cases > 0);
-                    Expected::Argument
-                }
-                Some("for" | "select") => Expected::Argument,
-                Some("case") => Expected::Case,
-                Some("function") => Expected::Function,
-                _ if self.is_definition() => {
-                    self.known.extend(word.text);
-                    Expected::Name
-                }
-                _ => self.name(word.text),
-            },
+            Expected::Name => self.first_word(word, cases),
             Expected::Wrapped => match plain {
                 Some("-v" | "-V") => Expected::Probed,
                 // Whether the next word belongs to the option or is the command depends on the wrapper.
@@ -344,6 +330,26 @@ impl Scanner {
             Expected::Test if plain == Some("]]") => Expected::Argument,
             same => same,
         };
+    }
+
+    /// The first word of a command: a word of the grammar, or the command's name.
+    fn first_word(&mut self, word: Word, cases: &mut usize) -> Expected {
+        let plain = word.text.clone().filter(|_| !word.quoted);
+        match plain.as_deref() {
+            Some(grammar) if BEFORE_COMMANDS.contains(&grammar) => Expected::Name,
+            Some(grammar) if ENDS.contains(&grammar) => {
+                *cases -= usize::from(grammar == "esac" && *cases > 0);
+                Expected::Argument
+            }
+            Some("for" | "select") => Expected::Argument,
+            Some("case") => Expected::Case,
+            Some("function") => Expected::Function,
+            _ if self.is_definition() => {
+                self.known.extend(word.text);
+                Expected::Name
+            }
+            _ => self.name(word.text),
+        }
     }
 
     /// Notes the name of a command, and says what follows it.
@@ -698,7 +704,9 @@ mod tests {
             ("echo 'open", ""),
             ("echo \"$(open", "open"),
         ];
-        let wrong = table.iter().filter(|(script, expected)| names(script) != *expected);
+        let wrong = table
+            .iter()
+            .filter(|(script, expected)| names(script) != *expected);
         let wrong: Vec<_> = wrong.map(|(script, _)| (script, names(script))).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }

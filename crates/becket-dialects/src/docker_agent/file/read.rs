@@ -29,7 +29,7 @@ const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// The variables that hold the keys of these providers. They are told to nobody, whoever uses them.
-pub fn provider_keys() -> impl Iterator<Item = &'static str> {
+pub fn provider_keys<'a>() -> impl Iterator<Item = &'a str> {
     COMPATIBLE.iter().filter_map(|(_, _, key)| *key)
 }
 
