@@ -346,6 +346,7 @@ impl Setup {
         let resources = Resources {
             options,
             surroundings,
+            provider: &provider,
             providers: &self.provider_settings(),
             tools: &self.tool_settings(&environment),
             servers: &servers,

@@ -58,6 +58,8 @@ pub struct Resources<'a> {
     pub options: &'a Options,
     /// Where the program runs.
     pub surroundings: &'a Surroundings,
+    /// The provider of the first agent, and of all if the command line names a model.
+    pub provider: &'a Arc<dyn Provider>,
     /// What the person's settings say about providers.
     pub providers: &'a ProviderSettings,
     /// What they say about tools.
@@ -144,7 +146,7 @@ impl TeamFile {
                 name: agent.name.clone(),
                 description: agent.description.clone(),
                 instructions: self.instructions(agent, with.surroundings)?,
-                provider: self.provider(agent, with.options, with.providers, with.surroundings)?,
+                provider: self.provider_with(agent, with)?,
                 options: request_options(agent).or(with.request),
                 tools,
                 max_iterations: with.options.max_iterations.or(agent.max_iterations),
@@ -154,6 +156,18 @@ impl TeamFile {
             });
         }
         Ok((members, remarks))
+    }
+
+    /// The provider of an agent. One for all is shared, so that a script goes on where the agent before has left it.
+    fn provider_with(
+        &self,
+        agent: &AgentDefinition,
+        with: &Resources<'_>,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        match with.options.model.is_some() || agent.name == self.first().name {
+            true => Ok(Arc::clone(with.provider)),
+            false => self.provider(agent, with.options, with.providers, with.surroundings),
+        }
     }
 
     /// The system prompt of an agent: its instruction, and what it is told about its tools.
