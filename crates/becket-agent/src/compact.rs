@@ -338,6 +338,7 @@ impl Session {
             by_hook,
             input_tokens,
             output_tokens,
+            context_limit: Some(self.agent.settings.compaction.context_window),
         };
         self.hooks.tell::<PostCompact>(payload).await;
         Ok(CompactEnd::Compacted {

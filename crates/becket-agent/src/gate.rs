@@ -995,9 +995,11 @@ impl Gate {
             return Decision::cancelled();
         }
         let wanted = match reply.verdict.0 {
-            Some(Verdict::Deny(reason)) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
+            Some(Verdict::Deny(reason)) => {
+                return Decision::deny(ApprovalSource::RequestHook, reason).by(handlers);
+            }
             Some(Verdict::Allow) if !wanted.insists => {
-                return Decision::allow(ApprovalSource::Hook).by(handlers);
+                return Decision::allow(ApprovalSource::RequestHook).by(handlers);
             }
             Some(Verdict::Insist(reason)) => Wanted {
                 reason: Some(reason),

@@ -126,8 +126,10 @@ words! {
         DenyRule,
         /// The policy for addresses of the web.
         UrlPolicy,
-        /// A hook.
+        /// A hook that was asked about the call.
         Hook,
+        /// A hook of `permission_request`, which answered for the person.
+        RequestHook,
         /// The tool only reads where that is free, or changes nothing but the context's own notes.
         ReadOnly,
         /// The person has installed the tool.

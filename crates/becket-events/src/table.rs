@@ -910,6 +910,8 @@ events! {
         input_tokens: u64,
         /// Tokens that the model had written before.
         output_tokens: u64,
+        /// How much the model can take, when known.
+        context_limit: Option<u64>,
     }
     reply PostCompactReply {}
 

@@ -225,7 +225,7 @@ async fn the_order_of_approval() {
                 ..case()
             },
             true,
-            "hook",
+            "request_hook",
         ),
         (
             Case {
@@ -234,7 +234,7 @@ async fn the_order_of_approval() {
                 ..case()
             },
             false,
-            "hook",
+            "request_hook",
         ),
         (
             Case {

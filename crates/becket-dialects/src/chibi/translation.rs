@@ -437,6 +437,7 @@ fn a_compaction_tells_both_numbers() {
         by_hook: false,
         input_tokens: 0,
         output_tokens: 0,
+        context_limit: None,
     };
     assert_eq!(
         shown::<PostCompact>(show::post_rolling_compact, &payload),

@@ -203,6 +203,8 @@ fn approval_source(decided: &ApprovalDecidedPayload) -> &'static str {
         By::UrlPolicy => "team_permissions_deny",
         By::Hook if allowed => "pre_tool_use_hook_allow",
         By::Hook => "pre_tool_use_hook_deny",
+        By::RequestHook if allowed => "permission_request_hook_allow",
+        By::RequestHook => "permission_request_hook_deny",
         By::ReadOnly | By::Zone => "readonly_hint",
         By::Person if allowed => "user_approved",
         By::Person => "user_rejected",
@@ -313,6 +315,7 @@ pub(super) fn after_compaction(input: Input, _: &Scope, compaction: &PostCompact
     input
         .with("input_tokens", compaction.input_tokens)
         .with("output_tokens", compaction.output_tokens)
+        .with("context_limit", compaction.context_limit.unwrap_or(0))
         .with("compaction_reason", compaction_reason(compaction.reason))
         .with("summary", compaction.summary.as_str())
 }
