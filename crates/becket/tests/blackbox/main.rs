@@ -11,6 +11,7 @@ mod clear_words;
 mod commands;
 mod compaction;
 mod contexts;
+mod docker_agent;
 mod docker_agent_scripts;
 mod docker_agent_tools;
 mod examples;
