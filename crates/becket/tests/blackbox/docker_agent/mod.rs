@@ -8,6 +8,7 @@ use crate::room;
 
 mod approval;
 mod endings;
+mod example;
 mod events;
 mod owners;
 
