@@ -85,7 +85,7 @@ pub struct ToolRule {
     pub text: String,
     /// The tool as the model knows it.
     pub tool: Pattern,
-    /// What the tool does; a tool that takes the name and does something else is not meant.
+    /// What an allowed tool must do, since a name is easily taken; what else is forbidden with the name.
     pub operation: Option<OperationKind>,
     /// What the arguments must be.
     pub arguments: Vec<ArgumentRule>,

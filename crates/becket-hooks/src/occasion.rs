@@ -1,5 +1,6 @@
 //! One event on its way through the handlers: where it happens, what is known now, and its text.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use becket_events::{Event, Scope, envelope};
@@ -15,7 +16,7 @@ pub struct Occasion<'a, E: Event> {
 
 /// Texts of the current payload, one for each format that asked. A rewrite forgets them.
 #[derive(Default)]
-pub(crate) struct TextCache(Mutex<Vec<(&'static str, Arc<str>)>>);
+pub(crate) struct TextCache(Mutex<Vec<(Cow<'static, str>, Arc<str>)>>);
 
 impl<'a, E: Event> Occasion<'a, E> {
     pub(crate) fn new(scope: &'a Scope, payload: &'a E::Payload, texts: &'a TextCache) -> Self {
@@ -32,7 +33,8 @@ impl<'a, E: Event> Occasion<'a, E> {
     }
 
     /// The event as a format's own text, made by the first handler of that format that needs it.
-    pub fn text(&self, format: &'static str, make: impl FnOnce() -> String) -> Arc<str> {
+    pub fn text(&self, format: impl Into<Cow<'static, str>>, make: impl FnOnce() -> String) -> Arc<str> {
+        let format = format.into();
         let mut texts = self
             .texts
             .0

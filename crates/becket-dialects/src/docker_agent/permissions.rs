@@ -27,7 +27,7 @@ pub enum RuleKind {
 pub struct TranslatedRule {
     /// The tool as the model knows it.
     pub tool: Pattern,
-    /// What the tool does; `None` for one that is no operation of becket's.
+    /// What the rule means besides the name, or must mean to allow; `None` for nothing but the name.
     pub operation: Option<OperationKind>,
     /// The arguments: their names here, their globs, and what the globs mean.
     pub arguments: Vec<(String, String, Pattern)>,
@@ -46,11 +46,7 @@ pub fn translate_rule(
     let mut rules = Vec::new();
     for face in &meant {
         if let Some(arguments) = for_face(face, &arguments, kind, home)? {
-            rules.push(TranslatedRule {
-                tool: Pattern::Exact(face.name.into()),
-                operation: Some(face.operation),
-                arguments,
-            });
+            rules.extend(for_names(face, kind, arguments, &faces));
         }
     }
     if rules.is_empty() && meant.len() == 1 {
@@ -67,6 +63,29 @@ pub fn translate_rule(
         });
     }
     Ok(rules)
+}
+
+/// A rule about a tool, for every name that it means. What forbids or asks about the first tool for something means
+/// every tool that does it, so that `shell` is not got around by a command in the background; about another tool, it
+/// means no more than that name.
+fn for_names(
+    face: &Face,
+    kind: RuleKind,
+    arguments: Vec<(String, String, Pattern)>,
+    faces: &[Face],
+) -> Vec<TranslatedRule> {
+    let rule = |name: &str, operation| TranslatedRule {
+        tool: Pattern::Exact(name.into()),
+        operation,
+        arguments: arguments.clone(),
+    };
+    let same = faces.iter().filter(|other| other.operation == face.operation);
+    let is_first = same.clone().next().is_some_and(|first| first.name == face.name);
+    match (kind, is_first) {
+        (RuleKind::Allow, _) => vec![rule(face.name, Some(face.operation))],
+        (_, true) => same.map(|other| rule(other.name, Some(face.operation))).collect(),
+        (_, false) => vec![rule(face.name, None)],
+    }
 }
 
 /// The tool of a rule, and its arguments with their globs. A colon belongs to what stands before it, unless a name and
@@ -320,15 +339,15 @@ mod tests {
                 continue;
             }
             let translated = translated.unwrap();
-            assert_eq!(translated.len(), 1, "{rule}");
             let (tool, arguments) = &wanted[0];
             assert!(translated[0].tool.matches(tool));
-            let own: Vec<(&str, &str)> = translated[0]
-                .arguments
-                .iter()
-                .map(|(name, glob, _)| (name.as_str(), glob.as_str()))
-                .collect();
-            assert_eq!(own, *arguments, "{rule}");
+            for other in &translated {
+                let own = other.arguments.iter();
+                let own: Vec<(&str, &str)> = own
+                    .map(|(name, glob, _)| (name.as_str(), glob.as_str()))
+                    .collect();
+                assert_eq!(own, *arguments, "{rule}");
+            }
         }
     }
 
@@ -345,6 +364,28 @@ mod tests {
         assert_eq!(operations.last(), Some(&None));
         let tools = translate_rule("mcp:github:get_*", RuleKind::Allow, None).unwrap();
         assert!(tools[0].tool.matches("github_get_issue"));
+    }
+
+    #[test]
+    fn what_forbids_the_first_tool_for_something_forbids_the_others() {
+        let names = |rule: &str, kind| -> Vec<&str> {
+            let rules = translate_rule(rule, kind, None).unwrap();
+            let faces = profile().faces.into_iter().map(|face| face.name);
+            faces
+                .filter(|name| rules.iter().any(|rule| rule.tool.matches(name)))
+                .collect()
+        };
+        for kind in [RuleKind::Deny, RuleKind::Ask] {
+            assert_eq!(names("shell:cmd=x", kind), ["shell", "run_background_job"]);
+            assert_eq!(
+                names("list_directory", kind),
+                ["list_directory", "directory_tree"]
+            );
+            assert_eq!(names("run_background_job", kind), ["run_background_job"]);
+            assert_eq!(names("directory_tree:path=x", kind), ["directory_tree"]);
+        }
+        assert_eq!(names("shell", RuleKind::Allow), ["shell"]);
+        assert_eq!(names("list_directory", RuleKind::Allow), ["list_directory"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A hook as a handler: how it is run, and what its answer or its failure comes to.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -78,8 +79,10 @@ pub(super) fn register<E: Event>(
         priority: 0,
         timeout: entry.timeout,
     };
+    let tools = tools(entry, &mut remarks);
     let handler = HookHandler {
         row: *row,
+        tools: tools.clone(),
         class,
         hook: info.name.clone(),
         runner: Runner::new(entry, host, &mut remarks),
@@ -91,36 +94,57 @@ pub(super) fn register<E: Event>(
         info,
         order: vec![phase.to_string(), place],
         matcher: Matcher::default(),
-        condition: Some(wants(*row, entry, owner, &mut remarks)),
+        condition: Some(wants(*row, tools, entry, owner)),
         action: Action::Other(Arc::new(handler)),
     });
     let mark = |remark| format!("{}: {remark}", entry.source);
     remarks.into_iter().map(mark).collect()
 }
 
-/// Says which occasions a hook hears about: those of its event, of its agent and of the tools that it wants.
-fn wants<E: Event>(
-    row: RowOf<E>,
-    entry: &HookEntry,
-    owner: &Owner,
-    remarks: &mut Vec<String>,
-) -> becket_hooks::Condition<E> {
-    let pattern = match entry.matcher.as_deref() {
+/// The tools that a hook wants to hear about; `None` for every tool.
+fn tools(entry: &HookEntry, remarks: &mut Vec<String>) -> Option<Pattern> {
+    match entry.matcher.as_deref() {
         None | Some("" | "*") => None,
         Some(expression) => Pattern::regex(expression)
             // A guard for the wrong tools is better than none.
             .map_err(|error| remarks.push(format!("its matcher counts for every tool: {error}")))
             .ok(),
-    };
+    }
+}
+
+/// Says which occasions a hook hears about: those of its event, of its agent and of the tools that it wants.
+fn wants<E: Event>(
+    row: RowOf<E>,
+    tools: Option<Pattern>,
+    entry: &HookEntry,
+    owner: &Owner,
+) -> becket_hooks::Condition<E> {
     let (entry, owner) = (entry.clone(), owner.clone());
     Arc::new(move |scope, payload| {
         counts(&row, &owner, scope, payload)
             && (row.condition)(&entry, scope, payload)
-            && match (&pattern, row.call) {
-                (Some(pattern), Some(call)) => pattern.matches(call(payload).name()),
-                _ => true,
-            }
+            && name_wanted(&row, tools.as_ref(), payload).is_some()
     })
+}
+
+/// Under which of its names a hook wants a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Usual,
+    /// The one of `Called::otherwise`.
+    Other,
+}
+
+/// Under which name a hook wants to hear of the call; `None` if it does not.
+fn name_wanted<E: Event>(row: &RowOf<E>, tools: Option<&Pattern>, payload: &E::Payload) -> Option<Name> {
+    let (Some(tools), Some(call)) = (tools, row.call) else {
+        return Some(Name::Usual);
+    };
+    let call = call(payload);
+    if tools.matches(call.name()) {
+        return Some(Name::Usual);
+    }
+    tools.matches(call.otherwise().name()).then_some(Name::Other)
 }
 
 /// Whether hooks of that owner count. Guards also count for the agents below their own.
@@ -215,6 +239,7 @@ fn shell(shell: &Path) -> &Path {
 /// A hook of one event.
 struct HookHandler<E: Event> {
     row: RowOf<E>,
+    tools: Option<Pattern>,
     class: Class,
     hook: String,
     runner: Runner,
@@ -237,8 +262,14 @@ impl<E: Event> Handler<E> for HookHandler<E> {
 
 impl<E: Event> HookHandler<E> {
     async fn reply(&self, occasion: &Occasion<'_, E>) -> Result<E::Reply, Failure> {
-        let text = occasion.text(self.row.contract.name, || {
-            echo_proof(&self.input(occasion.scope, occasion.payload))
+        let name = name_wanted(&self.row, self.tools.as_ref(), occasion.payload).unwrap_or(Name::Usual);
+        let event = self.row.contract.name;
+        let format = match name {
+            Name::Usual => Cow::Borrowed(event),
+            Name::Other => Cow::Owned(format!("{event} otherwise")),
+        };
+        let text = occasion.text(format, || {
+            echo_proof(&self.input(name, occasion.scope, occasion.payload))
         });
         let heard = match &self.runner {
             Runner::Command(lane) => self.run(lane, occasion.scope, text).await?,
@@ -263,8 +294,8 @@ impl<E: Event> HookHandler<E> {
         Ok(reply.then(E::Reply::telling(lines)))
     }
 
-    fn input(&self, scope: &Scope, payload: &E::Payload) -> Value {
-        let input = Input::of(self.row.contract.name, scope);
+    fn input(&self, name: Name, scope: &Scope, payload: &E::Payload) -> Value {
+        let input = Input::of(self.row.contract.name, scope).otherwise(name == Name::Other);
         (self.row.show)(input, scope, payload).into_value()
     }
 

@@ -56,7 +56,11 @@ pub(super) const KEYS: &[&str] = &[
 
 /// An object under construction.
 #[derive(Default)]
-pub(super) struct Input(Map<String, Value>);
+pub(super) struct Input {
+    members: Map<String, Value>,
+    /// Whether a call is told under its other name.
+    otherwise: bool,
+}
 
 impl Input {
     /// What every event tells.
@@ -66,6 +70,11 @@ impl Input {
             .exactly("cwd", scope.cwd.as_str())
             .exactly("hook_event_name", event)
             .with("agent_name", scope.agent_name.as_str())
+    }
+
+    /// The same for a hook that knows the call under its other name only.
+    pub(super) fn otherwise(self, otherwise: bool) -> Self {
+        Self { otherwise, ..self }
     }
 
     /// The same with one more member, unless it is empty.
@@ -84,15 +93,16 @@ impl Input {
 
     /// The same with one more member, also an empty one.
     pub(super) fn exactly(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(key.to_owned(), value.into());
+        self.members.insert(key.to_owned(), value.into());
         self
     }
 
     pub(super) fn into_value(self) -> Value {
-        Value::Object(self.0)
+        Value::Object(self.members)
     }
 
     fn call(self, call: &Called<'_>) -> Self {
+        let call = if self.otherwise { call.otherwise() } else { *call };
         self.with("tool_name", call.name())
             .with("tool_use_id", call.id)
             .with("tool_input", call.foreign_arguments())

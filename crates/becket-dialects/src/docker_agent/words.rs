@@ -22,6 +22,22 @@ pub(super) struct Called<'a> {
 }
 
 impl Called<'_> {
+    /// The same call under the other name that it has here: that of the first tool for what it does, so that a guard of
+    /// `shell` hears of commands in the background. For what has no such tool it is the name that the model used.
+    pub(super) fn otherwise(self) -> Self {
+        let stands_for = |operation| PROFILE.faces.iter().find(move |face| face.operation == operation);
+        match self.operation.and_then(stands_for) {
+            Some(face) => Self {
+                called_as: face.name,
+                ..self
+            },
+            None => Self {
+                own_name: self.called_as,
+                ..self
+            },
+        }
+    }
+
     /// The tool's name here. One without an operation keeps its own.
     pub(super) fn name(&self) -> &str {
         self.face().map_or(self.own_name, |face| face.name)

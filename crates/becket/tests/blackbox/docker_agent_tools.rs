@@ -637,3 +637,130 @@ fn bad_arguments_get_a_useful_answer() {
         assert!(told.contains(words), "{name} {arguments}: {told}");
     }
 }
+
+/// Runs one call with an agent file that has the usual toolsets, rules and hooks; somebody says yes to everything.
+fn run_in_file(rules: &str, hooks: &str, (name, arguments): (&str, Value)) -> (Room, Finished) {
+    let room = furnished();
+    room.write("zzz/kept", "");
+    let hooks = match hooks {
+        "" => String::new(),
+        hooks => format!("    hooks:\n{hooks}"),
+    };
+    let file = format!(
+        "agents:\n  root:\n    toolsets: [{{type: shell}}, {{type: filesystem}}]\n{hooks}permissions: {{{rules}}}\n"
+    );
+    room.write("agent.yaml", &file);
+    let turns = json!([{"tool_calls": [{"name": name, "arguments": arguments}]}, {"text": "went on"}]);
+    let model = room.model(&turns);
+    let run = room.run(["run", "agent.yaml", "go", "--yes", "--json", "--model", &model]);
+    (room, run.ended_with(0))
+}
+
+fn job() -> (&'static str, Value) {
+    ("run_background_job", json!({"cmd": "rm -rf zzz"}))
+}
+
+#[test]
+fn rules_about_commands_count_for_commands_in_the_background() {
+    for rules in [
+        "deny: [shell]",
+        "deny: [\"shell:cmd=*rm -rf*\"]",
+        "deny: [run_background_job]",
+        "deny: [\"run_background_job:cmd=rm*\"]",
+        "deny: [\"SH*:cmd=rm*\"]",
+        "deny: [shell], allow: [run_background_job]",
+    ] {
+        let (room, run) = run_in_file(rules, "", job());
+        let (told, is_error) = results(&run).remove(0);
+        assert!(is_error && told.contains("rule"), "{rules}: {told}");
+        assert!(room.has("zzz/kept"), "{rules}");
+    }
+    for rules in ["deny: [\"shell:cmd=git*\"]", "deny: [list_directory]"] {
+        let (_, run) = run_in_file(rules, "", job());
+        let (told, is_error) = results(&run).remove(0);
+        assert!(!is_error, "{rules}: {told}");
+    }
+    // What is said about the background is not said about every command.
+    let command = ("shell", json!({"cmd": "echo said"}));
+    let (_, run) = run_in_file("deny: [run_background_job]", "", command);
+    assert!(results(&run)[0].0.contains("said"), "{run:?}");
+    let tree = ("directory_tree", json!({"path": "src"}));
+    let (_, run) = run_in_file("deny: [\"list_directory:path=src\"]", "", tree);
+    assert!(results(&run)[0].1, "{run:?}");
+}
+
+#[test]
+fn an_allowed_command_is_not_allowed_in_the_background() {
+    for (rule, decided_by) in [
+        ("allow: [\"run_background_job:cmd=echo*\"]", "allow_rule"),
+        ("allow: [\"shell:cmd=echo*\"]", "yes"),
+    ] {
+        let (_, run) = run_in_file(rule, "", ("run_background_job", json!({"cmd": "echo x"})));
+        assert_eq!(told(&run, "approval_decided", "source"), [decided_by], "{rule}");
+    }
+}
+
+#[test]
+fn hooks_about_a_tool_hear_of_every_tool_that_does_the_same() {
+    let hook = |event: &str, matcher: &str, command: &str| {
+        format!(
+            "      {event}:\n        - matcher: {matcher}\n          hooks:\n            - {{type: command, command: '{command}'}}\n"
+        )
+    };
+    let block = "cat > seen.json; echo not that >&2; exit 2";
+    for event in [
+        "tool_guard",
+        "pre_tool_use",
+        "tool_input_transform",
+        "permission_request",
+    ] {
+        for (matcher, name) in [
+            ("shell", "shell"),
+            ("shell|run_background_job", "run_background_job"),
+            ("run_.*", "run_background_job"),
+        ] {
+            let (room, run) = run_in_file("", &hook(event, matcher, block), job());
+            let (told, is_error) = results(&run).remove(0);
+            assert!(is_error && told.contains("not that"), "{event} {matcher}: {told}");
+            assert!(room.has("zzz/kept"), "{event} {matcher}");
+            let seen: Value = serde_json::from_str(&room.read("seen.json")).expect("JSON");
+            assert_eq!(seen["tool_name"], name, "{event} {matcher}");
+            assert_eq!(
+                seen["tool_input"],
+                json!({"cmd": "rm -rf zzz"}),
+                "{event} {matcher}"
+            );
+        }
+    }
+    let tree = || ("directory_tree", json!({"path": "src"}));
+    let (_, run) = run_in_file("", &hook("pre_tool_use", "list_directory", block), tree());
+    assert!(results(&run)[0].0.contains("not that"), "{run:?}");
+    // A hook of both hears once, and one of the others not at all.
+    let count = hook(
+        "pre_tool_use",
+        "\".*_directory|directory_tree\"",
+        "echo x >> count",
+    );
+    let (room, _) = run_in_file("", &count, tree());
+    assert_eq!(room.read("count"), "x\n");
+    let (room, _) = run_in_file(
+        "",
+        &hook("pre_tool_use", "directory_tree", block),
+        ("list_directory", json!({"path": "src"})),
+    );
+    assert!(!room.has("seen.json"));
+}
+
+#[test]
+fn a_hook_that_rewrites_a_command_leaves_it_in_the_background() {
+    let rewrite = r#"{"hook_specific_output": {"updated_input": {"cmd": "touch made"}}}"#;
+    let hook = format!(
+        "      pre_tool_use:\n        - matcher: shell\n          hooks:\n            - type: command\n              command: |\n                echo '{rewrite}'\n"
+    );
+    let (room, run) = run_in_file("", &hook, job());
+    assert!(room.has("zzz/kept"), "{run:?}");
+    let calls = run.events_named("pre_shell");
+    assert_eq!(calls.len(), 1, "{run:?}");
+    assert!(results(&run)[0].0.contains("job"), "{run:?}");
+    assert!(calls[0].to_string().contains("touch made"), "{calls:?}");
+}
