@@ -20,7 +20,9 @@ use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
 };
 use becket_dialects::chibi::{self, Asking};
-use becket_dialects::docker_agent::{self, HookEntry as ForeignHook, HookHost, Owner, Permissions};
+use becket_dialects::docker_agent::{
+    self, HookEntry as ForeignHook, HookHost, Owner, Permissions, idle_matcher,
+};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -286,7 +288,29 @@ impl Setup {
         let in_network = in_network.filter(|name| !plugins.has_tool(name));
         let in_network =
             in_network.map(|name| format!("`tools.network` names the tool `{name}`, which no plugin has"));
-        in_rules.chain(in_hooks).chain(in_network).collect()
+        let foreign = self.idle_foreign(plugins, servers);
+        in_rules
+            .chain(in_hooks)
+            .chain(in_network)
+            .chain(foreign)
+            .collect()
+    }
+
+    /// The same of rules and hooks in docker-agent's words.
+    fn idle_foreign(&self, plugins: &Plugins, servers: &RunServers) -> Vec<String> {
+        let of_servers = servers.tool_names();
+        let scripts = self.team.iter().flat_map(|team| team.scripts());
+        let brought: Vec<&str> = scripts.chain(of_servers.iter().map(String::as_str)).collect();
+        let rules = self.team.iter().flat_map(|team| team.idle_rules(&brought));
+        let of_agents = self.team.iter().flat_map(|team| team.members());
+        let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
+        let others = brought.iter().copied().chain(plugins.tool_names());
+        let own: Vec<&str> = tools_without_operation().collect();
+        let others: Vec<&str> = others.chain(own).collect();
+        let hooks = of_agents.chain(&self.foreign_hooks);
+        rules
+            .chain(hooks.filter_map(|hook| idle_matcher(hook, &others)))
+            .collect()
     }
 
     /// The person's rules, then those of the trusted project.
@@ -756,6 +780,7 @@ impl Setup {
             .iter()
             .map(|team| (&team.file.path, &team.file.permissions));
         let of_person = self.foreign_rules.iter().map(|(file, rules)| (file, rules));
+        self.team.iter().try_for_each(TeamFile::check_rules)?;
         let rules = of_team
             .chain(of_person)
             .try_fold(rules, |rules, (file, foreign)| {
@@ -818,10 +843,14 @@ fn exact_tool(rule: &str) -> Option<&str> {
 
 /// The names of all tools that are parts of the program, in becket's own words.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
-    OperationKind::ALL
-        .iter()
-        .map(|kind| kind.name())
-        .chain(own_tool_names())
+    let operations = OperationKind::ALL.iter().map(|kind| kind.name());
+    operations.chain(tools_without_operation())
+}
+
+/// becket's tools that are no operation.
+fn tools_without_operation() -> impl Iterator<Item = &'static str> {
+    own_tool_names()
+        .into_iter()
         .chain(context_tool_names())
         .chain(index_tool_names())
         .chain(subagent_tool_names())

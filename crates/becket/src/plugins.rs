@@ -153,8 +153,13 @@ impl Plugins {
 
     /// Whether a plugin brings a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        let mut tools = self.all().iter().flat_map(|plugin| &plugin.tools);
-        tools.any(|tool| tool.name == name)
+        self.tool_names().any(|tool| tool == name)
+    }
+
+    /// The names of the tools of all plugins.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        let tools = self.all().iter().flat_map(|plugin| &plugin.tools);
+        tools.map(|tool| tool.name.as_str())
     }
 
     /// Adds the hooks of all plugins, and says what is wrong with them.

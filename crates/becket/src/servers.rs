@@ -73,10 +73,13 @@ impl RunServers {
 
     /// Whether a server has a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.servers
-            .tools()
-            .iter()
-            .any(|tool| tool.spec().face.name == name)
+        self.tool_names().iter().any(|tool| tool == name)
+    }
+
+    /// The names of the tools of all servers.
+    pub fn tool_names(&self) -> Vec<String> {
+        let tools = self.servers.tools().into_iter();
+        tools.map(|tool| tool.spec().face.name.clone()).collect()
     }
 
     /// The other server as whose a tool would be taken by its name: the rules of that one are not for this one's tools.

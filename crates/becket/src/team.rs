@@ -14,8 +14,9 @@ use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::team::Member;
 use becket_agent::tool::Tool;
 use becket_dialects::docker_agent::{
-    self, AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, ModelDefinition,
-    Owner, ScriptDefinition, Toolset, ToolsetKind, profile, register, toolset_tools, with_variables,
+    self, AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
+    ModelDefinition, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile, register,
+    toolset_tools, with_variables,
 };
 use becket_hooks::{Engine, nearest};
 use becket_providers::{Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, select};
@@ -244,6 +245,58 @@ impl TeamFile {
             .map_err(|error| CliError::usage(format!("{place}: {error}")))?;
         select(Some(&name), &environment, &settings)
             .map_err(|error| CliError::usage(format!("{place}: {error}")).hint(REHEARSAL))
+    }
+
+    /// A rule about a tool that is certainly not there is an error: it may be a deny that is misspelt.
+    pub fn check_rules(&self) -> Result<(), CliError> {
+        let scripts: Vec<&str> = self.scripts().collect();
+        let mut sure = self.rules().filter_map(|(text, line)| {
+            let missing = missing_tool(text, &scripts).filter(|missing| self.is_sure(missing))?;
+            let (file, message) = (self.file.path.display(), missing.message);
+            Some(format!("{file}:{line}: the rule `{text}`: {message}"))
+        });
+        sure.next()
+            .map_or(Ok(()), |message| Err(CliError::usage(message)))
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &(String, usize)> {
+        let lists = &self.file.permissions;
+        lists.deny.iter().chain(&lists.allow).chain(&lists.ask)
+    }
+
+    /// The names of the tools that are scripts of the file.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.toolsets().flat_map(|set| {
+            match &set.kind {
+                ToolsetKind::Script(scripts) => scripts.as_slice(),
+                _ => &[],
+            }
+            .iter()
+            .map(|script| script.name.as_str())
+        })
+    }
+
+    fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
+        self.file.agents.iter().flat_map(|agent| &agent.toolsets)
+    }
+
+    /// Whether a tool is certainly not there. The tools of servers are known only when they run, and a pattern may be
+    /// meant for what is to come.
+    fn is_sure(&self, missing: &MissingTool) -> bool {
+        let has_servers = self.toolsets().any(|set| matches!(set.kind, ToolsetKind::Mcp(_)));
+        missing.is_exact && !has_servers
+    }
+
+    /// Rules of the file about tools that are not there, but might be.
+    pub fn idle_rules(&self, others: &[&str]) -> Vec<String> {
+        let idle = self.rules().filter_map(|(text, line)| {
+            let missing = missing_tool(text, others).filter(|missing| !self.is_sure(missing))?;
+            let (file, message) = (self.file.path.display(), missing.message);
+            Some(format!(
+                "{file}:{line}: the rule `{text}` never counts: {message}"
+            ))
+        });
+        idle.collect()
     }
 
     /// The tools of an agent, and what the person should know about them.

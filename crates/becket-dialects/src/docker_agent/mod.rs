@@ -44,7 +44,7 @@ pub use file::{
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use named_fields::meaningless_fields;
 pub use output::Output;
-pub use permissions::{RuleKind, TranslatedRule, translate_rule};
+pub use permissions::{MissingTool, RuleKind, TranslatedRule, idle_matcher, missing_tool, translate_rule};
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
@@ -53,7 +53,7 @@ pub use sources::{
     read_drop_in, settings_file,
 };
 pub use template::Template;
-pub use tools::{profile, toolset_tools};
+pub use tools::{profile, tool_names, toolset_tools};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,9 @@ use becket_events::{Face, OperationKind};
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
-use super::profile;
+use super::hook::HookEntry;
+use super::{profile, tool_names};
+use crate::{PROFILE_NAMES, profile_named};
 
 /// What a rule says about the calls that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +119,85 @@ fn pieces(text: &str) -> Result<(String, Vec<(String, String)>), String> {
     match tool.as_str() {
         "" => Err("the tool is missing; write `tool` or `tool:argument=glob`".into()),
         tool if tool.contains(':') => Err("an argument has no `=`; write `tool:argument=glob`".into()),
-        _ => Ok((tool, arguments)),
+        tool => match tool.chars().find(|character| !is_in_names(*character)) {
+            Some(character) => Err(format!(
+                "no tool has `{character}` in its name; write `tool` or `tool:argument=glob`, as in `shell:cmd=rm *`"
+            )),
+            None => Ok((tool.to_owned(), arguments)),
+        },
     }
+}
+
+/// Whether names of tools, and patterns of them, may have a character.
+fn is_in_names(character: char) -> bool {
+    character.is_alphanumeric()
+        || "_-.".contains(character)
+        || WILDCARDS.contains(&character)
+        || "]^".contains(character)
+}
+
+/// What makes a name a pattern.
+const WILDCARDS: &[char] = &['*', '?', '[', '\\'];
+
+/// The tool of a rule, where none is called so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingTool {
+    /// Whether the rule names one tool, and not a pattern.
+    pub is_exact: bool,
+    /// What is wrong, with a suggestion.
+    pub message: String,
+}
+
+/// Looks for the tool of a rule among docker-agent's and others, such as scripts and tools of servers. A rule that
+/// cannot be read has other faults.
+pub fn missing_tool(rule: &str, others: &[&str]) -> Option<MissingTool> {
+    let (tool, _) = pieces(rule).ok()?;
+    let pattern = glob(&tool).ok()?;
+    let message = fits_none(&tool, &pattern, others)?;
+    Some(MissingTool {
+        is_exact: !tool.contains(WILDCARDS),
+        message,
+    })
+}
+
+/// What is wrong with the matcher of a hook that fits no tool, neither docker-agent's nor one of the others.
+pub fn idle_matcher(entry: &HookEntry, others: &[&str]) -> Option<String> {
+    let matcher = entry.matcher.as_deref().filter(|matcher| *matcher != "*")?;
+    let pattern = Pattern::regex(matcher).ok()?;
+    // What docker-agent has no tool for keeps its name.
+    let mut others = others.to_vec();
+    for operation in profile().absent {
+        others.push(operation.name());
+    }
+    let wrong = fits_none(matcher, &pattern, &others)?;
+    let (source, event) = (&entry.source, entry.event);
+    Some(format!("{source}: the hook of {event} never runs: {wrong}"))
+}
+
+fn fits_none(text: &str, pattern: &Pattern, others: &[&str]) -> Option<String> {
+    let own = tool_names();
+    let names = || own.iter().chain(others).copied();
+    if names().any(|name| pattern.matches(name)) {
+        return None;
+    }
+    // The name by which some other system knows the tool, or a slip of the pen.
+    let elsewhere = PROFILE_NAMES.iter().filter_map(|name| profile_named(name));
+    let meant = elsewhere
+        .filter_map(|profile| profile.operation_of(text))
+        .find_map(|operation| {
+            profile()
+                .faces
+                .into_iter()
+                .find(|face| face.operation == operation)
+        });
+    let near = meant.map(|face| face.name).or_else(|| nearest(text, names()));
+    Some(match near {
+        Some(near) => format!("no tool is called `{text}`; did you mean `{near}`?"),
+        None => {
+            let all: Vec<&str> = names().collect();
+            format!("no tool is called `{text}`; there are {}", all.join(", "))
+        }
+    })
 }
 
 fn is_word(text: &str) -> bool {

@@ -1,6 +1,8 @@
 //! docker-agent's names for becket's operations. It has no tool that finds files by name, and no virtual
 //! file system. Some of its tools take several paths or addresses at once: those are several calls.
 
+use std::collections::BTreeSet;
+
 use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, ToOwn};
 use serde_json::{Map, Value, json};
 
@@ -76,6 +78,16 @@ pub fn toolset_tools(toolset_type: &str) -> Option<&'static [&'static str]> {
     toolsets
         .find(|(name, _)| *name == toolset_type)
         .map(|(_, tools)| *tools)
+}
+
+/// The names of all tools that an agent may have here, whatever its toolsets, without those of scripts and servers.
+pub fn tool_names() -> BTreeSet<&'static str> {
+    let profile = profile();
+    let faces = profile.faces.iter().map(|face| face.name);
+    let plurals = profile.plurals.iter().map(|plural| plural.name);
+    let of_toolsets = TOOLSETS.iter().flat_map(|(_, tools)| tools.iter().copied());
+    let others = of_toolsets.chain(profile.extras.iter().copied());
+    faces.chain(plurals).chain(others).collect()
 }
 
 /// docker-agent's tool profile.

@@ -403,6 +403,118 @@ fn servers_of_a_toolset_offer_their_tools_under_its_name_or_their_own() {
 }
 
 #[test]
+fn a_rule_about_a_tool_that_is_not_there_is_an_error() {
+    let script = "      - type: script\n        shell: {deploy: {cmd: echo x}}";
+    for (rule, wanted) in [
+        ("shel", "no tool is called `shel`; did you mean `shell`?"),
+        ("bash", "no tool is called `bash`; did you mean `shell`?"),
+        (
+            "write:path=*",
+            "no tool is called `write`; did you mean `write_file`?",
+        ),
+        ("deplyo", "no tool is called `deplyo`; did you mean `deploy`?"),
+        ("zzzzzzzzzz", "there are add_memory, "),
+        ("mcp:github:search", "no tool is called `github_search`"),
+        ("/", "no tool has `/` in its name"),
+        (
+            "shell(rm *)",
+            "no tool has `(` in its name; write `tool` or `tool:argument=glob`",
+        ),
+        ("run shell", "no tool has ` ` in its name"),
+    ] {
+        for list in ["allow", "ask", "deny"] {
+            let room = agent(script, &format!("permissions:\n  {list}:\n    - \"{rule}\""));
+            let run = room.run(["run", "agent.yaml", "Hi", "--model", "rehearsal"]);
+            let place = format!("agent.yaml:10: the rule `{rule}`: ");
+            run.ended_with(2).complained(&place).complained(wanted);
+        }
+    }
+    let rules = "permissions: {deny: [SHELL, deploy, update_todos, mark_todos, read_multiple_files, \"*\", \"read_*\", handoff]}";
+    let run = play(&agent(script, rules), &json!([says("done")]), &[]).ended_with(0);
+    assert!(!run.stderr.contains("no tool"), "{run:?}");
+}
+
+#[test]
+fn a_rule_about_a_tool_that_may_come_is_remarked_on() {
+    if !needs("python3") {
+        return;
+    }
+    let program = repository_file("crates/becket/tests/blackbox/mcp/server.py");
+    let set = format!(
+        "      - {{type: mcp, name: docs, command: python3, args: ['{program}', well], env: {{SERVER_LOG: /dev/null}}}}"
+    );
+    let rules = "permissions: {deny: [docs_eco, \"mcp:docs:echo\", docs_echo, shell]}";
+    let run = play(&agent(&set, rules), &json!([says("done")]), &[]).ended_with(0);
+    let remark = "agent.yaml:7: the rule `docs_eco` never counts: no tool is called `docs_eco`; did you mean `docs_echo`?";
+    assert_eq!(run.stderr.matches("no tool is called").count(), 1, "{run:?}");
+    run.complained(remark);
+    let run = agent(&set, "permissions: {deny: [\"docs(x)\"]}").run([
+        "run",
+        "agent.yaml",
+        "Hi",
+        "--model",
+        "rehearsal",
+    ]);
+    run.ended_with(2).complained("no tool has `(` in its name");
+    let run = play(
+        &agent(SHELL, "permissions: {deny: [\"docs_*\"]}"),
+        &json!([says("done")]),
+        &[],
+    );
+    run.ended_with(0)
+        .complained("the rule `docs_*` never counts: no tool is called `docs_*`");
+}
+
+#[test]
+fn a_matcher_that_fits_no_tool_is_remarked_on() {
+    let hooks = |matchers: &[&str]| -> String {
+        let groups = matchers.iter().map(|matcher| {
+            format!("  - matcher: {matcher}\n    hooks:\n      - {{type: command, command: cat}}\n")
+        });
+        format!("pre_tool_use:\n{}", groups.collect::<String>())
+    };
+    let well = [
+        "shell|bash",
+        "'*'",
+        "'.*_file'",
+        "find",
+        "update_todos",
+        "run_background_job",
+        "deploy",
+    ];
+    let script = "      - type: script\n        shell: {deploy: {cmd: echo x}}";
+    let indented = |text: &str| {
+        text.lines()
+            .map(|line| format!("      {line}\n"))
+            .collect::<String>()
+    };
+    let with = |matchers: &[&str]| agent(script, &format!("    hooks:\n{}", indented(&hooks(matchers))));
+    let run = play(&with(&well), &json!([says("done")]), &[]).ended_with(0);
+    assert!(!run.stderr.contains("no tool"), "{run:?}");
+    for (matcher, near) in [
+        ("shel", "shell"),
+        ("bash", "shell"),
+        ("Shell", "shell"),
+        ("deplyo", "deploy"),
+    ] {
+        let wanted = format!(
+            "the hook of pre_tool_use never runs: no tool is called `{matcher}`; did you mean `{near}`?"
+        );
+        let run = play(&with(&[matcher]), &json!([says("done")]), &[]).ended_with(0);
+        run.complained("agent.yaml:").complained(&wanted);
+    }
+    let room = room();
+    room.write(
+        "../home/.config/cagent/hooks.d/mine.yaml",
+        hooks(&["shell", "writ_file"]),
+    );
+    let run = room.run(["--model", "rehearsal", "Hi"]).ended_with(0);
+    assert_eq!(run.stderr.matches("no tool is called").count(), 1, "{run:?}");
+    run.complained("mine.yaml:")
+        .complained("did you mean `write_file`?");
+}
+
+#[test]
 fn a_profile_beside_an_agent_file_is_an_error() {
     agent(SHELL, "")
         .run(["run", "agent.yaml", "Hi", "--tools", "pi"])

@@ -8,8 +8,8 @@ use crate::room;
 
 mod approval;
 mod endings;
-mod example;
 mod events;
+mod example;
 mod owners;
 
 /// The events whose hooks stand below a matcher.
