@@ -1198,9 +1198,9 @@ impl FinalCall {
     }
 }
 
-/// What a call is besides: rules about these operations count for it, too. An edit writes. What it shows and what a copy
-/// puts elsewhere is read, and what changes the virtual file system writes there. A search by somebody else's program shows
-/// what is in the file that it was told; becket's own leaves out what may not be read.
+/// What a call is besides: rules about these operations count for it, too. An edit writes. What it shows and what a
+/// copy puts elsewhere is read, and what changes the virtual file system writes there. A search by somebody else's
+/// program shows what is in the file that it was told; becket's own leaves out what may not be read.
 fn implied(spec: &ToolSpec, call: &FinalCall) -> &'static [OperationKind] {
     let is_foreign = spec.source != BUILTIN;
     let is_file = || call.target.file().is_some_and(|file| !file.is_dir());

@@ -140,6 +140,7 @@ impl EventInfo {
             "parent_session_id",
             "context_name",
             "agent_name",
+            "agents_above",
             "model",
             "cwd",
             "turn",

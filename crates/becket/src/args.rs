@@ -628,9 +628,9 @@ pub enum HooksCommand {
     },
     /// Say what is wrong with hooks, with file and line. Nothing is run.
     ///
-    /// Errors that a run would end with, programs that are not on this machine, fields of an answer that mean nothing at
-    /// their event, events that never fire, tools that do not exist, guards that fail open. Ends with 1 if something is
-    /// wrong, and with 2 if a file cannot be read.
+    /// Errors that a run would end with, programs that are not on this machine, fields of an answer that mean nothing
+    /// at their event, events that never fire, tools that do not exist, guards that fail open. Ends with 1 if
+    /// something is wrong, and with 2 if a file cannot be read.
     Check {
         /// Files with hooks, or folders of them: agent files, docker-agent's settings, `hooks.d`, becket's own. Without
         /// one, everything that counts here, trusted or not.

@@ -355,17 +355,11 @@ impl Setup {
         // A model that was left out matters only where the command line names none.
         let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
         let remarks = self.remarks(&plugins, &servers, &profile).into_iter();
-        for remark in remarks.chain(context_remark) {
-            surroundings.remark(&remark);
-        }
+        tell(remarks.chain(context_remark), surroundings);
         let provider = self.provider(options, surroundings)?;
         let environment = self.environment(surroundings);
         let settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
-        let witness = RecordKeeper {
-            store: store.clone(),
-            front: Arc::clone(&front),
-        };
-        let engine = Arc::new(Engine::new(Some(Arc::new(witness))));
+        let engine = Arc::new(witnessed_engine(&store, &front));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
         let resources = Resources {
             options,
@@ -393,9 +387,7 @@ impl Setup {
                 (tools, None, remarks)
             }
         };
-        for remark in remarks {
-            surroundings.remark(&remark);
-        }
+        tell(remarks, surroundings);
         let event_commands = self.commands_of_events(&environment, surroundings, &store);
         event_commands.watch(&engine);
         let agent = Agent {
@@ -470,9 +462,7 @@ impl Setup {
         let host = self.hook_host(builtins, provider, surroundings);
         let of_agents = self.team.iter().flat_map(|file| file.register(engine, &host));
         let of_everybody = docker_agent::register(engine, &self.foreign_hooks, &Owner::Everybody, &host);
-        for remark in of_agents.chain(of_everybody) {
-            surroundings.remark(&remark);
-        }
+        tell(of_agents.chain(of_everybody), surroundings);
         Ok(())
     }
 
@@ -780,7 +770,7 @@ impl Setup {
             .iter()
             .map(|team| (&team.file.path, &team.file.permissions));
         let of_person = self.foreign_rules.iter().map(|(file, rules)| (file, rules));
-        self.team.iter().try_for_each(TeamFile::check_rules)?;
+        self.team.iter().try_for_each(|team| team.check_rules())?;
         let rules = of_team
             .chain(of_person)
             .try_fold(rules, |rules, (file, foreign)| {
@@ -820,6 +810,22 @@ fn add_guests(
     remarks
 }
 
+/// Says what the person should know.
+fn tell(remarks: impl IntoIterator<Item = String>, surroundings: &Surroundings) {
+    for remark in remarks {
+        surroundings.remark(&remark);
+    }
+}
+
+/// An engine whose traces are stored and whose failures are shown.
+fn witnessed_engine(store: &Arc<SqliteStore>, front: &Arc<dyn Front>) -> Engine {
+    let witness = RecordKeeper {
+        store: store.clone(),
+        front: Arc::clone(front),
+    };
+    Engine::new(Some(Arc::new(witness)))
+}
+
 /// A hook without a name is called by its file, and the file what the person called it: every refusal shows the name.
 fn called_as_given(mut hook: OwnHook, file: &Path, given: &Path) -> OwnHook {
     let file = file.display().to_string();
@@ -850,7 +856,6 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
 /// becket's tools that are no operation.
 fn tools_without_operation() -> impl Iterator<Item = &'static str> {
     own_tool_names()
-        .into_iter()
         .chain(context_tool_names())
         .chain(index_tool_names())
         .chain(subagent_tool_names())

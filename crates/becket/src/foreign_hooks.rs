@@ -129,8 +129,8 @@ impl Sources {
         })
     }
 
-    /// Reads all of them: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so that
-    /// nothing goes on without it.
+    /// Reads all of them: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so
+    /// that nothing goes on without it.
     pub fn read(&self) -> Result<(Vec<HookEntry>, Permissions), CliError> {
         let (mut entries, mut permissions) = (Vec::new(), Permissions::default());
         if let Some(file) = &self.settings {

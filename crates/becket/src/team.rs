@@ -19,7 +19,7 @@ use becket_dialects::docker_agent::{
     toolset_tools, with_variables,
 };
 use becket_hooks::{Engine, nearest};
-use becket_providers::{Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, select};
+use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
 };
@@ -31,6 +31,9 @@ use crate::surroundings::Surroundings;
 
 /// The longest agent file that is read.
 const LONGEST_FILE: u64 = 4 * 1024 * 1024;
+
+/// The tools of an agent.
+type Tools = Vec<Arc<dyn Tool>>;
 
 /// What to do without a key.
 const REHEARSAL: &str = "`--model rehearsal` works without a key";
@@ -300,11 +303,7 @@ impl TeamFile {
     }
 
     /// The tools of an agent, and what the person should know about them.
-    fn tools(
-        &self,
-        agent: &AgentDefinition,
-        with: &Resources<'_>,
-    ) -> Result<(Vec<Arc<dyn Tool>>, Vec<String>), CliError> {
+    fn tools(&self, agent: &AgentDefinition, with: &Resources<'_>) -> Result<(Tools, Vec<String>), CliError> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut remarks = Vec::new();
         for set in &agent.toolsets {
@@ -314,7 +313,8 @@ impl TeamFile {
             for tool in offered.filter(|tool| !set.readonly || tool.spec().read_only) {
                 let name = &tool.spec().face.name;
                 let taken = tools.iter().any(|other| other.spec().face.name == *name);
-                if !taken && !(is_guest && is_reserved(name)) {
+                let is_refused = taken || (is_guest && is_reserved(name));
+                if !is_refused {
                     tools.push(tool);
                 } else if is_guest {
                     let (file, line) = (self.file.path.display(), set.line);
@@ -545,10 +545,7 @@ fn with_provider(
     let mut settings = settings.clone();
     let says_something = model.interface.is_some() || model.base_url.is_some() || model.token_key.is_some();
     if says_something {
-        let entry = settings
-            .providers
-            .entry(model.provider.clone())
-            .or_insert_with(ProviderEntry::default);
+        let entry = settings.providers.entry(model.provider.clone()).or_default();
         let api = model.interface.map(|interface| match interface {
             Interface::OpenAi => Api::OpenAi,
             Interface::Anthropic => Api::Anthropic,

@@ -24,6 +24,9 @@ pub enum RuleKind {
     Deny,
 }
 
+/// An argument of a rule: its name, its glob as written, and what that means.
+pub type TranslatedArgument = (String, String, Pattern);
+
 /// A rule, translated: the tool as the model knows it, arguments in becket's words.
 #[derive(Debug, Clone)]
 pub struct TranslatedRule {
@@ -32,7 +35,7 @@ pub struct TranslatedRule {
     /// What the rule means besides the name, or must mean to allow; `None` for nothing but the name.
     pub operation: Option<OperationKind>,
     /// The arguments: their names here, their globs, and what the globs mean.
-    pub arguments: Vec<(String, String, Pattern)>,
+    pub arguments: Vec<TranslatedArgument>,
 }
 
 /// Translates a rule of an agent file. The error says what is wrong with it.
@@ -73,7 +76,7 @@ pub fn translate_rule(
 fn for_names(
     face: &Face,
     kind: RuleKind,
-    arguments: Vec<(String, String, Pattern)>,
+    arguments: Vec<TranslatedArgument>,
     faces: &[Face],
 ) -> Vec<TranslatedRule> {
     let rule = |name: &str, operation| TranslatedRule {
@@ -211,7 +214,7 @@ fn for_face(
     arguments: &[(String, String)],
     kind: RuleKind,
     home: Option<&Path>,
-) -> Result<Option<Vec<(String, String, Pattern)>>, String> {
+) -> Result<Option<Vec<TranslatedArgument>>, String> {
     let mut own = Vec::new();
     for (name, text) in arguments {
         let Some(name) = own_name(face, name) else {

@@ -121,8 +121,8 @@ impl Rules {
         if guard && (text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
-                "standard output is no JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \"why\"}), \
-                 and other words to standard error",
+                "standard output is no JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \
+                 \"why\"}), and other words to standard error",
             ));
         }
         let plain = (self.contract.plain != Plain::Dropped).then(|| text.to_owned());

@@ -527,8 +527,8 @@ fn team(root: &Value, helper: &Value) -> Room {
     let room = with_file(
         "agents:\n  root:\n    model: scripted/root.json\n    instruction: I am root.\n    sub_agents: [helper]\n    \
          handoffs: [helper]\n    commands:\n      plan: {agent: helper, instruction: Plan it}\n      \
-         over: {agent: helper}\n  helper:\n    model: scripted/helper.json\n    description: Lists things.\n    instruction: I help.\n    \
-         toolsets: [{type: shell}]\npermissions: {allow: [\"shell:cmd=echo*\"]}\n",
+         over: {agent: helper}\n  helper:\n    model: scripted/helper.json\n    description: Lists things.\n    \
+         instruction: I help.\n    toolsets: [{type: shell}]\npermissions: {allow: [\"shell:cmd=echo*\"]}\n",
     );
     room.write("root.json", root.to_string());
     room.write("helper.json", helper.to_string());

@@ -69,7 +69,8 @@ fn settings_and_drop_ins_guard_too_in_their_order() {
     let own = |room: &Room| {
         room.write("../home/.config/becket/hooks.d/x.yaml", guard("own"));
     };
-    let table: [(&[&dyn Fn(&Room)], &str); 4] = [
+    type Step<'a> = &'a dyn Fn(&Room);
+    let table: [(&[Step<'_>], &str); 4] = [
         (&[&settings, &foreign, &own], "settings"),
         (&[&foreign, &own], "first"),
         (&[&own], "own"),

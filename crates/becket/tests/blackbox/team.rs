@@ -151,7 +151,11 @@ fn the_guards_of_an_agent_stay_when_it_hands_the_word_over() {
         call("shell", &json!({"cmd": "touch fine"})),
         {"text": "done", "expect": ["not here"]},
     ]);
-    let scripts = [("root", root), ("counter", json!([])), ("writer", writer)];
+    let scripts = [
+        ("root", root),
+        ("counter", json!([{"text": "x"}])),
+        ("writer", writer),
+    ];
     play(&room, &scripts, &["--yes"]).ended_with(0);
     assert_eq!((room.has("forbidden"), room.has("fine")), (false, true));
     // The next run goes on with the writer, and still has the guard.

@@ -35,11 +35,11 @@ fn call(name: &str, arguments: &Value) -> Value {
 #[test]
 fn each_event_leaves_a_line_in_its_log() {
     let room = room();
-    room.config("[compaction]\ncontext_window = 1000\n");
+    room.config("[compaction]\ncontext_window = 100000\n");
     let echo = |word: &str| call("shell", &json!({"cmd": format!("echo {word}")}));
     let task = json!({"agent": "scribe", "task": "Note it.", "expected_output": "a note"});
     let mut full = call("write_file", &json!({"path": "notes.txt", "content": "x"}));
-    full["usage"] = json!({"input_tokens": 900, "output_tokens": 10});
+    full["usage"] = json!({"input_tokens": 90_000, "output_tokens": 10});
     let model = room.model(&json!([
         call("transfer_task", &task),
         {"text": "noted"},
@@ -51,7 +51,8 @@ fn each_event_leaves_a_line_in_its_log() {
         {"text": "done"},
         {"error": {"kind": "rejected", "message": "the model is gone"}},
     ]));
-    let again = r#"echo '{"decision":"block","reason":"once more"}'"#;
+    let again =
+        r#"if grep -q '"agent_name":"root"'; then echo '{"decision":"block","reason":"once more"}'; fi"#;
     let arguments = ["run", &example(), "go", "--model", &model, "--hook-stop", again];
     let Some(run) = with_person(&room, &arguments) else {
         return;
