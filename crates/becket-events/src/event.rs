@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::operation::field_names;
 use crate::{EventId, Scope, Verdict};
 
 /// A moment of the agent's life. The types are declared by the table and never written by hand.
@@ -134,17 +135,8 @@ pub trait Visitor {
 impl EventInfo {
     /// The fields that stand beside the payload of every event: the event's name and the scope's fields.
     pub fn common_fields() -> Vec<&'static str> {
-        vec![
-            "event",
-            "session_id",
-            "parent_session_id",
-            "context_name",
-            "agent_name",
-            "agents_above",
-            "model",
-            "cwd",
-            "turn",
-        ]
+        let of_scope = field_names::<Scope>().iter().copied();
+        std::iter::once("event").chain(of_scope).collect()
     }
 }
 

@@ -92,7 +92,7 @@ macro_rules! operations {
 }
 
 /// The names by which the fields of a type can be read.
-fn field_names<'de, Fields: Deserialize<'de>>() -> &'static [&'static str] {
+pub(crate) fn field_names<'de, Fields: Deserialize<'de>>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
     // A type that is read tells its names first. There is nothing to read, so that is all that happens.
     let _ = Fields::deserialize(NamesOnly(&mut names));

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use becket_agent::gate::Permit;
-use becket_agent::provider::{Provider, RequestOptions, ToolFace};
-use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Outcome, Parent, SubAgent, ToolChoice};
 use becket_events::{Operation, OperationKind, Profile, ReadArguments};
 use futures_util::future::BoxFuture;
@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::judged_path::{self, reason, size};
 use crate::operation_tool::operation_tools;
+use crate::plain_tool;
 use crate::read;
 use crate::settings::ToolSettings;
 
@@ -99,21 +100,11 @@ other.";
 const ABOUT_SUMMARIZE: &str = "Let a sub-agent read a file or a web page and get what it makes of it: a summary, or \
 whatever your instructions ask for. Good for texts that are too long to read yourself.";
 
+/// How such a tool presents itself: several may be at work beside each other.
 pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
-        face: ToolFace {
-            name: name.into(),
-            description: description.into(),
-            parameters,
-            operation: None,
-        },
-        own_name: name.into(),
-        operation: None,
-        source: BUILTIN.into(),
-        read_only: true,
         parallel: true,
-        handoff: None,
-        extra_arguments: Vec::new(),
+        ..plain_tool::spec(name, description, parameters)
     }
 }
 

@@ -110,44 +110,28 @@ impl Input {
     }
 }
 
-pub(super) fn pre_tool_call(call: &PreToolPayload) -> Called<'_> {
-    Called {
-        id: &call.tool_call_id,
-        own_name: &call.tool_name,
-        called_as: &call.called_as,
-        operation: call.operation,
-        arguments: &call.arguments,
-    }
+/// The tool call that an event is about: its payloads name the parts of a call alike.
+macro_rules! calls {
+    ($($name:ident($Payload:ty),)+) => {
+        $(
+            pub(super) fn $name(call: &$Payload) -> Called<'_> {
+                Called {
+                    id: &call.tool_call_id,
+                    own_name: &call.tool_name,
+                    called_as: &call.called_as,
+                    operation: call.operation,
+                    arguments: &call.arguments,
+                }
+            }
+        )+
+    };
 }
 
-pub(super) fn post_tool_call(call: &PostToolPayload) -> Called<'_> {
-    Called {
-        id: &call.tool_call_id,
-        own_name: &call.tool_name,
-        called_as: &call.called_as,
-        operation: call.operation,
-        arguments: &call.arguments,
-    }
-}
-
-pub(super) fn output_call(call: &PreToolOutputPayload) -> Called<'_> {
-    Called {
-        id: &call.tool_call_id,
-        own_name: &call.tool_name,
-        called_as: &call.called_as,
-        operation: call.operation,
-        arguments: &call.arguments,
-    }
-}
-
-pub(super) fn request_call(call: &PermissionRequestPayload) -> Called<'_> {
-    Called {
-        id: &call.tool_call_id,
-        own_name: &call.tool_name,
-        called_as: &call.called_as,
-        operation: call.operation,
-        arguments: &call.arguments,
-    }
+calls! {
+    pre_tool_call(PreToolPayload),
+    post_tool_call(PostToolPayload),
+    output_call(PreToolOutputPayload),
+    request_call(PermissionRequestPayload),
 }
 
 fn decided_call(call: &ApprovalDecidedPayload) -> Called<'_> {
