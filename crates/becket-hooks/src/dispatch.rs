@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use crate::handler::Registered;
 use crate::occasion::TextCache;
 use crate::trace::{DispatchTrace, Effect, HandlerRun};
-use crate::{Action, Cause, Failure, LaneKind, Occasion, Outcome, ReportedFailure};
+use crate::{Action, Cause, Failure, HandlerInfo, LaneKind, Occasion, Outcome, ReportedFailure};
 
 /// How many programs run beside each other.
 const SIDE_BY_SIDE: usize = 8;
@@ -171,7 +171,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
                 .unwrap_or_else(|panic| Err(raised(&*panic))),
             Action::Other(other) => {
                 let answer = AssertUnwindSafe(other.call(&occasion)).catch_unwind();
-                match tokio::time::timeout(handler.info.timeout + BACKSTOP, answer).await {
+                match tokio::time::timeout(patience(&handler.info), answer).await {
                     Ok(Ok(result)) => result,
                     Ok(Err(panic)) => Err(raised(&*panic)),
                     Err(_) => Err(Failure::new(
@@ -310,6 +310,15 @@ fn raised(panic: &(dyn std::any::Any + Send)) -> Failure {
         Cause::Raised,
         words.unwrap_or_else(|| "a panic without words".into()),
     )
+}
+
+/// How long the engine waits at most. A script's clock stands still while a person answers it, so its engine alone
+/// can keep its deadline.
+fn patience(info: &HandlerInfo) -> Duration {
+    match info.lane {
+        LaneKind::Javascript | LaneKind::Scheme => Duration::MAX,
+        LaneKind::Native | LaneKind::Command | LaneKind::Worker => info.timeout + BACKSTOP,
+    }
 }
 
 pub(crate) fn timeout_detail(timeout: Duration) -> String {

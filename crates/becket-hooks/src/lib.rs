@@ -25,8 +25,9 @@ pub use failure::{Cause, Failure};
 pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
 pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
-    CommandLane, Companion, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program, Terminal,
-    TerminalInput, Tree, WorkerLane, become_subreaper, inherited_environment, reap_orphans,
+    Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program,
+    ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, inherited_environment,
+    reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;

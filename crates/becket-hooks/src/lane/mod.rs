@@ -6,7 +6,7 @@
 //! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
 //! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `terminal.rs` lends them the
 //! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
-//! with a protocol of its own.
+//! with a protocol of its own. `script.rs` is the seam to engines for scripts, which are crates of their own.
 
 mod census;
 mod command;
@@ -15,6 +15,7 @@ mod mark;
 mod orphans;
 mod pipes;
 mod process;
+mod script;
 mod terminal;
 mod tree;
 mod worker;
@@ -31,6 +32,7 @@ pub use companion::Companion;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Program, inherited_environment};
+pub use script::{Answered, Field, ScriptHandler};
 pub use terminal::{Terminal, TerminalInput};
 pub use tree::Tree;
 pub use worker::WorkerLane;
