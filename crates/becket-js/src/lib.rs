@@ -1,1 +1,21 @@
-//! x
+//! becket's javascript lane: extensions in TypeScript and JavaScript, each in an engine of its own.
+//!
+//! Read `extension.rs` first: what an extension is and how it is called. `machine.rs` is the engine underneath: one
+//! QuickJS runtime with its limits, entered on the thread of whoever calls. JavaScript asks for things by two host
+//! functions, one that answers at once and one that takes its time (`host.rs`); everything else that a script sees is
+//! TypeScript over those two. `transform.rs` makes JavaScript of TypeScript, `resolve.rs` finds modules.
+//!
+//! This crate knows no agent and no foreign hook format: which modules and functions an extension finds, it is told
+//! (`Kit`).
+
+mod extension;
+mod host;
+mod machine;
+mod resolve;
+mod transform;
+
+pub use extension::{Extension, Kit};
+pub use host::{Host, HostError, Report, Reporter};
+pub use machine::Limits;
+pub use resolve::HostModule;
+pub use transform::{TransformError, Transformer};

@@ -1,0 +1,68 @@
+//! What a script can ask of the program around it, and what it reports.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+/// Answers what scripts ask for. Arguments and answers are JSON.
+pub trait Host: Send + Sync {
+    /// Answers at once: the script stands still meanwhile. Must not call into the same extension.
+    fn call(&self, extension: &str, name: &str, arguments: &str) -> Result<String, HostError>;
+
+    /// Answers in its own time: the script holds a promise meanwhile.
+    fn call_async(
+        &self,
+        extension: &str,
+        name: &str,
+        arguments: String,
+    ) -> BoxFuture<'static, Result<String, HostError>>;
+}
+
+/// Why something that a script asked for was not done. The script sees an `Error` with these words and properties.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostError {
+    /// What happened.
+    pub message: String,
+    /// Properties of the error, such as `code`.
+    pub properties: BTreeMap<&'static str, Value>,
+}
+
+impl HostError {
+    /// An error with these words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            properties: BTreeMap::new(),
+        }
+    }
+
+    /// The same with a property more.
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.properties.insert(name, value.into());
+        self
+    }
+}
+
+/// Hears what no caller waits for.
+pub trait Reporter: Send + Sync {
+    /// An extension has something to tell.
+    fn report(&self, extension: &str, report: Report);
+}
+
+/// What an extension tells without being asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// A line for the console; `error` for `console.error` and `console.warn`.
+    Console {
+        /// Whether it is an error or a warning.
+        error: bool,
+        /// The line.
+        text: String,
+    },
+    /// Code that nobody waits for has failed: a timer, or a promise without a `catch`.
+    Failed {
+        /// What failed and where.
+        text: String,
+    },
+}

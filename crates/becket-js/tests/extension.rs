@@ -1,0 +1,317 @@
+//! Extensions as files in a folder, with a small prelude in place of a real one.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becket_hooks::{Cause, Failure, Field};
+use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Transformer};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+/// Keeps the handlers that an extension names, and tells the host their numbers.
+const PRELUDE: &str = r#"
+export default async function (module: any) {
+    const { host, keep, services } = __becket;
+    await module.default({
+        on: (name: string, run: (event: any) => unknown) => host.call("on", { name, number: keep(run) }),
+        call: (name: string, value: unknown) => host.callAsync(name, value),
+        serve: (name: string, run: (value: any) => unknown) => services.set(name, run),
+    });
+}
+"#;
+
+const MODULES: &[HostModule] = &[HostModule {
+    names: &["test:prelude"],
+    source: PRELUDE,
+}];
+
+#[derive(Default)]
+struct Room {
+    handlers: Mutex<Vec<(String, u32)>>,
+    reports: Mutex<Vec<Report>>,
+}
+
+impl Host for Room {
+    fn call(&self, _: &str, name: &str, arguments: &str) -> Result<String, HostError> {
+        let value: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
+        if name != "on" {
+            return Err(HostError::new(format!("no {name} here")).with("code", "ENONE"));
+        }
+        let number = value["number"].as_u64().expect("a number") as u32;
+        let name = value["name"].as_str().expect("a name").to_string();
+        self.handlers.lock().expect("no panic").push((name, number));
+        Ok(String::new())
+    }
+
+    fn call_async(
+        &self,
+        _: &str,
+        name: &str,
+        arguments: String,
+    ) -> BoxFuture<'static, Result<String, HostError>> {
+        let name = name.to_string();
+        async move {
+            tokio::task::yield_now().await;
+            match name.as_str() {
+                "echo" => Ok(arguments),
+                other => Err(HostError::new(format!("no {other} here")).with("code", "ENONE")),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Reporter for Room {
+    fn report(&self, _: &str, report: Report) {
+        self.reports.lock().expect("no panic").push(report);
+    }
+}
+
+struct Loaded {
+    room: Arc<Room>,
+    extension: Extension,
+    _folder: Folder,
+}
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn folder(files: &[(&str, &str)]) -> Folder {
+    static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("becket-js-{}-{number}", std::process::id()));
+    for (name, text) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+    Folder(folder)
+}
+
+async fn try_load(files: &[(&str, &str)], limits: Limits) -> Result<Loaded, Failure> {
+    let folder = folder(files);
+    let room = Arc::new(Room::default());
+    let kit = Arc::new(Kit {
+        prelude: "test:prelude",
+        modules: MODULES.to_vec(),
+        transformer: Transformer::default(),
+        host: Arc::clone(&room) as _,
+        reporter: Arc::clone(&room) as _,
+        limits,
+        cancelled: Box::new(|| false),
+    });
+    let extension = Extension::load(&kit, "test", &folder.0.join("index.ts")).await?;
+    Ok(Loaded {
+        room,
+        extension,
+        _folder: folder,
+    })
+}
+
+async fn load(source: &str) -> Loaded {
+    try_load(&[("index.ts", source)], Limits::default())
+        .await
+        .expect("it loads")
+}
+
+impl Loaded {
+    /// Fires one event at the first handler of that name, and shows what came back.
+    async fn fire(
+        &self,
+        name: &str,
+        fields: Vec<Field>,
+    ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
+        let handlers = self.room.handlers.lock().expect("no panic").clone();
+        let (_, number) = handlers
+            .iter()
+            .find(|(known, _)| known == name)
+            .expect("a handler");
+        let handler = self.extension.handler(*number, Duration::from_secs(20));
+        let answered = handler.call(fields).await?;
+        Ok((answered.returned, answered.changed))
+    }
+}
+
+#[tokio::test]
+async fn a_handler_answers_at_once_or_in_its_own_time() {
+    let loaded = load(
+        r#"
+        enum Mode { Loud = "loud" }
+        class Greeter { constructor(private greeting: string) {} greet(name: string) { return this.greeting + name; } }
+        export default function (pi: any) {
+            const greeter = new Greeter("hello ");
+            pi.on("now", (event: { name: string }) => ({ text: greeter.greet(event.name), mode: Mode.Loud }));
+            pi.on("later", async (event: any) => ({ got: await pi.call("echo", { name: event.name }) }));
+            pi.on("nothing", async () => {});
+            pi.on("timer", () => new Promise((done) => setTimeout(() => done({ rang: true }), 5)));
+        }
+    "#,
+    )
+    .await;
+    let name = || vec![Field::new("name", "\"you\"")];
+    let (now, _) = loaded.fire("now", name()).await.expect("an answer");
+    assert_eq!(now.as_deref(), Some(r#"{"text":"hello you","mode":"loud"}"#));
+    let (later, _) = loaded.fire("later", name()).await.expect("an answer");
+    assert_eq!(later.as_deref(), Some(r#"{"got":{"name":"you"}}"#));
+    assert_eq!(
+        loaded.fire("nothing", name()).await.expect("an answer"),
+        (None, vec![])
+    );
+    let (rang, _) = loaded.fire("timer", Vec::new()).await.expect("an answer");
+    assert_eq!(rang.as_deref(), Some(r#"{"rang":true}"#));
+}
+
+#[tokio::test]
+async fn changes_inside_of_mutable_fields_come_back() {
+    let loaded = load(
+        r#"export default (pi: any) => {
+            pi.on("small", (event: any) => { event.input.command = "ls"; event.other.x = 1; });
+            pi.on("large", (event: any) => { event.messages.pop(); });
+            pi.on("ignored", (event: any) => { void event.other; });
+        };"#,
+    )
+    .await;
+    let large = format!("[{}\"end\"]", "\"word\",".repeat(200));
+    let fields = || {
+        vec![
+            Field::mutable("input", r#"{"command":"rm","price":1.0}"#),
+            Field::mutable("messages", large.clone()),
+            Field::new("other", "{}"),
+        ]
+    };
+    let (_, changed) = loaded.fire("small", fields()).await.expect("an answer");
+    assert_eq!(changed, [("input", r#"{"command":"ls","price":1}"#.to_string())]);
+    let (_, changed) = loaded.fire("large", fields()).await.expect("an answer");
+    assert_eq!(changed.len(), 1);
+    assert_eq!((changed[0].0, changed[0].1.contains("end")), ("messages", false));
+    assert_eq!(
+        loaded.fire("ignored", fields()).await.expect("an answer"),
+        (None, vec![])
+    );
+}
+
+#[tokio::test]
+async fn what_breaks_is_a_failure_and_kills_nothing() {
+    let loaded = load(
+        r#"export default (pi: any) => {
+            pi.on("throws", () => { throw new Error("no thanks"); });
+            pi.on("rejects", async () => { await pi.call("nothing"); });
+            pi.on("timer", () => { setTimeout(() => { throw new Error("in a timer"); }, 1); });
+            pi.on("floats", () => { Promise.reject(new Error("nobody cares")); });
+            pi.on("works", () => 1);
+        };"#,
+    )
+    .await;
+    let failure = loaded.fire("throws", Vec::new()).await.expect_err("it throws");
+    assert_eq!(failure.cause, Cause::Raised);
+    assert!(failure.detail.contains("no thanks"), "{}", failure.detail);
+    let failure = loaded.fire("rejects", Vec::new()).await.expect_err("it rejects");
+    assert!(failure.detail.contains("no nothing here"), "{}", failure.detail);
+    loaded
+        .fire("timer", Vec::new())
+        .await
+        .expect("the handler itself is fine");
+    loaded
+        .fire("floats", Vec::new())
+        .await
+        .expect("the handler itself is fine");
+    for _ in 0..2000 {
+        if loaded.room.reports.lock().expect("no panic").len() == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let reports = format!("{:?}", loaded.room.reports.lock().expect("no panic"));
+    assert!(
+        reports.contains("in a timer") && reports.contains("nobody cares"),
+        "{reports}"
+    );
+    assert_eq!(
+        loaded
+            .fire("works", Vec::new())
+            .await
+            .expect("alive")
+            .0
+            .as_deref(),
+        Some("1")
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_ended() {
+    let limits = Limits {
+        timeout: Duration::from_millis(200),
+        memory: 16 << 20,
+        ..Limits::default()
+    };
+    let source = r#"export default (pi: any) => {
+        pi.on("loop", () => { for (;;) {} });
+        pi.on("never", () => new Promise(() => {}));
+        pi.on("bomb", () => { const all = []; for (;;) all.push(new Array(1000).fill(1)); });
+        pi.on("works", () => 1);
+    };"#;
+    let loaded = try_load(&[("index.ts", source)], limits).await.expect("it loads");
+    let handlers = loaded.room.handlers.lock().expect("no panic").clone();
+    // The bomb has time enough to reach its limit of memory.
+    let timeout = |name: &str| {
+        if name == "bomb" {
+            Duration::from_secs(20)
+        } else {
+            limits.timeout
+        }
+    };
+    let fire = |name: &str| {
+        let number = handlers
+            .iter()
+            .find(|(known, _)| known == name)
+            .expect("a handler")
+            .1;
+        loaded.extension.handler(number, timeout(name))
+    };
+    for (name, cause) in [
+        ("loop", Cause::TimedOut),
+        ("never", Cause::TimedOut),
+        ("bomb", Cause::Raised),
+    ] {
+        let failure = fire(name).call(Vec::new()).await.expect_err(name);
+        assert_eq!(failure.cause, cause, "{name}: {}", failure.detail);
+        let answered = fire("works").call(Vec::new()).await.expect("alive");
+        assert_eq!(answered.returned.as_deref(), Some("1"), "after {name}");
+    }
+}
+
+#[tokio::test]
+async fn modules_are_found_as_their_authors_wrote_them() {
+    let files = [
+        (
+            "index.ts",
+            r#"import { one } from "./one.js"; import two from "./two"; import { three } from "./three";
+            export default (pi: any) => pi.on("sum", () => one + two + three);"#,
+        ),
+        ("one.ts", "export const one: number = 1;"),
+        ("two.js", "export default 2;"),
+        ("three/index.ts", "export const three = 3;"),
+    ];
+    let loaded = try_load(&files, Limits::default()).await.expect("it loads");
+    assert_eq!(
+        loaded.fire("sum", Vec::new()).await.expect("a sum").0.as_deref(),
+        Some("6")
+    );
+    let missing = [(
+        "index.ts",
+        r#"import x from "not-there"; export default () => x;"#,
+    )];
+    let failure = try_load(&missing, Limits::default())
+        .await
+        .err()
+        .expect("it cannot load");
+    assert!(failure.detail.contains("not-there"), "{}", failure.detail);
+    let wrong = [("index.ts", "export default (] => 1;")];
+    assert!(try_load(&wrong, Limits::default()).await.is_err());
+}
