@@ -6,11 +6,11 @@
 /// What an operation brought back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
-    /// A command has ended. Its two outputs are apart.
+    /// A command has ended. Its two outputs are apart, if the face wants them so.
     Shell {
-        /// What it wrote to standard output.
+        /// What it wrote to standard output, or to both.
         stdout: String,
-        /// What it wrote to standard error.
+        /// What it wrote to standard error; empty where both are one.
         stderr: String,
         /// The code it ended with; a signal or the end of its time leaves none.
         exit_code: Option<i32>,
@@ -23,6 +23,8 @@ pub enum Finding {
         text: String,
         /// What is missing of what was asked for.
         notice: Option<String>,
+        /// Which lines they are.
+        lines: ReadLines,
     },
     /// A directory.
     List {
@@ -54,8 +56,36 @@ pub enum Finding {
         /// What is missing of it.
         notice: Option<String>,
     },
+    /// It is done, and that is all there is to tell; in becket's own words.
+    Done(String),
     /// Nothing was brought back, and why.
     Failure(String),
+}
+
+/// Which lines of a file were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadLines {
+    /// The first, counted from 1; `None` where that is not known.
+    pub first: Option<u64>,
+    /// How many.
+    pub count: u64,
+    /// How many there are in the file; `None` where that is not known.
+    pub total: Option<u64>,
+    /// Why there are no more of them, if there is more in the file.
+    pub stopped: Option<ReadStop>,
+}
+
+/// Why reading stopped before the end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadStop {
+    /// As many lines as were asked for.
+    Asked,
+    /// As many lines as there may be.
+    Lines,
+    /// As many bytes as there may be.
+    Bytes,
+    /// The line alone is longer than that.
+    LongLine,
 }
 
 /// An entry of a directory.

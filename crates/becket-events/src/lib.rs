@@ -24,7 +24,7 @@ mod verdict;
 pub use event::{
     Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, payload_schema, reply_schema,
 };
-pub use finding::{Entry, EntryKind, Finding, Passage, PassageLine};
+pub use finding::{Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop};
 pub use json::Json;
 pub use message::{
     Delta, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage, text_of,
@@ -36,8 +36,8 @@ pub use operation::{
 };
 pub use parts::*;
 pub use profile::{
-    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, ToForeign, ToOutput, ToOwn,
-    Together,
+    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, Streams, Telling,
+    ToForeign, ToOutput, ToOwn, Together,
 };
 pub use reference::reference_page;
 pub use rules::{

@@ -213,6 +213,9 @@ operations! {
         /// Whether .git and what .gitignore names are left out; no when absent.
         #[serde(default)]
         skip_ignored: Option<bool>,
+        /// How many entries to show at most.
+        #[serde(default)]
+        limit: Option<u64>,
     }
 
     /// Make a directory, with those above it. One that is there already is no error.

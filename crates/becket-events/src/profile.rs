@@ -121,7 +121,43 @@ pub struct Face {
     /// Turns arguments in becket's words into this tool's.
     pub to_foreign: ToForeign,
     /// Tells the result in this tool's words, where they are not becket's own.
-    pub output: Option<ToOutput>,
+    pub output: Option<Telling>,
+}
+
+/// How a face tells results.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling {
+    /// Its words.
+    pub words: ToOutput,
+    /// How it wants a command's two outputs.
+    pub streams: Streams,
+}
+
+/// What becomes of a command's two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// They share one pipe, so that their order stays.
+    Together,
+    /// Each has a pipe of its own.
+    Apart,
+}
+
+impl Telling {
+    /// Words for a result; a command's two outputs stay together.
+    pub fn new(words: ToOutput) -> Self {
+        Self {
+            words,
+            streams: Streams::Together,
+        }
+    }
+
+    /// The same with a command's two outputs apart.
+    pub fn apart(self) -> Self {
+        Self {
+            streams: Streams::Apart,
+            ..self
+        }
+    }
 }
 
 impl Profile {

@@ -14,16 +14,19 @@ pub(crate) struct Answer {
 impl Answer {
     /// The answer in the face's words, if it has any.
     pub(crate) fn told_by(self, face: &Face, operation: &Operation) -> ToolOutput {
-        let Some(words) = face.output else {
+        let Some(telling) = face.output else {
             return self.output;
         };
+        let is_text = |part: &Part| matches!(part, Part::Text { .. });
         let finding = match self.finding {
             Some(finding) => finding,
             None if self.output.is_error => Finding::Failure(text_of(&self.output.content)),
+            None if self.output.content.iter().all(is_text) => Finding::Done(text_of(&self.output.content)),
+            // A picture has no words.
             None => return self.output,
         };
         ToolOutput {
-            content: vec![Part::text(words(operation, &finding))],
+            content: vec![Part::text((telling.words)(operation, &finding))],
             ..self.output
         }
     }

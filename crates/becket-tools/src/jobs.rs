@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use becket_agent::gate::Permit;
 use becket_agent::tool::{Tool, ToolOutput};
-use becket_events::{JOB_EXTRAS, Profile, ShellArguments};
+use becket_events::{JOB_EXTRAS, Profile, ShellArguments, Streams};
 use becket_hooks::Tree;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::kept_output::KeptOutput;
 use crate::plain_tool::{PlainTool, spec};
 use crate::settings::ToolSettings;
-use crate::shell::{Streams, start};
+use crate::shell::start;
 
 /// How many jobs of a session may run at the same time.
 const MOST_RUNNING: usize = 20;

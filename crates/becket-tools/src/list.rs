@@ -17,7 +17,7 @@ use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason, size};
 
 /// The most entries that are shown.
-const MOST_ENTRIES: usize = 500;
+const MOST_ENTRIES: u64 = 500;
 
 /// The most levels that are shown.
 const MOST_LEVELS: u64 = 32;
@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
         tells_links: !address,
         hidden: arguments.hidden.unwrap_or(true),
         ignored: (arguments.skip_ignored == Some(true) && !address).then(|| IgnoreFiles::around(path)),
+        most: arguments.limit.unwrap_or(MOST_ENTRIES).clamp(1, MOST_ENTRIES) as usize,
         shown: 0,
         left_out: 0,
         unopened: 0,
@@ -52,6 +53,8 @@ struct Reader {
     hidden: bool,
     /// What is left out.
     ignored: Option<IgnoreFiles>,
+    /// How many entries are shown at most.
+    most: usize,
     shown: usize,
     left_out: usize,
     /// How many directories were not looked into, because enough was shown.
@@ -83,7 +86,7 @@ impl Reader {
         }
         names.sort();
         // The entries of this directory come before what is in its directories, so that many of those do not hide it.
-        let room = MOST_ENTRIES - self.shown;
+        let room = self.most - self.shown;
         self.left_out += names.len().saturating_sub(room);
         names.truncate(room);
         self.shown += names.len();
@@ -107,7 +110,7 @@ impl Reader {
             kind => kind,
         };
         let entries = match kind {
-            EntryKind::Directory if depth > 1 && self.shown >= MOST_ENTRIES => {
+            EntryKind::Directory if depth > 1 && self.shown >= self.most => {
                 self.unopened += 1;
                 Vec::new()
             }
@@ -194,6 +197,7 @@ mod tests {
                 depth: None,
                 hidden: None,
                 skip_ignored: None,
+                limit: None,
             },
             path,
         )
@@ -271,6 +275,7 @@ mod tests {
                 depth: Some(depth),
                 hidden,
                 skip_ignored: None,
+                limit: None,
             };
             becket_events::text_of(&run(&arguments, &path).output.content)
         };
@@ -296,10 +301,11 @@ mod tests {
             depth: Some(u64::MAX),
             hidden: None,
             skip_ignored: None,
+            limit: None,
         };
         let answer = run(&arguments, &path);
         let text = becket_events::text_of(&answer.output.content);
-        assert_eq!(text.lines().count(), MOST_ENTRIES + 1);
+        assert_eq!(text.lines().count(), MOST_ENTRIES as usize + 1);
         assert!(
             text.ends_with("8 directories that were not looked into …]"),
             "{text}"

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_events::{Effect, Face, Operation, OperationKind, Profile};
+use becket_events::{Effect, Face, Operation, OperationKind, Profile, Streams};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,6 @@ use crate::jobs::job_tools;
 use crate::place::Place;
 use crate::plural_tool::PluralTool;
 use crate::settings::ToolSettings;
-use crate::shell::Streams;
 use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
 
 /// One tool for each face of the profile, those that stand for several calls, and those for jobs in the background.
@@ -132,10 +131,7 @@ async fn perform(
             settings.jobs.start(arguments, path, permit, settings).into()
         }
         (Operation::Shell(arguments), Target::Path(path), _) => {
-            let streams = match face.output {
-                Some(_) => Streams::Apart,
-                None => Streams::Together,
-            };
+            let streams = face.output.map_or(Streams::Together, |telling| telling.streams);
             shell::run(arguments, path, streams, settings, run).await
         }
         (Operation::Fetch(arguments), Target::Web(judged), _) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use becket_agent::tool::ToolOutput;
-use becket_events::{Finding, Part, ReadArguments};
+use becket_events::{Finding, Part, ReadArguments, ReadLines, ReadStop};
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -147,8 +147,14 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<A
     let notice = notice(arguments, &window, first, total, length);
     let all_asked_for = !window.cut && (!window.more || arguments.limit == Some(window.lines));
     let missing = notice.clone().filter(|_| !all_asked_for && window.lines > 0);
-    let details = json!({"first_line": first, "lines": window.lines, "total_lines": total});
-    Ok(lines_answer(&window.bytes, notice, missing, details))
+    let asked = arguments.limit.is_some_and(|limit| limit <= window.lines);
+    let lines = ReadLines {
+        first: Some(first),
+        count: window.lines,
+        total,
+        stopped: window.stopped(asked),
+    };
+    Ok(lines_answer(&window.bytes, notice, missing, lines))
 }
 
 /// The last lines. However long the file is, only its end is read.
@@ -188,18 +194,17 @@ fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Answ
     let missing = notice
         .clone()
         .filter(|_| count > 0 && (cut || (before && count < wanted)));
-    let first_line = total.map(|total| total.saturating_sub(count) + 1);
-    let details = json!({"first_line": first_line, "lines": count, "total_lines": total});
-    Ok(lines_answer(&shown.concat(), notice, missing, details))
+    let lines = ReadLines {
+        first: total.map(|total| total.saturating_sub(count) + 1),
+        count,
+        total,
+        stopped: None,
+    };
+    Ok(lines_answer(&shown.concat(), notice, missing, lines))
 }
 
 /// Lines with a notice; `missing` is the notice if not everything that was asked for is there.
-fn lines_answer(
-    bytes: &[u8],
-    notice: Option<String>,
-    missing: Option<String>,
-    details: serde_json::Value,
-) -> Answer {
+fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, lines: ReadLines) -> Answer {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let mut shown = text.clone();
     if let Some(notice) = notice {
@@ -212,11 +217,16 @@ fn lines_answer(
         output: ToolOutput {
             content: vec![Part::text(shown)],
             is_error: false,
-            details: Some(details),
+            details: Some(json!({
+                "first_line": lines.first,
+                "lines": lines.count,
+                "total_lines": lines.total,
+            })),
         },
         finding: Some(Finding::Read {
             text,
             notice: missing,
+            lines,
         }),
     }
 }
@@ -258,6 +268,19 @@ struct Window {
     more: bool,
     /// Whether the last one is not whole.
     cut: bool,
+}
+
+impl Window {
+    /// Why there are no more lines in it; `asked` if there are as many as were asked for.
+    fn stopped(&self, asked: bool) -> Option<ReadStop> {
+        match (self.cut, self.more) {
+            (true, _) => Some(ReadStop::LongLine),
+            (_, false) => None,
+            _ if asked => Some(ReadStop::Asked),
+            _ if self.lines >= MOST_LINES => Some(ReadStop::Lines),
+            _ => Some(ReadStop::Bytes),
+        }
+    }
 }
 
 /// Takes whole lines while they fit. A first line that does not fit is cut.
@@ -605,7 +628,7 @@ mod tests {
             tail: Some(lines),
         };
         let answer = run(&arguments, &room.path.join("file"));
-        let Some(Finding::Read { text, notice }) = answer.finding else {
+        let Some(Finding::Read { text, notice, .. }) = answer.finding else {
             panic!("lines expected: {:?}", answer.output)
         };
         (text_of(&answer.output), text, notice)

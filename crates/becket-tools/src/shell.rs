@@ -12,7 +12,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
-use becket_events::{Finding, Part, ShellArguments};
+use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
@@ -28,13 +28,6 @@ use crate::settings::ToolSettings;
 /// How long the output of a command that has ended is read on. Only something left in the background can still hold
 /// the pipe by then.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
-
-/// Whether standard output and standard error are kept together or apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Streams {
-    Together,
-    Apart,
-}
 
 /// Runs the command in `directory`, which is the judged form of the one that the arguments name.
 pub(crate) async fn run(
@@ -298,18 +291,27 @@ fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
                 "left_out_bytes": left_out,
             })),
         },
-        finding: stderr.map(|mut stderr| {
-            notes.iter().for_each(|note| add_note(&mut stderr, note));
-            Finding::Shell {
-                stdout,
-                stderr,
-                exit_code: match ending {
-                    Ending::Exited(status) => status.code(),
-                    _ => None,
-                },
-                timed_out,
-            }
-        }),
+        finding: Some(shell_finding(stdout, stderr, &notes, ending)),
+    }
+}
+
+/// What a face is given: what becket has to say stands where errors do.
+fn shell_finding(mut stdout: String, stderr: Option<String>, notes: &[String], ending: &Ending) -> Finding {
+    let apart = stderr.is_some();
+    let mut stderr = stderr.unwrap_or_default();
+    let timed_out = matches!(ending, Ending::TimedOut);
+    // A face whose outputs are one tells by itself that the time was up.
+    for note in notes.iter().filter(|_| apart || !timed_out) {
+        add_note(if apart { &mut stderr } else { &mut stdout }, note);
+    }
+    Finding::Shell {
+        stdout,
+        stderr,
+        exit_code: match ending {
+            Ending::Exited(status) => status.code(),
+            _ => None,
+        },
+        timed_out,
     }
 }
 

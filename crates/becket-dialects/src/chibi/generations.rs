@@ -3,7 +3,7 @@
 //! In the older one, commands and whole files were the business of two plugins that everybody had; becket's own tools
 //! stand in for them under their names.
 
-use becket_events::{Face, OperationKind, Profile};
+use becket_events::{Face, OperationKind, Profile, Telling};
 
 use super::{Generation, profile, results};
 use crate::words::{self, schema};
@@ -56,7 +56,7 @@ fn whole_file() -> Face {
         operation: OperationKind::Read,
         to_own: Ok,
         to_foreign: serde_json::Map::clone,
-        output: Some(results::read),
+        output: Some(Telling::new(results::read)),
     }
 }
 

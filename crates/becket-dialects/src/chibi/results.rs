@@ -28,7 +28,7 @@ pub fn shell(operation: &Operation, finding: &Finding) -> String {
 /// Lines of a file, without numbers and without the end of the last one.
 pub fn read(operation: &Operation, finding: &Finding) -> String {
     match finding {
-        Finding::Read { text, notice } => {
+        Finding::Read { text, notice, .. } => {
             let lines: Vec<&str> = text.lines().collect();
             with_notice(lines.join("\n"), notice)
         }
@@ -94,6 +94,7 @@ pub fn fetch(operation: &Operation, finding: &Finding) -> String {
 /// What has no words of its own here.
 pub fn other(_: &Operation, finding: &Finding) -> String {
     match finding {
+        Finding::Done(words) => words.clone(),
         Finding::Failure(reason) => format!("Error: {reason}"),
         _ => "Error: the result is of another kind than this tool's.".to_owned(),
     }

@@ -4,7 +4,7 @@
 //! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
 //! `results.rs`, the translation of `file_edit` in `edit.rs`.
 
-use becket_events::{Face, OWN_EXTRAS, OperationKind, Profile};
+use becket_events::{Face, OWN_EXTRAS, OperationKind, Profile, Telling};
 use serde_json::{Map, Value, json};
 
 use super::{edit, results};
@@ -61,7 +61,7 @@ fn reading() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: lines_to_own,
             to_foreign: lines_to_foreign,
-            output: Some(results::read),
+            output: Some(Telling::new(results::read)),
         },
         Face {
             name: "file_tail",
@@ -79,7 +79,7 @@ fn reading() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: |arguments| Ok(words::to_own(arguments, TAIL)),
             to_foreign: tail_to_foreign,
-            output: Some(results::read),
+            output: Some(Telling::new(results::read)),
         },
         Face {
             name: "file_head",
@@ -97,7 +97,7 @@ fn reading() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: |arguments| Ok(words::to_own(arguments, HEAD)),
             to_foreign: |arguments| words::to_foreign(arguments, HEAD),
-            output: Some(results::read),
+            output: Some(Telling::new(results::read)),
         },
         Face {
             name: "dir_list",
@@ -120,7 +120,7 @@ fn reading() -> Vec<Face> {
             operation: OperationKind::List,
             to_own: list_to_own,
             to_foreign: list_to_foreign,
-            output: Some(results::list),
+            output: Some(Telling::new(results::list)),
         },
     ]
 }
@@ -146,7 +146,7 @@ fn running() -> Face {
         operation: OperationKind::Shell,
         to_own: |arguments| Ok(words::to_own(arguments, SHELL)),
         to_foreign: |arguments| words::to_foreign(arguments, SHELL),
-        output: Some(results::shell),
+        output: Some(Telling::new(results::shell).apart()),
     }
 }
 
@@ -162,7 +162,7 @@ fn changing() -> Vec<Face> {
             operation: OperationKind::Write,
             to_own: Ok,
             to_foreign: Map::clone,
-            output: Some(results::other),
+            output: Some(Telling::new(results::other)),
         },
         Face {
             name: "file_edit",
@@ -200,7 +200,7 @@ fn changing() -> Vec<Face> {
             operation: OperationKind::Edit,
             to_own: edit::to_own,
             to_foreign: edit::to_foreign,
-            output: Some(results::other),
+            output: Some(Telling::new(results::other)),
         },
     ]
 }
@@ -229,7 +229,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Find,
             to_own: |arguments| Ok(words::to_own(arguments, GLOB)),
             to_foreign: |arguments| words::to_foreign(arguments, GLOB),
-            output: Some(results::find),
+            output: Some(Telling::new(results::find)),
         },
         Face {
             name: "grep_files",
@@ -263,7 +263,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Grep,
             to_own: |arguments| Ok(words::to_own(arguments, GREP)),
             to_foreign: |arguments| words::to_foreign(arguments, GREP),
-            output: Some(results::grep_files),
+            output: Some(Telling::new(results::grep_files)),
         },
         file_grep(),
     ]
@@ -297,7 +297,7 @@ fn file_grep() -> Face {
         operation: OperationKind::Grep,
         to_own: file_grep_to_own,
         to_foreign: file_grep_to_foreign,
-        output: Some(results::file_grep),
+        output: Some(Telling::new(results::file_grep)),
     }
 }
 
@@ -328,7 +328,7 @@ fn fetching() -> Face {
         operation: OperationKind::Fetch,
         to_own: |arguments| Ok(words::to_own(arguments, FETCH)),
         to_foreign: |arguments| words::to_foreign(arguments, FETCH),
-        output: Some(results::fetch),
+        output: Some(Telling::new(results::fetch)),
     }
 }
 

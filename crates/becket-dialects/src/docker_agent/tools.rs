@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, ToOwn};
+use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, Telling, ToOwn};
 use serde_json::{Map, Value, json};
 
 use super::results;
@@ -397,7 +397,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::List,
             to_own: Ok,
             to_foreign: with_path,
-            output: Some(results::list),
+            output: Some(Telling::new(results::list)),
         },
         Face {
             name: "directory_tree",
@@ -406,7 +406,7 @@ fn filesystem() -> Vec<Face> {
             operation: OperationKind::List,
             to_own: tree_to_own,
             to_foreign: tree_to_foreign,
-            output: Some(results::tree),
+            output: Some(Telling::new(results::tree)),
         },
         Face {
             name: "search_files_content",

@@ -1,5 +1,6 @@
 //! pi: how it names what becket does.
 
+mod results;
 mod tools;
 
 pub use tools::profile;

@@ -4,9 +4,10 @@
 //! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
 //! age finds its fields: a single replacement is shown in both forms, and both are read.
 
-use becket_events::{Face, OperationKind, Profile};
+use becket_events::{Face, OperationKind, Profile, Telling};
 use serde_json::{Map, Value, json};
 
+use super::results;
 use crate::words::{self, Renames, schema};
 
 const BASH: Renames = &[("timeout", "timeout_seconds")];
@@ -45,7 +46,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Read,
             to_own: Ok,
             to_foreign: Map::clone,
-            output: None,
+            output: Some(Telling::new(results::read)),
         },
         Face {
             name: "bash",
@@ -60,7 +61,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Shell,
             to_own: |arguments| Ok(words::to_own(arguments, BASH)),
             to_foreign: |arguments| words::to_foreign(arguments, BASH),
-            output: None,
+            output: Some(Telling::new(results::bash)),
         },
         Face {
             name: "edit",
@@ -69,7 +70,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Edit,
             to_own: edit_to_own,
             to_foreign: edit_to_foreign,
-            output: None,
+            output: Some(Telling::new(results::edit)),
         },
         Face {
             name: "write",
@@ -84,7 +85,7 @@ fn files() -> Vec<Face> {
             operation: OperationKind::Write,
             to_own: Ok,
             to_foreign: Map::clone,
-            output: None,
+            output: Some(Telling::new(results::write)),
         },
     ]
 }
@@ -122,7 +123,7 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Grep,
             to_own: |arguments| Ok(words::to_own(arguments, GREP)),
             to_foreign: |arguments| words::to_foreign(arguments, GREP),
-            output: None,
+            output: Some(Telling::new(results::grep)),
         },
         Face {
             name: "find",
@@ -142,23 +143,26 @@ fn searching() -> Vec<Face> {
             operation: OperationKind::Find,
             to_own: Ok,
             to_foreign: Map::clone,
-            output: None,
+            output: Some(Telling::new(results::find)),
         },
         Face {
             name: "ls",
             description: "List a directory.",
             parameters: schema(
-                &[(
-                    "path",
-                    "string",
-                    "The directory; the working directory when absent.",
-                )],
+                &[
+                    (
+                        "path",
+                        "string",
+                        "The directory; the working directory when absent.",
+                    ),
+                    ("limit", "integer", "How many entries to return at most."),
+                ],
                 &[],
             ),
             operation: OperationKind::List,
             to_own: Ok,
             to_foreign: Map::clone,
-            output: None,
+            output: Some(Telling::new(results::ls)),
         },
     ]
 }
