@@ -1,6 +1,11 @@
-//! pi: how it names what becket does.
+//! pi: how it names what becket does, and the API that its extensions find.
+//!
+//! `host_call.rs` is everything that an extension can ask for, `services.rs` everything that it offers. Between them
+//! stands pi's API in TypeScript (`js/`), which runs in the engine.
 
 mod results;
+pub mod host_call;
+pub mod services;
 mod tools;
 
 pub use tools::profile;
