@@ -5,7 +5,9 @@
 
 mod results;
 pub mod host_call;
+mod prelude;
 pub mod services;
 mod tools;
 
+pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use tools::profile;

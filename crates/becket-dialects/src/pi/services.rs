@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::host_call::{Mode, ToolResult};
+use super::host_call::ToolResult;
 
 /// A function of the prelude.
 pub trait Service: Serialize {
@@ -46,12 +46,7 @@ macro_rules! services {
 
 services! {
     /// The session has begun, before `session_start`: from now on the extension may act.
-    "bind" => Bind -> () {
-        /// What runs the agent.
-        mode: Mode,
-        /// Whether a person can answer dialogs.
-        has_ui: bool,
-    }
+    "bind" => Bind -> () {}
     /// The session is over, after `session_shutdown`: whatever the extension still holds of it refuses from now on.
     "end" => End -> () {}
     /// Brings arguments of older shapes into the present one. Answers at once (the future is ready when it is first

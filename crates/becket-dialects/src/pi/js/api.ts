@@ -1,0 +1,114 @@
+// `pi`: what an extension's factory is given.
+
+import { events } from "pi:bus";
+import { getFlag, registerCommand, registerFlag, registerShortcut } from "pi:commands";
+import { on } from "pi:events";
+import { ask, askLater, askUntil, inSession, later, mustBe, notOver, report } from "pi:host";
+import { registerProvider, unregisterProvider } from "pi:providers";
+import { registerTool } from "pi:tools";
+
+/** How things are drawn. Kept for a front that draws; elsewhere nobody asks for them. */
+export const renderers = {
+    messages: new Map<string, unknown>(),
+    entries: new Map<string, unknown>(),
+    tools: [] as unknown[],
+    markdown: [] as unknown[],
+};
+
+/** Says something to the model. What stands against it is reported, and not the caller's business. */
+function say(event: string, call: Record<string, unknown>): void {
+    inSession();
+    try {
+        ask(call);
+    } catch (error) {
+        report(event, error);
+    }
+}
+
+function see(call: Parameters<typeof ask>[0]): any {
+    inSession();
+    return ask(call);
+}
+
+function namesOf(names: unknown): string[] {
+    if (!Array.isArray(names)) throw new TypeError("setActiveTools: a list of names is needed");
+    return names.map(String);
+}
+
+const registrations = {
+    registerTool,
+    registerCommand,
+    registerShortcut,
+    registerFlag,
+    getFlag,
+    registerProvider,
+    unregisterProvider,
+    events,
+    registerMessageRenderer(type: string, renderer: unknown): void {
+        notOver();
+        renderers.messages.set(type, renderer);
+    },
+    registerEntryRenderer(type: string, renderer: unknown): void {
+        notOver();
+        renderers.entries.set(type, renderer);
+    },
+    registerToolRenderer(resolver: unknown): void {
+        notOver();
+        renderers.tools.push(resolver);
+    },
+    registerMarkdownTransformer(transformer: unknown): void {
+        notOver();
+        renderers.markdown.push(transformer);
+    },
+};
+
+const actions = {
+    sendMessage(message: any, options: any = {}): void {
+        const { customType, content = "", display = false, details } = message ?? {};
+        const { triggerTurn = false, deliverAs } = options;
+        const sent = { customType: String(customType), content, display: Boolean(display), details };
+        say("send_message", { send_message: { message: sent, triggerTurn, deliverAs } });
+    },
+    sendUserMessage(content: unknown, options: any = {}): void {
+        const { deliverAs, expandPromptTemplates } = options;
+        if (expandPromptTemplates) later("sendUserMessage with expandPromptTemplates")();
+        say("send_user_message", { send_user_message: { content, deliverAs } });
+    },
+    appendEntry(customType: string, data?: unknown): void {
+        mustBe("string", customType, "appendEntry: the type");
+        see({ append_entry: { customType, data } });
+    },
+    setSessionName: (name: string): void => see({ set_session_name: { name: String(name) } }),
+    getSessionName: (): string | undefined => see("session").name ?? undefined,
+    setLabel: (entryId: string, label?: string): void => see({ set_label: { entryId, label } }),
+    getActiveTools: (): string[] => see("get_active_tools"),
+    setActiveTools: (names: string[]): void => see({ set_active_tools: { names: namesOf(names) } }),
+    getAllTools: (): unknown[] => see("get_all_tools"),
+    getCommands: (): unknown[] => see("get_commands"),
+    async setModel(model: { provider: string; id: string }): Promise<boolean> {
+        inSession();
+        const { provider, id } = model ?? {};
+        mustBe("string", id, "setModel: the model's id");
+        return askLater({ set_model: { provider, id } });
+    },
+    getThinkingLevel: (): string => see("get_thinking_level"),
+    setThinkingLevel: (level: string): void => see({ set_thinking_level: { level: String(level) } }),
+    async exec(command: string, args: string[] = [], options: any = {}): Promise<unknown> {
+        notOver();
+        mustBe("string", command, "exec: the command");
+        const { cwd, timeout, signal } = options;
+        return askUntil(signal, (id) => ({ exec: { id, command, args: args.map(String), cwd, timeout } }));
+    },
+};
+
+const OTHERS = [
+    "getSettings", "registerMcpServer", "unregisterMcpServer", "getMcpServers", "registerVirtualModel",
+    "unregisterVirtualModel",
+];
+
+/** pi's API, whose handlers are given this context. */
+export function api(context: unknown): Record<string, unknown> {
+    const others = Object.fromEntries(OTHERS.map((name) => [name, later(`pi.${name}`)]));
+    const listen = (name: string, handler: any) => on(context, name, handler);
+    return { on: listen, ...registrations, ...actions, ...others };
+}

@@ -1,0 +1,127 @@
+// The way out of pi's API: what it asks of the program, and when it may.
+//
+// Everything goes through two functions of the engine, one that answers at once and one that takes its time. What can
+// be asked is listed in `host_call.rs`, what the program calls here in `services.rs`.
+
+declare const __becket: {
+    host: { call(name: string, value: unknown): any; callAsync(name: string, value: unknown): Promise<any> };
+    keep(handler: (event: any) => unknown): number;
+    drop(id: number): void;
+    services: Map<string, (value: any) => unknown>;
+};
+
+const { host, services } = __becket;
+export const { keep, drop } = __becket;
+
+/** A call with its fields, or the bare name of one that has none. */
+type Call = string | Record<string, unknown>;
+
+/** Asks the program, which answers at once. Where it says nothing the answer is `undefined`. */
+export function ask(call: Call): any {
+    return host.call("pi", call) ?? undefined;
+}
+
+/** Asks the program, which takes its time. */
+export async function askLater(call: Call): Promise<any> {
+    return (await host.callAsync("pi", call)) ?? undefined;
+}
+
+/** Offers a function to the program. */
+export function serve(name: string, run: (value: any) => unknown): void {
+    services.set(name, run);
+}
+
+// -------------------------------------------------------------------- when something may be asked
+
+const LOADING =
+    "Extension runtime not initialized. Action methods cannot be called during extension loading.";
+const STALE =
+    "This extension ctx is stale after session replacement or reload. Do not use a captured pi or command ctx after" +
+    " ctx.newSession(), ctx.fork(), ctx.switchSession(), or ctx.reload(). For newSession, fork, and switchSession," +
+    " move post-replacement work into withSession and use the ctx passed to withSession. For reload, do not use the" +
+    " old ctx after await ctx.reload().";
+
+let phase: "loading" | "bound" | "over" = "loading";
+
+serve("bind", () => {
+    phase = "bound";
+});
+
+serve("end", () => {
+    phase = "over";
+});
+
+/** Throws when the session that this API belongs to is over. */
+export function notOver(): void {
+    if (phase === "over") throw new Error(STALE);
+}
+
+/** Throws unless there is a session to act on. */
+export function inSession(): void {
+    notOver();
+    if (phase === "loading") throw new Error(LOADING);
+}
+
+// -------------------------------------------------------------------- small things
+
+/** A member that some pi has and becket has not. */
+export function later(name: string): (...values: unknown[]) => never {
+    return () => {
+        throw new Error(`not supported by becket yet: ${name}`);
+    };
+}
+
+/** The same for one that gives a promise. */
+export function laterAsync(name: string): (...values: unknown[]) => Promise<never> {
+    return async () => later(name)();
+}
+
+export function messageOf(error: unknown): string {
+    return error instanceof Error ? error.message : String(error);
+}
+
+/** Tells what has failed where no caller sees it. */
+export function report(event: string, error: unknown): void {
+    const stack = error instanceof Error ? error.stack : undefined;
+    ask({ report: { event, error: messageOf(error), stack } });
+}
+
+export function mustBe(kind: "function" | "string", value: unknown, what: string): void {
+    if (typeof value !== kind || value === "") {
+        throw new TypeError(`${what} must be a ${kind}${kind === "string" ? " that is not empty" : ""}`);
+    }
+}
+
+// -------------------------------------------------------------------- cancelling
+
+let lastId = 0;
+
+/** Asks for something that can be cancelled. `call` is given the id that the call needs. */
+export async function askUntil(signal: AbortSignal | undefined, call: (id: number) => Call): Promise<any> {
+    const id = ++lastId;
+    const cancel = () => ask({ cancel: { id } });
+    const answer = askLater(call(id));
+    if (signal?.aborted) cancel();
+    else signal?.addEventListener("abort", cancel, { once: true });
+    try {
+        return await answer;
+    } finally {
+        signal?.removeEventListener("abort", cancel);
+    }
+}
+
+let current: AbortController | undefined;
+
+/** Aborted when what the agent does now is. */
+export function signalOfNow(): AbortSignal {
+    if (current === undefined) {
+        const controller = new AbortController();
+        const over = (aborted: boolean) => {
+            if (current === controller) current = undefined;
+            if (aborted) controller.abort();
+        };
+        current = controller;
+        askLater("wait_for_abort").then(over, () => over(false));
+    }
+    return current.signal;
+}

@@ -1,0 +1,58 @@
+// `ctx.modelRegistry`: the models there are. Keys stay with the program: an extension learns whether there is one, and
+// gets a word in its place that says so. Requests that go through the program (`complete`) need no key.
+
+import { ask, askUntil, inSession, later } from "pi:host";
+import { registerProvider, unregisterProvider } from "pi:providers";
+
+type Model = { provider: string; id: string; [name: string]: unknown };
+
+/** Stands where pi gives a key. Extensions look whether there is one before they ask a model. */
+const KEPT = "kept-by-becket";
+
+function models(available: boolean): Model[] {
+    inSession();
+    return ask({ models: { available } });
+}
+
+function isUsable(provider: string, id?: string): boolean {
+    return models(true).some((model) => model.provider === provider && (id === undefined || model.id === id));
+}
+
+/** Asks a model, outside of the session. */
+export async function complete(model: Model, context: unknown, options: any = {}): Promise<unknown> {
+    inSession();
+    const { maxTokens, temperature, reasoning, signal } = options;
+    const wanted = { maxTokens, temperature, reasoning };
+    return askUntil(signal, (id) => ({ model_complete: { id, model, context, options: wanted } }));
+}
+
+const OTHERS = [
+    "stream", "streamSimple", "classify", "generateImages", "getProvider", "getProviderAuth",
+    "findOfType", "getModelsOfType", "getAvailableOfType", "getModelOfType", "getRegisteredProviderConfig",
+    "getRegisteredNativeProvider", "getRegisteredProviderIds", "registerVirtualModel", "unregisterVirtualModel",
+];
+
+export const modelRegistry: Record<string, unknown> = {
+    getAll: () => models(false),
+    getAvailable: () => models(true),
+    find: (provider: string, id: string) =>
+        models(false).find((model) => model.provider === provider && model.id === id),
+    hasConfiguredAuth: (model: Model) => isUsable(model.provider, model.id),
+    getProviderAuthStatus: (provider: string) => ({ configured: isUsable(provider) }),
+    getProviderDisplayName: (provider: string) => provider,
+    isUsingOAuth: () => false,
+    getApiKey: async (model: Model) => (isUsable(model.provider, model.id) ? KEPT : undefined),
+    getApiKeyForProvider: async (provider: string) => (isUsable(provider) ? KEPT : undefined),
+    getApiKeyAndHeaders: async (model: Model) =>
+        isUsable(model.provider, model.id)
+            ? { ok: true, apiKey: KEPT, headers: {} }
+            : { ok: false, error: `No API key found for "${model.provider}"` },
+    complete,
+    // The models are asked for whenever somebody looks, so there is nothing to read again.
+    refresh: async () => {},
+    getError: () => undefined,
+    registerProvider,
+    unregisterProvider,
+};
+for (const name of OTHERS) modelRegistry[name] = later(`modelRegistry.${name}`);
+Object.defineProperty(modelRegistry, "authStorage", { get: later("modelRegistry.authStorage") });

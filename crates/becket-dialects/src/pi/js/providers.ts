@@ -1,0 +1,107 @@
+// Providers of models that an extension brings: an address with a known interface, or a function that streams by
+// itself and is driven from here.
+
+import { ask, askLater, messageOf, mustBe, notOver, report, serve } from "pi:host";
+
+type Config = Record<string, any>;
+
+const providers = new Map<string, Config>();
+const streams = new Map<number, AbortController>();
+
+/** What pi's providers can do besides, and becket's cannot. */
+const OTHERS = ["oauth", "images", "classifiers", "refreshModels"];
+
+/** Brings a provider, or changes one: what is not said stays as it was. */
+export function registerProvider(name: string, config: Config): void {
+    notOver();
+    if (typeof name === "object") throw new Error("not supported by becket yet: registerProvider(provider)");
+    mustBe("string", name, "registerProvider: the name");
+    const said = Object.entries(config ?? {}).filter(([, value]) => value !== undefined);
+    const all: Config = { ...providers.get(name), ...Object.fromEntries(said) };
+    check(name, all);
+    for (const other of OTHERS) {
+        if (config?.[other] !== undefined) {
+            report("register_provider", `not supported by becket yet: ${other} of the provider ${name}`);
+        }
+    }
+    const { baseUrl, apiKey, api, headers = {}, authHeader = false, models } = all;
+    const streaming = typeof all.streamSimple === "function";
+    ask({
+        register_provider: {
+            name, label: all.name, baseUrl, apiKey, api, headers, authHeader, models, streams: streaming,
+        },
+    });
+    providers.set(name, all);
+}
+
+export function unregisterProvider(name: string): void {
+    notOver();
+    providers.delete(name);
+    ask({ unregister_provider: { name } });
+}
+
+function check(name: string, config: Config): void {
+    const { models, api, baseUrl, apiKey, oauth, streamSimple } = config;
+    if (streamSimple && !api) {
+        throw new Error(`Provider ${name}: "api" is required when registering streamSimple.`);
+    }
+    if (!models?.length) return;
+    if (!baseUrl) throw new Error(`Provider ${name}: "baseUrl" is required when defining models.`);
+    if (!apiKey && !oauth) {
+        throw new Error(`Provider ${name}: "apiKey" or "oauth" is required when defining models.`);
+    }
+    const silent = models.find((model: Config) => !(model.api ?? api));
+    if (silent) throw new Error(`Provider ${name}, model ${silent.id}: no "api" specified.`);
+}
+
+// -------------------------------------------------------------------- streams
+
+/** Tells the program what a stream gives, until its end. */
+async function drive(stream: number, events: any): Promise<unknown> {
+    for await (const event of events) {
+        if (event.type === "done") return event.message;
+        if (event.type === "error") return event.error;
+        const { partial, ...part } = event;
+        ask({ provider_event: { stream, event: part } });
+    }
+    return events.result?.();
+}
+
+function failure(model: any, aborted: boolean, error: unknown): unknown {
+    const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+    return {
+        role: "assistant",
+        content: [],
+        api: model.api,
+        provider: model.provider,
+        model: model.id,
+        usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost },
+        stopReason: aborted ? "aborted" : "error",
+        errorMessage: messageOf(error),
+        timestamp: Date.now(),
+    };
+}
+
+serve("provider_stream", async ({ stream, provider, model, context, options }) => {
+    const controller = new AbortController();
+    streams.set(stream, controller);
+    const told = {
+        ...options,
+        signal: controller.signal,
+        onPayload: (payload: unknown) => askLater({ provider_payload: { stream, payload } }),
+        onResponse: ({ status, headers }: any) => askLater({ provider_response: { stream, status, headers } }),
+    };
+    try {
+        const streamSimple = providers.get(provider)?.streamSimple;
+        if (streamSimple === undefined) throw new Error(`the provider ${provider} does not stream by itself`);
+        const message = await drive(stream, await streamSimple(model, context, told));
+        if (message === undefined) throw new Error(`the stream of ${provider} ended without "done" or "error"`);
+        return { message };
+    } catch (error) {
+        return { message: failure(model, controller.signal.aborted, error) };
+    } finally {
+        streams.delete(stream);
+    }
+});
+
+serve("abort_stream", ({ stream }) => streams.get(stream)?.abort());

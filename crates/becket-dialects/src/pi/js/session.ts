@@ -1,0 +1,51 @@
+// `ctx.sessionManager`: the session as an extension reads it. Every answer is asked for when it is wanted.
+
+import { ask, inSession, later } from "pi:host";
+
+type Entry = { type: string; id: string; parentId: string | null; timestamp: string; [name: string]: any };
+type Node = { entry: Entry; children: Node[]; label?: string; labelTimestamp?: string };
+
+function see(call: Parameters<typeof ask>[0]): any {
+    inSession();
+    return ask(call);
+}
+
+/** The entries as a tree. One whose parent is not there is a root. */
+function treeOf(entries: Entry[]): Node[] {
+    const nodes = new Map<string, Node>();
+    for (const entry of entries) nodes.set(entry.id, { entry, children: [] });
+    const roots: Node[] = [];
+    for (const entry of entries) {
+        const node = nodes.get(entry.id)!;
+        const parent = entry.parentId === entry.id ? undefined : nodes.get(entry.parentId as string);
+        (parent?.children ?? roots).push(node);
+        if (entry.type !== "label") continue;
+        const labelled = nodes.get(entry.targetId);
+        if (labelled === undefined) continue;
+        labelled.label = entry.label || undefined;
+        labelled.labelTimestamp = entry.label ? entry.timestamp : undefined;
+    }
+    return roots;
+}
+
+export const sessionManager = {
+    getCwd: (): string => see("session").cwd,
+    getSessionDir: (): string => see("session").sessionDir,
+    getSessionId: (): string => see("session").sessionId,
+    getSessionFile: (): string | undefined => see("session").sessionFile ?? undefined,
+    getSessionName: (): string | undefined => see("session").name ?? undefined,
+    getLeafId: (): string | null => see("session").leafId,
+    getLeafEntry: (): Entry | undefined => {
+        const id = see("session").leafId;
+        return id === null ? undefined : ask({ session_entry: { id } });
+    },
+    getEntry: (id: string): Entry | undefined => see({ session_entry: { id } }),
+    getLabel: (id: string): string | undefined => see({ session_label: { id } }),
+    getBranch: (fromId?: string): Entry[] => see({ session_branch: { fromId } }),
+    getHeader: (): unknown => see("session_header") ?? null,
+    getEntries: (): Entry[] => see("session_entries"),
+    getTree: (): Node[] => treeOf(see("session_entries")),
+    buildSessionContext: (): unknown => see("session_context"),
+    buildContextEntries: later("sessionManager.buildContextEntries"),
+    buildSessionProjection: later("sessionManager.buildSessionProjection"),
+};
