@@ -1,16 +1,18 @@
 //! An extension: a file of TypeScript or JavaScript in an engine of its own, and the ways to call into it.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use becket_hooks::{Answered, Failure, Field, ScriptHandler};
 use futures_util::future::BoxFuture;
-use rquickjs::{Ctx, Error, FromJs, Function, Object, Value};
+use rquickjs::{Ctx, Error, Function, Value};
 
+use crate::clock::Pause;
+use crate::errors::json;
 use crate::host::{Host, Reporter};
-use crate::machine::{Limits, Machine, becket};
+use crate::machine::{Entry, Limits, Machine, Work, entry};
 use crate::resolve::HostModule;
 use crate::transform::Transformer;
 
@@ -43,15 +45,11 @@ impl Extension {
     /// Loads a file and lets the prelude start what it exports.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
         let machine = Machine::new(kit, name)?;
-        let file = file.to_string_lossy().into_owned();
-        let prelude = kit.prelude;
-        machine
-            .run(
-                kit.limits.timeout,
-                |ctx| begin_with(ctx, prelude, &file),
-                |_| Ok(()),
-            )
-            .await?;
+        let load = Load {
+            prelude: kit.prelude,
+            file: file.to_string_lossy().into_owned(),
+        };
+        machine.run(kit.limits.timeout, load).await?;
         Ok(Self(machine))
     }
 
@@ -67,10 +65,11 @@ impl Extension {
         argument: &str,
         timeout: Duration,
     ) -> Result<Option<String>, Failure> {
-        let read = |value: Value<'_>| Option::<String>::from_js(&value.ctx().clone(), value);
-        self.0
-            .run(timeout, |ctx| invoke_with(ctx, function, argument), read)
-            .await
+        let invoke = Invoke {
+            function: function.into(),
+            argument: argument.into(),
+        };
+        self.0.run(timeout, invoke).await
     }
 
     /// A function that the script keeps for events, by its number.
@@ -80,6 +79,11 @@ impl Extension {
             number,
             timeout,
         })
+    }
+
+    /// While the result is held, a person answers a dialog, and no handler's time runs out.
+    pub fn pause_clock(&self) -> Pause {
+        Pause::begin(&self.0.clock)
     }
 }
 
@@ -91,58 +95,138 @@ struct KeptHandler {
 
 impl ScriptHandler for KeptHandler {
     fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {
-        Box::pin(async move {
-            let answer = self
-                .machine
-                .run(self.timeout, |ctx| fire(ctx, self.number, &fields), read_answer)
-                .await?;
-            Ok(named(answer, &fields))
-        })
+        let call = Call {
+            number: self.number,
+            fields,
+            looked_at: Arc::default(),
+        };
+        Box::pin(self.machine.run(self.timeout, call))
     }
 }
 
-fn begin_with<'js>(ctx: &Ctx<'js>, prelude: &str, file: &str) -> Result<Value<'js>, Error> {
-    becket(ctx)?.get::<_, Function>("begin")?.call((prelude, file))
+/// The extension's first moment.
+struct Load {
+    prelude: &'static str,
+    file: String,
 }
 
-fn invoke_with<'js>(ctx: &Ctx<'js>, function: &str, argument: &str) -> Result<Value<'js>, Error> {
-    becket(ctx)?
-        .get::<_, Function>("invoke")?
-        .call((function, argument))
-}
+impl Work for Load {
+    type Output = ();
 
-/// Calls a kept function. Small fields become one object at once; large ones when somebody looks at them.
-fn fire<'js>(ctx: &Ctx<'js>, number: u32, fields: &[Field]) -> Result<Value<'js>, Error> {
-    let (large, small): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| field.json.len() > LAZY);
-    let mut text = String::from("{");
-    for (at, field) in small.iter().enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        let _ = write!(text, "{comma}\"{}\":{}", field.name, field.json);
+    fn start<'js>(&self, ctx: &Ctx<'js>) -> Result<(Value<'js>, Value<'js>), Error> {
+        let loading = entry(ctx, Entry::Load)?.call((self.prelude, self.file.as_str()))?;
+        Ok((loading, nothing(ctx)))
     }
-    text.push('}');
-    let event: Object = ctx.json_parse(text)?.get()?;
-    let lazies: Vec<&str> = large.iter().flat_map(|field| [field.name, &field.json]).collect();
-    let mutable = fields.iter().filter(|field| field.mutable);
-    let mutable: Vec<&str> = mutable.flat_map(|field| [field.name, &field.json]).collect();
-    becket(ctx)?
-        .get::<_, Function>("fire")?
-        .call((number, event, lazies, mutable))
+
+    fn read<'js>(&self, _: &Ctx<'js>, _: Value<'js>, _: Value<'js>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
-/// What a kept function gave back: its JSON, then names and JSON of changed fields in turn.
-fn read_answer(value: Value<'_>) -> Result<Vec<Option<String>>, Error> {
-    let ctx = value.ctx().clone();
-    Ok(Option::<Vec<Option<String>>>::from_js(&ctx, value)?.unwrap_or_default())
+/// A call of a function that the prelude offers.
+struct Invoke {
+    function: String,
+    argument: String,
 }
 
-fn named(answer: Vec<Option<String>>, fields: &[Field]) -> Answered {
-    let mut answer = answer.into_iter();
-    let returned = answer.next().flatten();
-    let mut changed = Vec::new();
-    while let (Some(Some(name)), Some(Some(json))) = (answer.next(), answer.next()) {
-        if let Some(field) = fields.iter().find(|field| field.name == name) {
-            changed.push((field.name, json));
+impl Work for Invoke {
+    type Output = Option<String>;
+
+    fn start<'js>(&self, ctx: &Ctx<'js>) -> Result<(Value<'js>, Value<'js>), Error> {
+        let arguments = (self.function.as_str(), self.argument.as_str());
+        Ok((entry(ctx, Entry::Invoke)?.call(arguments)?, nothing(ctx)))
+    }
+
+    fn read<'js>(&self, ctx: &Ctx<'js>, result: Value<'js>, _: Value<'js>) -> Result<Option<String>, Error> {
+        json(ctx, result, "what it gave back")
+    }
+}
+
+/// A call of a kept function. Small fields become one object at once; large ones when somebody looks at them.
+struct Call {
+    number: u32,
+    fields: Vec<Field>,
+    /// The large fields that somebody has looked at or replaced, one bit for each.
+    looked_at: Arc<AtomicU64>,
+}
+
+impl Work for Call {
+    type Output = Answered;
+
+    fn start<'js>(&self, ctx: &Ctx<'js>) -> Result<(Value<'js>, Value<'js>), Error> {
+        let event = ctx.json_parse(self.small_fields())?;
+        for (at, field) in self
+            .fields
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.is_large(*at))
+        {
+            let (json, looked_at) = (Arc::clone(&field.json), Arc::clone(&self.looked_at));
+            let load = move |ctx: Ctx<'js>, wanted: bool| {
+                looked_at.fetch_or(1 << at, Ordering::Relaxed);
+                match wanted {
+                    true => ctx.json_parse(&*json),
+                    false => Ok(nothing(&ctx)),
+                }
+            };
+            let load = Function::new(ctx.clone(), load)?;
+            entry(ctx, Entry::Lazy)?.call::<_, ()>((event.clone(), field.name, load))?;
         }
+        let returned = entry(ctx, Entry::Fire)?.call((self.number, event.clone()))?;
+        Ok((returned, event))
     }
-    Answered { returned, changed }
+
+    fn read<'js>(&self, ctx: &Ctx<'js>, result: Value<'js>, event: Value<'js>) -> Result<Answered, Error> {
+        let mut answered = Answered {
+            returned: json(ctx, result, "what the handler returned")?,
+            changed: Vec::new(),
+        };
+        for (at, field) in self.fields.iter().enumerate() {
+            let looked_at = self.looked_at.load(Ordering::Relaxed) & (1 << at) != 0;
+            if !field.mutable || (self.is_large(at) && !looked_at) {
+                continue;
+            }
+            let value: Value = event.as_object().ok_or(Error::Unknown)?.get(field.name)?;
+            let now = json(ctx, value, field.name)?.unwrap_or_else(|| "null".into());
+            if now != *field.json && now != rewritten(ctx, &field.json)? {
+                answered.changed.push((field.name, now));
+            }
+        }
+        Ok(answered)
+    }
+}
+
+impl Call {
+    fn is_large(&self, at: usize) -> bool {
+        at < u64::BITS as usize && self.fields[at].json.len() > LAZY
+    }
+
+    /// The JSON of an object with all small fields.
+    fn small_fields(&self) -> String {
+        let small = || {
+            (0..self.fields.len())
+                .filter(|at| !self.is_large(*at))
+                .map(|at| &self.fields[at])
+        };
+        let length: usize = small().map(|field| field.name.len() + field.json.len() + 4).sum();
+        let mut text = String::with_capacity(length + 3);
+        for field in small() {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            for piece in ["\"", field.name, "\":", &field.json] {
+                text.push_str(piece);
+            }
+        }
+        text.push_str(if text.is_empty() { "{}" } else { "}" });
+        text
+    }
+}
+
+/// JSON as the engine writes it: `1.0` is `1` there, and nobody has changed it.
+fn rewritten(ctx: &Ctx<'_>, text: &str) -> Result<String, Error> {
+    let value = ctx.json_parse(text)?;
+    Ok(json(ctx, value, "a field")?.unwrap_or_default())
+}
+
+fn nothing<'js>(ctx: &Ctx<'js>) -> Value<'js> {
+    Value::new_undefined(ctx.clone())
 }

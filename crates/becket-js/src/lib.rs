@@ -1,19 +1,26 @@
 //! becket's javascript lane: extensions in TypeScript and JavaScript, each in an engine of its own.
 //!
 //! Read `extension.rs` first: what an extension is and how it is called. `machine.rs` is the engine underneath: one
-//! QuickJS runtime with its limits, entered on the thread of whoever calls. JavaScript asks for things by two host
-//! functions, one that answers at once and one that takes its time (`host.rs`); everything else that a script sees is
-//! TypeScript over those two. `transform.rs` makes JavaScript of TypeScript, `resolve.rs` finds modules.
+//! QuickJS runtime with its limits, entered on the thread of whoever calls; `clock.rs` ends what does not end by itself.
+//! JavaScript asks for things by two host functions, one that answers at once and one that takes its time (`host.rs`,
+//! `natives.rs`); everything else that a script sees is TypeScript over those two. `transform.rs` makes JavaScript of
+//! TypeScript and knows the author's lines, `errors.rs` tells errors with them, `resolve.rs` finds modules, and
+//! `bytecode.rs` spares the second extension to compile what the first one has.
 //!
 //! This crate knows no agent and no foreign hook format: which modules and functions an extension finds, it is told
 //! (`Kit`).
 
+mod bytecode;
+mod clock;
+mod errors;
 mod extension;
 mod host;
 mod machine;
+mod natives;
 mod resolve;
 mod transform;
 
+pub use clock::Pause;
 pub use extension::{Extension, Kit};
 pub use host::{Host, HostError, Report, Reporter};
 pub use machine::Limits;

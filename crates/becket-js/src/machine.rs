@@ -1,30 +1,28 @@
 //! The engine under an extension: one QuickJS runtime with its limits.
 //!
 //! It is entered on the thread of whoever calls, so nothing waits for another thread. What takes its time (host calls,
-//! timers) is a task that enters when it is done. Two things end code that does not end by itself: its deadline, and
-//! a cancel of the whole program.
+//! timers) is a task that enters when it is done (`natives.rs`). Two things end code that does not end by itself: its
+//! deadline, and a cancel of the whole program (`clock.rs`).
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use becket_hooks::{Cause, Failure};
-use rquickjs::prelude::{List, This};
 use rquickjs::promise::PromiseState;
 use rquickjs::{
-    CatchResultExt, CaughtError, Context, Ctx, Error, FromJs, Function, Object, Promise, Runtime, Value,
+    CatchResultExt, CaughtError, Context, Ctx, Error, Exception, Function, Object, Promise, Runtime, Value,
 };
 use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 
+use crate::bytecode;
+use crate::clock::{Clock, End};
+use crate::errors;
 use crate::extension::Kit;
-use crate::host::{HostError, Report};
+use crate::host::Report;
+use crate::natives::{self, Tasks};
 use crate::resolve::Modules;
-
-/// The object that `bootstrap.ts` leaves behind.
-const BECKET: &str = "__becket";
 
 const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
 
@@ -52,37 +50,32 @@ impl Default for Limits {
 /// One QuickJS runtime.
 pub(crate) struct Machine {
     pub(crate) name: String,
+    pub(crate) kit: Arc<Kit>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) tasks: Tasks,
     context: Context,
-    clock: Arc<Clock>,
-    kit: Arc<Kit>,
-    timers: Mutex<HashMap<u64, AbortHandle>>,
-    last_call: AtomicU64,
+    /// Whether a promise was rejected and nobody has caught it until now.
+    floats: Arc<AtomicBool>,
     /// Why nothing runs here any more.
     stopped: Mutex<Option<Failure>>,
 }
 
-/// Says whether code has run long enough.
-struct Clock {
-    began: Instant,
-    /// Milliseconds after `began`; 0 while nothing runs.
-    deadline: AtomicU64,
-    expired: AtomicBool,
+/// What Rust asks of a script: a call, and how its result is read.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// What Rust wants to know.
+    type Output: Send + 'static;
+
+    /// Begins, and gives back the result or a promise of it, and something that is needed to read it.
+    fn start<'js>(&self, ctx: &Ctx<'js>) -> Result<(Value<'js>, Value<'js>), Error>;
+
+    /// Reads the result.
+    fn read<'js>(&self, ctx: &Ctx<'js>, result: Value<'js>, kept: Value<'js>) -> Result<Self::Output, Error>;
 }
 
-impl Clock {
-    fn start(&self, timeout: Duration) {
-        let deadline = (self.began.elapsed() + timeout).as_millis() as u64;
-        self.deadline.store(deadline.max(1), Ordering::Relaxed);
-        self.expired.store(false, Ordering::Relaxed);
-    }
-
-    fn is_over(&self) -> bool {
-        let over = self.began.elapsed().as_millis() as u64 >= self.deadline.load(Ordering::Relaxed);
-        if over {
-            self.expired.store(true, Ordering::Relaxed);
-        }
-        over
-    }
+/// What was begun: done at once, or still on its way.
+enum Begun<T> {
+    Done(Result<T, Failure>),
+    Waiting(oneshot::Receiver<Result<T, Failure>>),
 }
 
 impl Machine {
@@ -94,138 +87,46 @@ impl Machine {
         runtime.set_max_stack_size(kit.limits.stack);
         let modules = Modules(Arc::clone(kit));
         runtime.set_loader(modules.clone(), modules);
-        let clock = Arc::new(Clock {
-            began: Instant::now(),
-            deadline: AtomicU64::new(0),
-            expired: AtomicBool::new(false),
-        });
-        let (watch, interrupted) = (Arc::clone(&clock), Arc::clone(kit));
-        runtime.set_interrupt_handler(Some(Box::new(move || {
-            watch.is_over() || (interrupted.cancelled)()
+        let clock = Arc::new(Clock::new());
+        let (watch, shared) = (Arc::clone(&clock), Arc::clone(kit));
+        runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over(&shared.cancelled))));
+        let floats = Arc::new(AtomicBool::new(false));
+        let floating = Arc::clone(&floats);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, handled| {
+            floating.store(true, Ordering::Relaxed);
+            let told = entry(&ctx, Entry::Rejected)
+                .and_then(|rejected| rejected.call::<_, ()>((promise, reason, handled)));
+            errors::quiet(&ctx, told);
         })));
-        runtime.set_host_promise_rejection_tracker(Some(Box::new(|ctx, promise, reason, handled| {
-            let _ = becket(&ctx).and_then(|becket| {
-                let rejected: Function = becket.get("rejected")?;
-                rejected.call::<_, ()>((promise, reason, handled))
-            });
-        })));
-        let context = Context::full(&runtime).map_err(broken)?;
         let machine = Arc::new(Self {
             name: name.into(),
-            context,
+            context: Context::full(&runtime).map_err(broken)?,
             clock,
             kit: Arc::clone(kit),
-            timers: Mutex::default(),
-            last_call: AtomicU64::new(0),
+            tasks: Tasks::default(),
+            floats,
             stopped: Mutex::default(),
         });
-        machine.boot()?;
+        machine.enter(kit.limits.timeout, |ctx| machine.boot(ctx))?;
         Ok(machine)
     }
 
-    fn boot(self: &Arc<Self>) -> Result<(), Failure> {
-        let code = self
-            .kit
-            .transformer
-            .javascript(Path::new("bootstrap.ts"), BOOTSTRAP);
-        let code = code.map_err(|error| Failure::new(Cause::Raised, error.to_string()))?;
-        self.enter(self.kit.limits.timeout, |ctx| {
-            ctx.globals().set("__native", self.natives(ctx)?)?;
-            ctx.eval::<(), _>(code.as_bytes())?;
-            ctx.globals().remove("__native")
-        })
-    }
-
-    /// The functions of Rust that `bootstrap.ts` is made of.
-    fn natives<'js>(self: &Arc<Self>, ctx: &Ctx<'js>) -> Result<Object<'js>, Error> {
-        let natives = Object::new(ctx.clone())?;
-        let host = Arc::downgrade(self);
-        natives.set(
-            "call",
-            Function::new(ctx.clone(), move |name: String, arguments: String| {
-                match host
-                    .upgrade()
-                    .map(|machine| machine.kit.host.call(&machine.name, &name, &arguments))
-                {
-                    Some(Ok(answer)) => List((true, answer)),
-                    Some(Err(error)) => List((false, error_text(error))),
-                    None => List((false, error_text(HostError::new("the extension has ended")))),
-                }
-            })?,
-        )?;
-        let host = Arc::downgrade(self);
-        natives.set(
-            "callAsync",
-            Function::new(ctx.clone(), move |name: String, arguments: String| {
-                host.upgrade()
-                    .map_or(0, |machine| machine.begin_call(&name, arguments))
-            })?,
-        )?;
-        let host = Arc::downgrade(self);
-        natives.set(
-            "timer",
-            Function::new(ctx.clone(), move |id: u64, milliseconds: f64| {
-                if let Some(machine) = host.upgrade() {
-                    machine.start_timer(id, milliseconds);
-                }
-            })?,
-        )?;
-        let host = Arc::downgrade(self);
-        natives.set(
-            "clearTimer",
-            Function::new(ctx.clone(), move |id: u64| {
-                let timer = host.upgrade().and_then(|machine| machine.timers().remove(&id));
-                timer.inspect(AbortHandle::abort);
-            })?,
-        )?;
-        let host = Arc::downgrade(self);
-        natives.set(
-            "print",
-            Function::new(ctx.clone(), move |error: bool, text: String| {
-                if let Some(machine) = host.upgrade() {
-                    machine
-                        .kit
-                        .reporter
-                        .report(&machine.name, Report::Console { error, text });
-                }
-            })?,
-        )?;
-        Ok(natives)
-    }
-
-    fn begin_call(self: &Arc<Self>, name: &str, arguments: String) -> u64 {
-        let id = self.last_call.fetch_add(1, Ordering::Relaxed) + 1;
-        let answer = self.kit.host.call_async(&self.name, name, arguments);
-        let machine = Arc::downgrade(self);
-        tokio::spawn(async move {
-            let (answered, text) = match answer.await {
-                Ok(text) => (true, text),
-                Err(error) => (false, error_text(error)),
-            };
-            unattended(&machine, |ctx| {
-                let settle: Function = becket(ctx)?.get("settle")?;
-                settle.call::<_, ()>((id, answered, text))
-            });
-        });
-        id
-    }
-
-    fn start_timer(self: &Arc<Self>, id: u64, milliseconds: f64) {
-        let machine = Arc::downgrade(self);
-        let pause = Duration::from_millis(milliseconds.max(1.0) as u64);
-        let task = tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(pause).await;
-                let ring = |ctx: &Ctx<'_>| becket(ctx)?.get::<_, Function>("ring")?.call((id,));
-                // A timer that has thrown is not over if it is one that comes again.
-                if unattended(&machine, ring) == Some(false) || machine.strong_count() == 0 {
-                    break;
-                }
-            }
-        });
-        if let Some(before) = self.timers().insert(id, task.abort_handle()) {
-            before.abort();
-        }
+    fn boot(self: &Arc<Self>, ctx: &Ctx<'_>) -> Result<(), Error> {
+        let bootstrap = bytecode::declare(ctx, "becket:bootstrap", BOOTSTRAP, || {
+            let code = self
+                .kit
+                .transformer
+                .javascript(Path::new("bootstrap.ts"), BOOTSTRAP);
+            code.map_err(|error| Exception::throw_syntax(ctx, &error.to_string()))
+        })?;
+        let (bootstrap, loaded) = bootstrap.eval()?;
+        loaded.finish::<()>()?;
+        let start: Function = bootstrap.get("default")?;
+        let offered: Object = start.call((natives::natives(self, ctx)?,))?;
+        let functions = Entry::ALL.iter().map(|entry| offered.get(entry.name()));
+        let functions = functions.collect::<Result<Vec<Function>, Error>>()?;
+        ctx.store_userdata(functions).map_err(|_| Error::Unknown)?;
+        Ok(())
     }
 
     /// Runs code and everything that follows from it at once. What it leaves floating is reported.
@@ -234,172 +135,183 @@ impl Machine {
         timeout: Duration,
         work: impl FnOnce(&Ctx<'_>) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        if let Some(failure) = self.stopped().clone() {
-            return Err(failure);
-        }
-        self.context.with(|ctx| {
-            self.clock.start(timeout);
-            let result = work(&ctx).catch(&ctx).map_err(|error| self.failure(error));
-            self.run_jobs(&ctx);
-            self.report_floating(&ctx);
+        self.entered(timeout, |ctx| {
+            let result = work(ctx).catch(ctx).map_err(|error| self.failure(ctx, error));
+            self.run_jobs(ctx);
             result
         })
     }
 
-    /// Runs everything that waits for nothing but its turn.
-    fn run_jobs(&self, ctx: &Ctx<'_>) {
-        while ctx.execute_pending_job() {
-            if self.clock.is_over() {
-                let words = format!(
-                    "it was stopped: its promises went on for more than {:?}",
-                    self.kit.limits.timeout
-                );
-                *self.stopped() = Some(Failure::new(Cause::TimedOut, words));
-                return;
-            }
-        }
-    }
-
-    fn report_floating(&self, ctx: &Ctx<'_>) {
-        let reasons = becket(ctx).and_then(|becket| {
-            becket
-                .get::<_, Function>("takeFloating")?
-                .call::<_, Vec<Value>>(())
-        });
-        for reason in reasons.unwrap_or_default() {
-            let text = format!(
-                "a promise was rejected and nobody caught it: {}",
-                described(&reason)
-            );
-            self.kit.reporter.report(&self.name, Report::Failed { text });
-        }
-    }
-
-    /// Calls a function of the extension and waits for its promise, if it gives one.
-    pub(crate) async fn run<T: Send + 'static>(
-        self: &Arc<Self>,
+    fn entered<T>(
+        &self,
         timeout: Duration,
-        start: impl for<'js> FnOnce(&Ctx<'js>) -> Result<Value<'js>, Error>,
-        read: fn(Value<'_>) -> Result<T, Error>,
+        work: impl FnOnce(&Ctx<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let began = Instant::now();
-        match self.begin(timeout, start, read)? {
-            Begun::Done(result) => result,
-            Begun::Waiting(answer) => {
-                match tokio::time::timeout(timeout.saturating_sub(began.elapsed()), answer).await {
-                    Ok(Ok(result)) => result,
-                    // The engine has thrown the promise away, and what waited for it.
-                    Ok(Err(_)) => Err(Failure::new(
-                        Cause::TimedOut,
-                        "it will never answer: nothing is left that could resolve its promise",
-                    )),
-                    Err(_) => Err(timed_out(timeout)),
-                }
-            }
-        }
-    }
-
-    fn begin<T: Send + 'static>(
-        self: &Arc<Self>,
-        timeout: Duration,
-        start: impl for<'js> FnOnce(&Ctx<'js>) -> Result<Value<'js>, Error>,
-        read: fn(Value<'_>) -> Result<T, Error>,
-    ) -> Result<Begun<T>, Failure> {
-        if let Some(failure) = self.stopped().clone() {
-            return Err(failure);
-        }
         self.context.with(|ctx| {
+            if let Some(failure) = self.stopped().clone() {
+                return Err(failure);
+            }
             self.clock.start(timeout);
-            let value = match start(&ctx).catch(&ctx) {
-                Ok(value) => value,
-                Err(error) => {
-                    let failure = self.failure(error);
-                    self.run_jobs(&ctx);
-                    return Ok(Begun::Done(Err(failure)));
-                }
-            };
-            let Some(promise) = value.as_promise().cloned() else {
-                let result = read(value).catch(&ctx).map_err(|error| self.failure(error));
-                self.run_jobs(&ctx);
+            let result = work(&ctx);
+            if self.floats.swap(false, Ordering::Relaxed) {
                 self.report_floating(&ctx);
-                return Ok(Begun::Done(result));
-            };
-            self.run_jobs(&ctx);
-            let begun = match promise.state() {
-                PromiseState::Pending => Begun::Waiting(self.watch(&ctx, &promise, read)?),
-                _ => Begun::Done(self.settled(&ctx, &promise, read)),
-            };
-            self.report_floating(&ctx);
-            Ok(begun)
+            }
+            result
         })
     }
 
-    fn settled<'js, T>(
-        &self,
-        ctx: &Ctx<'js>,
-        promise: &Promise<'js>,
-        read: fn(Value<'_>) -> Result<T, Error>,
-    ) -> Result<T, Failure> {
-        let Some(result) = promise.result::<Value>() else {
-            return Err(Failure::new(Cause::Raised, "a promise without a result"));
-        };
-        // Whoever waits for it has seen it now.
-        let _ = becket(ctx).and_then(|becket| {
-            becket
-                .get::<_, Function>("rejected")?
-                .call::<_, ()>((promise.clone(), (), true))
-        });
-        result
-            .and_then(read)
-            .catch(ctx)
-            .map_err(|error| self.failure(error))
+    /// Runs everything that waits for nothing but its turn. Promises that go on for ever end the machine.
+    fn run_jobs(&self, ctx: &Ctx<'_>) {
+        let mut late = false;
+        while ctx.execute_pending_job() {
+            if !self.clock.is_over(&self.kit.cancelled) {
+                continue;
+            }
+            // After a cancel the rest waits for the next call.
+            if self.clock.ended() == Some(End::Cancelled) {
+                return;
+            }
+            if late {
+                return self.stop();
+            }
+            late = true;
+            self.clock.give_grace();
+        }
     }
 
-    fn watch<'js, T: Send + 'static>(
+    fn stop(&self) {
+        let words = format!(
+            "it was stopped, because its promises went on for more than {}; it stays so until it is loaded again",
+            errors::seconds(self.clock.allowed())
+        );
+        self.report_failed(words.clone());
+        *self.stopped() = Some(Failure::new(Cause::TimedOut, words));
+    }
+
+    fn report_floating(&self, ctx: &Ctx<'_>) {
+        let mut reasons = Vec::new();
+        let told = entry(ctx, Entry::TakeFloating).and_then(|take| take.call::<_, Vec<Value>>(()));
+        reasons.extend(errors::quiet(ctx, told).unwrap_or_default());
+        for reason in reasons {
+            let reason = errors::described(ctx, &reason, &self.kit);
+            self.report_failed(format!("a promise was rejected and nobody caught it: {reason}"));
+        }
+    }
+
+    pub(crate) fn report_failed(&self, text: String) {
+        self.kit.reporter.report(&self.name, Report::Failed { text });
+    }
+
+    /// Asks something of the script, and waits for its promise if it gives one.
+    pub(crate) async fn run<W: Work>(
+        self: &Arc<Self>,
+        timeout: Duration,
+        work: W,
+    ) -> Result<W::Output, Failure> {
+        let expiry = self.clock.now() + timeout;
+        match self.entered(timeout, |ctx| self.begin(ctx, work))? {
+            Begun::Done(result) => result,
+            Begun::Waiting(answer) => match self.clock.until(expiry, answer).await {
+                Some(Ok(result)) => result,
+                // The engine has thrown the promise away, and what waited for it.
+                Some(Err(_)) => Err(Failure::new(
+                    Cause::TimedOut,
+                    "it will never answer: nothing is left that could resolve its promise",
+                )),
+                None => Err(timed_out(timeout)),
+            },
+        }
+    }
+
+    fn begin<W: Work>(self: &Arc<Self>, ctx: &Ctx<'_>, work: W) -> Result<Begun<W::Output>, Failure> {
+        let failed = |error| self.failure(ctx, error);
+        let started = work
+            .start(ctx)
+            .and_then(|(value, kept)| Ok((promised(ctx, value)?, kept)));
+        let started = started.catch(ctx).map_err(failed);
+        let (value, kept) = match started {
+            Ok(started) => started,
+            Err(failure) => {
+                self.run_jobs(ctx);
+                return Err(failure);
+            }
+        };
+        let Some(promise) = value.as_promise() else {
+            let result = work.read(ctx, value, kept).catch(ctx).map_err(failed);
+            self.run_jobs(ctx);
+            return Ok(Begun::Done(result));
+        };
+        self.run_jobs(ctx);
+        match promise.state() {
+            PromiseState::Pending => {
+                let waiting = self.watch(ctx, promise, kept, work);
+                Ok(Begun::Waiting(waiting.catch(ctx).map_err(failed)?))
+            }
+            PromiseState::Rejected => {
+                // Whoever waits for it has seen it now.
+                let seen = entry(ctx, Entry::Rejected)
+                    .and_then(|rejected| rejected.call::<_, ()>((promise.clone(), (), true)));
+                errors::quiet(ctx, seen);
+                Ok(Begun::Done(
+                    settled(ctx, promise, kept, &work).catch(ctx).map_err(failed),
+                ))
+            }
+            PromiseState::Resolved => Ok(Begun::Done(
+                settled(ctx, promise, kept, &work).catch(ctx).map_err(failed),
+            )),
+        }
+    }
+
+    /// Hears of a promise's end. The engine holds what is needed then, so that it can see whether anybody else does.
+    fn watch<'js, W: Work>(
         self: &Arc<Self>,
         ctx: &Ctx<'js>,
         promise: &Promise<'js>,
-        read: fn(Value<'_>) -> Result<T, Error>,
-    ) -> Result<oneshot::Receiver<Result<T, Failure>>, Failure> {
+        kept: Value<'js>,
+        work: W,
+    ) -> Result<oneshot::Receiver<Result<W::Output, Failure>>, Error> {
         let (sender, receiver) = oneshot::channel();
-        let sender = Arc::new(Mutex::new(Some(sender)));
-        let (machine, resolved) = (Arc::downgrade(self), Arc::clone(&sender));
-        let resolve = Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: Value<'js>| {
-            let Some(machine) = machine.upgrade() else { return };
-            let result = read(value).catch(&ctx).map_err(|error| machine.failure(error));
-            send(&resolved, result);
-        });
+        let waiting = Mutex::new(Some((sender, work)));
         let machine = Arc::downgrade(self);
-        let reject = Function::new(ctx.clone(), move |reason: Value<'js>| {
-            let Some(machine) = machine.upgrade() else { return };
-            send(&sender, Err(machine.failure(CaughtError::Value(reason))));
-        });
-        let attach = || {
-            promise
-                .then()?
-                .call::<_, ()>((This(promise.clone()), resolve?, reject?))
+        let tell = move |ctx: Ctx<'js>, resolved: bool, value: Value<'js>, kept: Value<'js>| {
+            let waiting = waiting
+                .lock()
+                .expect("no panic happens while this is held")
+                .take();
+            let (Some(machine), Some((sender, work))) = (machine.upgrade(), waiting) else {
+                return;
+            };
+            let result = match resolved {
+                true => work.read(&ctx, value, kept).catch(&ctx),
+                false => Err(CaughtError::Value(value)),
+            };
+            let _ = sender.send(result.map_err(|error| machine.failure(&ctx, error)));
         };
-        attach().catch(ctx).map_err(|error| self.failure(error))?;
+        let tell = Function::new(ctx.clone(), tell)?;
+        entry(ctx, Entry::Attach)?.call::<_, ()>((promise.clone(), kept, tell))?;
         Ok(receiver)
     }
 
     /// What an error of the engine means.
-    fn failure(&self, error: CaughtError<'_>) -> Failure {
-        if self.clock.expired.load(Ordering::Relaxed) {
-            return timed_out(self.kit.limits.timeout);
+    fn failure<'js>(&self, ctx: &Ctx<'js>, error: CaughtError<'js>) -> Failure {
+        let ended = |end| match end {
+            End::Expired => timed_out(self.clock.allowed()),
+            End::Cancelled => Failure::new(Cause::KilledBySignal, "it was ended, because everything was"),
+        };
+        if let Some(end) = self.clock.ended() {
+            return ended(end);
         }
         let detail = match error {
-            CaughtError::Exception(exception) => described(exception.as_object().as_value()),
-            CaughtError::Value(value) => described(&value),
+            CaughtError::Exception(exception) => {
+                errors::described(ctx, exception.as_object().as_value(), &self.kit)
+            }
+            CaughtError::Value(value) => errors::described(ctx, &value, &self.kit),
             CaughtError::Error(error) => error.to_string(),
         };
-        Failure::new(Cause::Raised, detail)
-    }
-
-    fn timers(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
-        self.timers
-            .lock()
-            .expect("no panic happens while timers are held")
+        // To describe it was work for the script too, which can take its time.
+        self.clock
+            .ended()
+            .map_or(Failure::new(Cause::Raised, detail), ended)
     }
 
     fn stopped(&self) -> MutexGuard<'_, Option<Failure>> {
@@ -407,84 +319,87 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        self.timers().drain().for_each(|(_, timer)| timer.abort());
-    }
-}
-
-/// What was begun: done at once, or still on its way.
-enum Begun<T> {
-    Done(Result<T, Failure>),
-    Waiting(oneshot::Receiver<Result<T, Failure>>),
-}
-
 /// Runs code that nobody waits for: a failure is reported, and kills nothing.
-fn unattended<T>(machine: &Weak<Machine>, work: impl FnOnce(&Ctx<'_>) -> Result<T, Error>) -> Option<T> {
+pub(crate) fn unattended<T>(
+    machine: &Weak<Machine>,
+    work: impl FnOnce(&Ctx<'_>) -> Result<T, Error>,
+) -> Option<T> {
     let machine = machine.upgrade()?;
-    match machine.enter(machine.kit.limits.timeout, work) {
+    // Who was told once that it was stopped need not hear it for every timer.
+    if machine.stopped().is_some() {
+        return None;
+    }
+    match machine.enter(machine.clock.spare(machine.kit.limits.timeout), work) {
         Ok(value) => Some(value),
         Err(failure) => {
-            let text = failure.to_string();
-            machine
-                .kit
-                .reporter
-                .report(&machine.name, Report::Failed { text });
+            machine.report_failed(failure.to_string());
             None
         }
     }
 }
 
-/// The object that `bootstrap.ts` leaves behind.
-pub(crate) fn becket<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>, Error> {
-    ctx.globals().get(BECKET)
+/// What looks like a promise becomes one.
+fn promised<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Value<'js>, Error> {
+    if value.is_object() && !value.is_promise() {
+        return entry(ctx, Entry::Promised)?.call((value,));
+    }
+    Ok(value)
 }
 
-fn send<T>(sender: &Mutex<Option<oneshot::Sender<T>>>, value: T) {
-    let sender = sender.lock().expect("no panic happens while this is held").take();
-    if let Some(sender) = sender {
-        let _ = sender.send(value);
-    }
+fn settled<'js, W: Work>(
+    ctx: &Ctx<'js>,
+    promise: &Promise<'js>,
+    kept: Value<'js>,
+    work: &W,
+) -> Result<W::Output, Error> {
+    let value = promise.result::<Value>().unwrap_or(Err(Error::WouldBlock))?;
+    work.read(ctx, value, kept)
 }
 
 fn timed_out(timeout: Duration) -> Failure {
-    Failure::new(
-        Cause::TimedOut,
-        format!("no answer within {} s", timeout.as_secs_f64()),
-    )
+    let words = format!("no answer within {}", errors::seconds(timeout));
+    Failure::new(Cause::TimedOut, words)
 }
 
-/// A thrown value in words: an error with its message and place, or whatever it is.
-fn described(value: &Value<'_>) -> String {
-    let Some(object) = value.as_object() else {
-        return text_of(value).unwrap_or_else(|| "something that cannot be shown".into());
-    };
-    let field = |name: &str| object.get::<_, Option<String>>(name).ok().flatten();
-    match field("message") {
-        Some(message) => {
-            let place =
-                field("stack").and_then(|stack| stack.lines().next().map(|line| line.trim().to_string()));
-            match place {
-                Some(place) if !place.is_empty() => format!("{message} ({place})"),
-                _ => message,
-            }
-        }
-        None => text_of(value).unwrap_or_else(|| "an object that cannot be shown".into()),
+/// The functions of `bootstrap.ts` that Rust calls. They are kept where no script can reach them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Entry {
+    Load,
+    Fire,
+    Lazy,
+    Promised,
+    Attach,
+    Invoke,
+    Settle,
+    Rejected,
+    TakeFloating,
+    Ring,
+}
+
+impl Entry {
+    const ALL: [Self; 10] = [
+        Self::Load,
+        Self::Fire,
+        Self::Lazy,
+        Self::Promised,
+        Self::Attach,
+        Self::Invoke,
+        Self::Settle,
+        Self::Rejected,
+        Self::TakeFloating,
+        Self::Ring,
+    ];
+
+    /// Its name in `bootstrap.ts`.
+    fn name(self) -> String {
+        let mut name = format!("{self:?}");
+        name[..1].make_ascii_lowercase();
+        name
     }
 }
 
-fn text_of(value: &Value<'_>) -> Option<String> {
-    rquickjs::Coerced::<String>::from_js(value.ctx(), value.clone())
-        .ok()
-        .map(|text| text.0)
-}
-
-fn error_text(error: HostError) -> String {
-    let mut object: serde_json::Map<String, serde_json::Value> = error
-        .properties
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect();
-    object.insert("message".into(), error.message.into());
-    serde_json::Value::Object(object).to_string()
+pub(crate) fn entry<'js>(ctx: &Ctx<'js>, entry: Entry) -> Result<Function<'js>, Error> {
+    let entries = ctx.userdata::<Vec<Function>>();
+    let function = entries.and_then(|entries| entries.get(entry as usize).cloned());
+    function.ok_or_else(|| Exception::throw_message(ctx, "the engine is not ready yet"))
 }

@@ -7,7 +7,9 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Module};
 
+use crate::bytecode;
 use crate::extension::Kit;
+use crate::transform::{HOST, place_of_import};
 
 /// A module that the host brings.
 #[derive(Debug, Clone, Copy)]
@@ -17,9 +19,6 @@ pub struct HostModule {
     /// Its TypeScript.
     pub source: &'static str,
 }
-
-/// How the name of a host's module begins inside of the engine.
-const HOST: &str = "becket:";
 
 /// Endings that are tried for an import without one, in this order.
 const ENDINGS: &[&str] = &["ts", "js", "mts", "mjs", "cts", "cjs", "json"];
@@ -50,19 +49,34 @@ impl Modules {
         Some(file.to_string_lossy().into_owned())
     }
 
-    fn source(&self, name: &str) -> Result<Arc<str>, String> {
-        if let Some(name) = name.strip_prefix(HOST) {
-            let module = self.host_module(name).ok_or("no such module")?;
-            let path = PathBuf::from(format!("{name}.ts"));
-            return self
-                .0
-                .transformer
-                .javascript(&path, module.source)
-                .map_err(|error| error.to_string());
-        }
-        let source = std::fs::read_to_string(name).map_err(|error| format!("cannot read it: {error}"))?;
-        let javascript = self.0.transformer.javascript(Path::new(name), &source);
-        javascript.map_err(|error| error.to_string())
+    fn file<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>, Error> {
+        let path = Path::new(name);
+        let wrong = |words: String| Exception::throw_syntax(ctx, &words);
+        let source =
+            std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read {name}: {error}")))?;
+        let code = self.0.transformer.javascript(path, &source);
+        let code = code.map_err(|error| wrong(error.to_string()))?;
+        Module::declare(ctx.clone(), name, code.as_bytes()).map_err(|error| {
+            match self.0.transformer.problem(path, &source) {
+                Some(problem) => {
+                    ctx.catch();
+                    wrong(problem.to_string())
+                }
+                None => error,
+            }
+        })
+    }
+
+    fn shared<'js>(&self, ctx: &Ctx<'js>, name: &str, known: &str) -> Result<Module<'js, Declared>, Error> {
+        let wrong = |words: String| Exception::throw_syntax(ctx, &words);
+        let module = self
+            .host_module(known)
+            .ok_or_else(|| wrong(format!("there is no module {known}")))?;
+        bytecode::declare(ctx, name, module.source, || {
+            let path = PathBuf::from(format!("{known}.ts"));
+            let code = self.0.transformer.javascript(&path, module.source);
+            code.map_err(|error| wrong(error.to_string()))
+        })
     }
 }
 
@@ -97,7 +111,8 @@ impl Resolver for Modules {
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String, Error> {
         self.find(base, name).ok_or_else(|| {
-            let words = format!("cannot find module '{name}', which {base} imports");
+            let importer = place_of_import(base, name).unwrap_or_else(|| base.into());
+            let words = format!("cannot find module '{name}', which {importer} imports");
             Exception::throw_message(ctx, &words)
         })
     }
@@ -110,10 +125,10 @@ impl Loader for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>, Error> {
-        let source = self
-            .source(name)
-            .map_err(|problem| Exception::throw_syntax(ctx, &format!("{name}: {problem}")))?;
-        let module = Module::declare(ctx.clone(), name, source.as_bytes())?;
+        let module = match name.strip_prefix(HOST) {
+            Some(known) => self.shared(ctx, name, known)?,
+            None => self.file(ctx, name)?,
+        };
         module.meta()?.set("url", format!("file://{name}"))?;
         Ok(module)
     }

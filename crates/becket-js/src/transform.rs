@@ -1,38 +1,71 @@
-//! TypeScript becomes JavaScript. What was made once is kept on disk, under a hash of the source.
+//! TypeScript becomes JavaScript, and places in the JavaScript become places in the TypeScript again.
+//!
+//! What was made once is kept on disk, under a hash of the source: the code, and beside it the table of places, which is
+//! read only when an error must be told.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use oxc::allocator::Allocator;
 use oxc::codegen::{Codegen, CodegenOptions};
+use oxc::diagnostics::OxcDiagnostic;
 use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
 use oxc::transformer::{TransformOptions, Transformer as Transform};
 
 /// Part of every hash: another number when the same source would give other JavaScript.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
+
+/// How the names of modules begin that are no files of an author's.
+pub(crate) const HOST: &str = "becket:";
 
 /// Makes JavaScript of TypeScript, once for each source.
 #[derive(Default)]
 pub struct Transformer {
     /// Where results are kept between runs.
     folder: Option<PathBuf>,
-    made: Mutex<HashMap<blake3::Hash, Arc<str>>>,
+    /// What is known about the files that were asked for.
+    files: Mutex<HashMap<PathBuf, Places>>,
+}
+
+/// Where the table of a file's places is.
+#[derive(Clone)]
+enum Places {
+    Kept(blake3::Hash),
+    Here(Arc<str>),
 }
 
 /// Source that is no TypeScript or JavaScript.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TransformError(pub String);
+#[error("{}:{line}:{column}: {what}\n    {text}", path.display())]
+pub struct TransformError {
+    /// The file.
+    pub path: PathBuf,
+    /// Its line, from 1 on.
+    pub line: usize,
+    /// The column in it, from 1 on.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// The line's text.
+    pub text: String,
+}
+
+/// What a transformation gives: code, and for each place in it the place in the source.
+struct Made {
+    code: String,
+    places: String,
+}
 
 impl Transformer {
     /// One that keeps results in a folder, which is made when it is needed.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self {
             folder,
-            made: Mutex::default(),
+            files: Mutex::default(),
         }
     }
 
@@ -46,47 +79,138 @@ impl Transformer {
             return Ok(source.into());
         }
         let hash = hash_of(path, source);
-        if let Some(known) = self.made().get(&hash) {
-            return Ok(Arc::clone(known));
+        if let Some(code) = self.kept(&hash, "js") {
+            self.files().insert(path.into(), Places::Kept(hash));
+            return Ok(code.into());
         }
-        let code = match self.kept(&hash) {
-            Some(code) => code,
-            None => {
-                let code = transform(path, source)?;
-                self.keep(&hash, &code);
-                code
-            }
+        let made = transform(path, source)?;
+        let kept = self.keep(&hash, "places", &made.places) && self.keep(&hash, "js", &made.code);
+        let places = if kept {
+            Places::Kept(hash)
+        } else {
+            Places::Here(made.places.into())
         };
-        let code: Arc<str> = code.into();
-        self.made().insert(hash, Arc::clone(&code));
-        Ok(code)
+        self.files().insert(path.into(), places);
+        Ok(made.code.into())
     }
 
-    fn kept(&self, hash: &blake3::Hash) -> Option<String> {
-        std::fs::read_to_string(self.file(hash)?).ok()
+    /// What is wrong with a file that the engine did not take, if it is its grammar.
+    pub(crate) fn problem(&self, path: &Path, source: &str) -> Option<TransformError> {
+        let allocator = Allocator::default();
+        let kind = SourceType::from_path(path).ok()?;
+        let parsed = Parser::new(&allocator, source, kind).parse();
+        let problem = parsed.diagnostics.errors().next()?;
+        Some(in_plain_words(path, source, problem))
     }
 
-    /// A result that cannot be kept is made again next time; nothing else is lost.
-    fn keep(&self, hash: &blake3::Hash, code: &str) {
-        let Some(file) = self.file(hash) else { return };
-        let Some(folder) = file.parent() else { return };
+    // ---------------------------------------------------------------- places
+
+    /// The first place of a stack that is in an author's file, as the author wrote it.
+    pub(crate) fn first_place(&self, stack: &str) -> Option<String> {
+        let mut places = stack.lines().filter_map(place);
+        let (file, line, column) = places.find(|(file, ..)| is_author_s(file))?;
+        let (line, column) = self.original(file, line, column).unwrap_or((line, column));
+        Some(format!("{file}:{line}:{column}"))
+    }
+
+    /// A text with stacks in it, with the places as the authors wrote them.
+    pub(crate) fn with_original_places(&self, text: String) -> String {
+        if !text.contains("    at ") {
+            return text;
+        }
+        let lines = text.split_inclusive('\n').map(|line| {
+            let original = place(line)
+                .and_then(|(file, at, column)| Some((file, at, column, self.original(file, at, column)?)));
+            match original {
+                Some((file, at, column, (to, to_column))) => line.replace(
+                    &format!("{file}:{at}:{column}"),
+                    &format!("{file}:{to}:{to_column}"),
+                ),
+                None => line.into(),
+            }
+        });
+        lines.collect()
+    }
+
+    /// The place in the source for one in the code that was made of it. Both count from 1.
+    fn original(&self, file: &str, line: usize, column: usize) -> Option<(usize, usize)> {
+        let places = self.files().get(Path::new(file)).cloned()?;
+        let places = match places {
+            Places::Here(places) => places,
+            Places::Kept(hash) => self.kept(&hash, "places")?.into(),
+        };
+        let mut found = None;
+        for place in places.lines() {
+            let mut numbers = place.split(' ').filter_map(|number| number.parse::<usize>().ok());
+            let mut next = || numbers.next();
+            let (at, at_column, to, to_column) = (next()?, next()?, next()?, next()?);
+            if at == line && (at_column <= column || found.is_none()) {
+                found = Some((to, to_column));
+            }
+            if at > line {
+                break;
+            }
+        }
+        found
+    }
+
+    // ---------------------------------------------------------------- what is kept
+
+    fn kept(&self, hash: &blake3::Hash, ending: &str) -> Option<String> {
+        std::fs::read_to_string(self.file(hash, ending)?).ok()
+    }
+
+    /// Gives back whether it is kept. What is not is made again next time; nothing else is lost.
+    fn keep(&self, hash: &blake3::Hash, ending: &str, text: &str) -> bool {
+        let Some(file) = self.file(hash, ending) else {
+            return false;
+        };
+        let Some(folder) = file.parent() else { return false };
         let unfinished = folder.join(format!("{}.{}", hash.to_hex(), std::process::id()));
-        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&unfinished, code));
-        if written
-            .and_then(|()| std::fs::rename(&unfinished, &file))
-            .is_err()
-        {
+        let written = std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&unfinished, text))
+            .and_then(|()| std::fs::rename(&unfinished, &file));
+        if written.is_err() {
             let _ = std::fs::remove_file(&unfinished);
         }
+        written.is_ok()
     }
 
-    fn file(&self, hash: &blake3::Hash) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{}.js", hash.to_hex())))
+    fn file(&self, hash: &blake3::Hash, ending: &str) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{}.{ending}", hash.to_hex())))
     }
 
-    fn made(&self) -> std::sync::MutexGuard<'_, HashMap<blake3::Hash, Arc<str>>> {
-        self.made.lock().expect("no panic happens while results are held")
+    fn files(&self) -> MutexGuard<'_, HashMap<PathBuf, Places>> {
+        self.files.lock().expect("no panic happens while files are held")
     }
+}
+
+fn is_author_s(file: &str) -> bool {
+    !file.starts_with(HOST) && Path::new(file).is_absolute()
+}
+
+/// File, line and column of one line of a stack: `    at name (file:1:2)` or `    at file:1:2`.
+fn place(line: &str) -> Option<(&str, usize, usize)> {
+    let frame = line.trim().strip_prefix("at ")?;
+    let place = match frame.rfind('(') {
+        Some(at) => frame[at + 1..].strip_suffix(')')?,
+        None => frame,
+    };
+    let (rest, column) = place.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    Some((file, line.parse().ok()?, column.parse().ok()?))
+}
+
+/// Where in an importing file an import is written.
+pub(crate) fn place_of_import(file: &str, name: &str) -> Option<String> {
+    let source = std::fs::read_to_string(file).ok()?;
+    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
+    let offset = quoted
+        .iter()
+        .filter_map(|quoted| source.find(quoted.as_str()))
+        .min()?;
+    let (line, column, _) = located(&source, offset);
+    Some(format!("{file}:{line}:{column}"))
 }
 
 fn hash_of(path: &Path, source: &str) -> blake3::Hash {
@@ -99,32 +223,66 @@ fn hash_of(path: &Path, source: &str) -> blake3::Hash {
     hasher.finalize()
 }
 
-fn transform(path: &Path, source: &str) -> Result<String, TransformError> {
+fn transform(path: &Path, source: &str) -> Result<Made, TransformError> {
     let allocator = Allocator::default();
-    let kind = SourceType::from_path(path).map_err(|error| TransformError(error.to_string()))?;
+    let wrong = |problem: &OxcDiagnostic| in_plain_words(path, source, problem);
+    let kind = SourceType::from_path(path).unwrap_or_else(|_| SourceType::ts());
     let parsed = Parser::new(&allocator, source, kind).parse();
-    if let Some(problem) = parsed.diagnostics.first() {
-        return Err(TransformError(format!(
-            "{:?}",
-            problem.clone().with_source_code(source.to_string())
-        )));
+    if let Some(problem) = parsed.diagnostics.errors().next() {
+        return Err(wrong(problem));
     }
     let mut program = parsed.program;
-    let scoping = SemanticBuilder::new()
+    let semantic = SemanticBuilder::new()
+        .with_check_syntax_error(true)
         .with_enum_eval(true)
-        .build(&program)
-        .semantic
-        .into_scoping();
+        .build(&program);
+    if let Some(problem) = semantic.diagnostics.errors().next() {
+        return Err(wrong(problem));
+    }
+    let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let transformed = Transform::new(&allocator, path, &options).build_with_scoping(scoping, &mut program);
-    if let Some(problem) = transformed.diagnostics.first() {
-        return Err(TransformError(format!(
-            "{:?}",
-            problem.clone().with_source_code(source.to_string())
-        )));
+    if let Some(problem) = transformed.diagnostics.errors().next() {
+        return Err(wrong(problem));
     }
-    Ok(Codegen::new()
-        .with_options(CodegenOptions::default())
-        .build(&program)
-        .code)
+    let options = CodegenOptions {
+        source_map_path: Some(path.into()),
+        ..CodegenOptions::default()
+    };
+    let made = Codegen::new().with_options(options).build(&program);
+    let mut places = String::new();
+    for token in made.map.iter().flat_map(|map| map.get_tokens()) {
+        let (at, at_column) = (token.get_dst_line() + 1, token.get_dst_col() + 1);
+        let (to, to_column) = (token.get_src_line() + 1, token.get_src_col() + 1);
+        let _ = writeln!(places, "{at} {at_column} {to} {to_column}");
+    }
+    Ok(Made {
+        code: made.code,
+        places,
+    })
+}
+
+fn in_plain_words(path: &Path, source: &str, problem: &OxcDiagnostic) -> TransformError {
+    let offset = problem.labels.first().map_or(0, |label| label.offset() as usize);
+    let (line, column, text) = located(source, offset);
+    let what = match &problem.help {
+        Some(help) => format!("{} ({help})", problem.message),
+        None => problem.message.to_string(),
+    };
+    TransformError {
+        path: path.into(),
+        line,
+        column,
+        what,
+        text: text.trim().into(),
+    }
+}
+
+/// Line and column of a place in a text, both from 1 on, and the line.
+fn located(text: &str, offset: usize) -> (usize, usize, &str) {
+    let before = text.get(..offset).unwrap_or(text);
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    let column = before[begin..].chars().count() + 1;
+    (before.matches('\n').count() + 1, column, line)
 }

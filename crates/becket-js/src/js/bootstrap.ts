@@ -1,55 +1,87 @@
 // What every extension finds before its first line: the two host functions, promises of host calls, timers, the
 // console, and the way in which Rust calls handlers.
 //
-// It is a script, not a module: it runs once in each engine, and leaves one object, `__becket`, behind. It keeps the
-// functions that it needs for itself, so that an extension that changes them later breaks only its own code.
+// It keeps the functions that it needs for itself, and its tables have a prototype that nobody else can reach: an
+// extension that changes what is built in breaks its own code, and neither this file nor what guards decide.
 
-((native) => {
+type Table<V> = Map<number, V>;
+
+export default (native: any) => {
     const { parse, stringify } = JSON;
-    const { defineProperty, keys, assign } = Object;
+    const { create, defineProperty, freeze, getOwnPropertyNames, keys, setPrototypeOf } = Object;
+    const { apply } = Reflect;
+    const { then } = Promise.prototype;
+    const { toWellFormed } = String.prototype;
+    const [RealError, RealPromise, RealMap] = [Error, Promise, Map];
+
+    const tableMethods = create(null);
+    for (const name of getOwnPropertyNames(Map.prototype)) {
+        if (name !== "size") tableMethods[name] = (Map.prototype as any)[name];
+    }
+
+    function table<V>(): Table<V> {
+        return setPrototypeOf(new RealMap(), tableMethods);
+    }
+
+    /** Puts a value under a name where it can be replaced, but not seen by a loop over names. */
+    function offer(target: object, name: string, value: unknown): void {
+        defineProperty(target, name, { __proto__: null, configurable: true, writable: true, value } as any);
+    }
 
     // ---------------------------------------------------------------- host calls
 
-    type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void };
-    const waiting = new Map<number, Waiting>();
+    type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; error: Error };
+    const waiting = table<Waiting>();
 
     function read(text: string | undefined): unknown {
         return text === undefined || text === "" ? undefined : parse(text);
     }
 
-    function failure(text: string): Error {
-        const { message, ...properties } = parse(text);
-        return assign(new Error(message), properties);
+    function write(value: unknown): string {
+        return (value === undefined ? undefined : stringify(value)) ?? "null";
     }
 
-    const host = {
+    /** Fills an error with what the host says. It was made where the author's code asked, so it names that line. */
+    function failure(error: any, text: string): Error {
+        const properties = parse(text);
+        for (const name of keys(properties)) {
+            if (name === "message") offer(error, name, properties[name]);
+            else error[name] = properties[name];
+        }
+        return error;
+    }
+
+    const host = freeze({
         call(name: string, value?: unknown): unknown {
-            const [answered, text] = native.call(name, value === undefined ? "null" : stringify(value));
-            if (!answered) throw failure(text);
-            return read(text);
+            const answer = native.call(name, write(value));
+            if (!answer[0]) throw failure(new RealError(), answer[1]);
+            return read(answer[1]);
         },
         callAsync(name: string, value?: unknown): Promise<unknown> {
-            return new Promise((resolve, reject) => {
-                const id = native.callAsync(name, value === undefined ? "null" : stringify(value));
-                waiting.set(id, { resolve, reject });
+            const error = new RealError();
+            return new RealPromise((resolve, reject) => {
+                const id = native.callAsync(name, write(value));
+                waiting.set(id, { resolve, reject, error });
             });
         },
-    };
+    });
 
     function settle(id: number, answered: boolean, text: string): void {
         const call = waiting.get(id);
+        if (call === undefined) return;
         waiting.delete(id);
-        if (answered) call?.resolve(read(text));
-        else call?.reject(failure(text));
+        if (answered) call.resolve(read(text));
+        else call.reject(failure(call.error, text));
     }
 
     // ---------------------------------------------------------------- handlers
 
-    const handlers = new Map<number, (event: unknown) => unknown>();
+    const handlers = table<(event: unknown) => unknown>();
     let lastHandler = 0;
 
     /** Keeps a function that answers events; Rust calls it by the number. */
     function keep(handler: (event: unknown) => unknown): number {
+        if (typeof handler !== "function") throw new TypeError("a handler must be a function");
         handlers.set(++lastHandler, handler);
         return lastHandler;
     }
@@ -59,104 +91,116 @@
     }
 
     /** A field that is read when somebody looks at it. */
-    function lazy(event: object, name: string, json: string): void {
+    function lazy(event: object, name: string, load: (looked: boolean) => unknown): void {
+        const become = (value: unknown) => {
+            defineProperty(event, name, {
+                __proto__: null, configurable: true, enumerable: true, writable: true, value,
+            } as any);
+            return value;
+        };
         defineProperty(event, name, {
+            __proto__: null,
             configurable: true,
             enumerable: true,
-            get() {
-                const value = parse(json);
-                defineProperty(event, name, { configurable: true, enumerable: true, writable: true, value });
-                return value;
-            },
-            set(value) {
-                defineProperty(event, name, { configurable: true, enumerable: true, writable: true, value });
-            },
-        });
+            get: () => become(load(true)),
+            set: (value: unknown) => { load(false); become(value); },
+        } as any);
     }
 
-    /** Calls a handler. `mutable` holds names and texts of the fields whose changes count. */
-    function fire(id: number, event: any, lazies: string[], mutable: string[]): unknown {
-        for (let at = 0; at < lazies.length; at += 2) lazy(event, lazies[at], lazies[at + 1]);
+    function fire(id: number, event: unknown): unknown {
         const handler = handlers.get(id);
-        if (handler === undefined) return undefined;
-        const returned = handler(event);
-        if (returned instanceof Promise || typeof (returned as any)?.then === "function") {
-            return (returned as Promise<unknown>).then((value) => answer(value, event, mutable));
-        }
-        return answer(returned, event, mutable);
+        return handler === undefined ? undefined : handler(event);
     }
 
-    /** What Rust reads: nothing, or a list of the returned JSON and of changed fields with their JSON. */
-    function answer(returned: unknown, event: any, mutable: string[]): (string | undefined)[] | undefined {
-        const changes: string[] = [];
-        for (let at = 0; at < mutable.length; at += 2) {
-            const [name, before] = [mutable[at], mutable[at + 1]];
-            const field = Object.getOwnPropertyDescriptor(event, name);
-            if (field?.get !== undefined) continue;
-            const now = stringify(field?.value) ?? "null";
-            if (now !== before && now !== stringify(parse(before))) changes.push(name, now);
-        }
-        if (returned === undefined && changes.length === 0) return undefined;
-        return [stringify(returned), ...changes];
+    /** A promise of the engine's own for an object that only looks like one; everything else stays what it is. */
+    function promised(value: any): unknown {
+        const step = value.then;
+        if (typeof step !== "function") return value;
+        return new RealPromise((resolve, reject) => apply(step, value, [resolve, reject]));
+    }
+
+    /** Tells Rust when a promise is settled. `kept` is given back to it then. */
+    function attach(promise: Promise<unknown>, kept: unknown, tell: any): void {
+        apply(then, promise, [
+            (value: unknown) => tell(true, value, kept),
+            (reason: unknown) => tell(false, reason, kept),
+        ]);
     }
 
     // ---------------------------------------------------------------- functions that Rust calls by name
 
-    const services = new Map<string, (value: any) => unknown>();
+    const services = table<(value: any) => unknown>() as unknown as Map<string, (value: any) => unknown>;
 
     function invoke(name: string, text: string): unknown {
         const service = services.get(name);
-        if (service === undefined) throw new Error(`there is no function ${name}`);
-        const returned = service(read(text));
-        if (returned instanceof Promise) return returned.then((value) => stringify(value));
-        return stringify(returned);
+        if (service === undefined) throw new RealError(`there is no function ${name}`);
+        return service(read(text));
     }
 
     // ---------------------------------------------------------------- promises without a catch
 
-    const floating = new Map<Promise<unknown>, unknown>();
+    const floating = table<unknown>() as unknown as Map<Promise<unknown>, unknown>;
 
     function rejected(promise: Promise<unknown>, reason: unknown, handled: boolean): void {
         if (handled) floating.delete(promise);
         else floating.set(promise, reason);
     }
 
+    /** The reasons of all rejections that nobody has caught. */
     function takeFloating(): unknown[] {
-        const reasons = [...floating.values()];
+        const reasons: unknown[] = [];
+        let count = 0;
+        floating.forEach((reason) => {
+            defineProperty(reasons, count++, { __proto__: null, enumerable: true, value: reason } as any);
+        });
         floating.clear();
         return reasons;
     }
 
     // ---------------------------------------------------------------- timers
 
-    const timers = new Map<number, { run: () => void; again: boolean }>();
+    type Timer = { run: () => void; delay: number; again: boolean; cleared: boolean };
+    const timers = table<Timer>();
 
     class Timeout {
-        constructor(readonly id: number, readonly delay: number) {}
+        #timer: Timer;
+        constructor(readonly id: number, timer: Timer) { this.#timer = timer; }
         ref() { return this; }
         unref() { return this; }
         hasRef() { return true; }
-        refresh() { native.timer(this.id, this.delay); return this; }
+        /** Starts again from the beginning, also when it has rung already. */
+        refresh() {
+            if (!this.#timer.cleared) begin(this.id, this.#timer);
+            return this;
+        }
         close() { clear(this); }
         [Symbol.toPrimitive]() { return this.id; }
     }
 
     let lastTimer = 0;
 
-    function start(run: unknown, delay: unknown, again: boolean, values: unknown[]): Timeout {
+    function start(run: any, delay: unknown, again: boolean, values: unknown[]): Timeout {
         if (typeof run !== "function") throw new TypeError("a timer needs a function");
         const id = ++lastTimer;
-        // As in Node: at least a millisecond, and what is no sensible number counts as one.
         const wanted = Number(delay);
         const milliseconds = wanted >= 1 && wanted <= 2147483647 ? wanted : 1;
-        timers.set(id, { run: () => run(...values), again });
-        native.timer(id, milliseconds);
-        return new Timeout(id, milliseconds);
+        const timer = { run: () => apply(run, undefined, values), delay: milliseconds, again, cleared: false };
+        begin(id, timer);
+        return new Timeout(id, timer);
     }
 
-    function clear(timer: unknown): void {
-        const id = Number(timer);
-        if (timers.delete(id)) native.clearTimer(id);
+    function begin(id: number, timer: Timer): void {
+        native.timer(id, timer.delay);
+        timers.set(id, timer);
+    }
+
+    function clear(timer: any): void {
+        const id = timer instanceof Timeout ? timer.id : typeof timer === "symbol" ? 0 : Number(timer);
+        const known = timers.get(id);
+        if (known === undefined) return;
+        known.cleared = true;
+        timers.delete(id);
+        native.clearTimer(id);
     }
 
     /** A timer is over. Gives back whether it wants to be started again. */
@@ -168,30 +212,35 @@
         return timers.has(id);
     }
 
-    const globals = {
+    // ---------------------------------------------------------------- globals
+
+    const globals: Record<string, unknown> = {
         setTimeout: (run: unknown, delay?: unknown, ...values: unknown[]) => start(run, delay, false, values),
         setInterval: (run: unknown, delay?: unknown, ...values: unknown[]) => start(run, delay, true, values),
         setImmediate: (run: unknown, ...values: unknown[]) => start(run, 0, false, values),
         clearTimeout: clear,
         clearInterval: clear,
         clearImmediate: clear,
-        queueMicrotask: (run: () => void) => { Promise.resolve().then(run); },
+        queueMicrotask: (run: any) => {
+            if (typeof run !== "function") throw new TypeError("queueMicrotask needs a function");
+            apply(then, RealPromise.resolve(), [() => run()]);
+        },
         global: globalThis,
     };
-    for (const name of keys(globals)) {
-        defineProperty(globalThis, name, {
-            configurable: true, writable: true, enumerable: false, value: globals[name as keyof typeof globals],
-        });
+    for (const name of keys(globals)) offer(globalThis, name, globals[name]);
+
+    /** Prints a text; `error` for what is a warning or worse. */
+    function print(error: boolean, text: string): void {
+        native.print(error, apply(toWellFormed, text, []));
     }
 
     /** Loads an extension: the prelude is given all that its module exports. */
-    async function begin(prelude: string, file: string): Promise<void> {
-        const { default: load } = await import(prelude);
-        await load(await import(file));
+    async function load(prelude: string, file: string): Promise<void> {
+        const { default: start } = await import(prelude);
+        await start(await import(file));
     }
 
-    const becket = {
-        host, keep, drop, services, native, begin, fire, invoke, settle, rejected, takeFloating, ring,
-    };
-    defineProperty(globalThis, "__becket", { value: becket });
-})(globalThis.__native);
+    const becket = freeze({ host, keep, drop, services, native: freeze(native), print });
+    defineProperty(globalThis, "__becket", { __proto__: null, value: becket } as any);
+    return { load, fire, lazy, promised, attach, invoke, settle, rejected, takeFloating, ring };
+};

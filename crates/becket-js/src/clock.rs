@@ -1,0 +1,192 @@
+//! Time: how long code may run, and how long somebody waits for an answer.
+//!
+//! There are two clocks. Code that runs is measured by the wall, so that no loop lives for ever. Who waits for an
+//! answer is measured by a clock that stands still while a person answers a dialog of the extension's.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// How long code may go on after its deadline, to settle what waits for it.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Says whether code has run long enough.
+pub(crate) struct Clock {
+    began: Instant,
+    /// Milliseconds after `began`.
+    deadline: AtomicU64,
+    /// How long the code that runs may take, in milliseconds.
+    allowed: AtomicU64,
+    end: AtomicU8,
+    waits: Mutex<Waits>,
+    resumed: Notify,
+}
+
+/// Why code was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its deadline has come.
+    Expired,
+    /// The whole program was told to stop.
+    Cancelled,
+}
+
+#[derive(Default)]
+struct Waits {
+    /// How many dialogs are open, and since when.
+    pauses: usize,
+    since: Option<Instant>,
+    /// How long the clock has stood still until now.
+    stood: Duration,
+    /// When those who wait give up, by the clock that can stand still.
+    expiries: Vec<Duration>,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            deadline: AtomicU64::new(0),
+            allowed: AtomicU64::new(0),
+            end: AtomicU8::new(0),
+            waits: Mutex::default(),
+            resumed: Notify::new(),
+        }
+    }
+
+    // ---------------------------------------------------------------- code that runs
+
+    /// Code begins to run.
+    pub(crate) fn start(&self, timeout: Duration) {
+        self.allowed.store(timeout.as_millis() as u64, Ordering::Relaxed);
+        self.end_at(self.began.elapsed() + timeout);
+    }
+
+    /// Code that was ended gets a moment to settle what waits for it.
+    pub(crate) fn give_grace(&self) {
+        self.end_at(self.began.elapsed() + GRACE);
+    }
+
+    fn end_at(&self, deadline: Duration) {
+        self.deadline
+            .store(deadline.as_millis() as u64, Ordering::Relaxed);
+        self.end.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the code must end. Asked while it runs.
+    pub(crate) fn is_over(&self, cancelled: impl FnOnce() -> bool) -> bool {
+        let expired = self.began.elapsed().as_millis() as u64 >= self.deadline.load(Ordering::Relaxed);
+        let end = match () {
+            () if expired => 1,
+            () if cancelled() => 2,
+            () => return false,
+        };
+        self.end.store(end, Ordering::Relaxed);
+        true
+    }
+
+    /// Why the code that ran last was ended, if it was.
+    pub(crate) fn ended(&self) -> Option<End> {
+        match self.end.load(Ordering::Relaxed) {
+            1 => Some(End::Expired),
+            2 => Some(End::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// How long the code that ran last was allowed to take.
+    pub(crate) fn allowed(&self) -> Duration {
+        Duration::from_millis(self.allowed.load(Ordering::Relaxed))
+    }
+
+    // ---------------------------------------------------------------- those who wait
+
+    /// The time by the clock that can stand still.
+    pub(crate) fn now(&self) -> Duration {
+        let waits = self.waits();
+        let standing = waits.since.map(|since| since.elapsed()).unwrap_or_default();
+        self.began.elapsed().saturating_sub(waits.stood + standing)
+    }
+
+    /// Waits for an answer until that time; `None` when nothing came.
+    pub(crate) async fn until<T>(&self, expiry: Duration, answer: impl Future<Output = T>) -> Option<T> {
+        let _entry = Expiry::enter(self, expiry);
+        tokio::pin!(answer);
+        loop {
+            let resumed = self.resumed.notified();
+            let standing = self.waits().since.is_some();
+            let left = expiry.saturating_sub(self.now());
+            tokio::select! {
+                biased;
+                answer = &mut answer => return Some(answer),
+                () = resumed, if standing => {}
+                () = tokio::time::sleep(left), if !standing => {
+                    if self.now() >= expiry && self.waits().since.is_none() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long code that nobody started may run, so that those who wait hear in time that they wait in vain.
+    pub(crate) fn spare(&self, timeout: Duration) -> Duration {
+        let now = self.now();
+        let waits = self.waits();
+        let coming = waits.expiries.iter().filter(|expiry| **expiry > now);
+        coming.min().map_or(timeout, |expiry| timeout.min(*expiry - now))
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        self.waits.lock().expect("no panic happens while waits are held")
+    }
+}
+
+/// Somebody waits until a time; gone when dropped.
+struct Expiry<'a>(&'a Clock, Duration);
+
+impl<'a> Expiry<'a> {
+    fn enter(clock: &'a Clock, expiry: Duration) -> Self {
+        clock.waits().expiries.push(expiry);
+        Self(clock, expiry)
+    }
+}
+
+impl Drop for Expiry<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.0.waits();
+        if let Some(at) = waits.expiries.iter().position(|expiry| *expiry == self.1) {
+            waits.expiries.swap_remove(at);
+        }
+    }
+}
+
+/// While this is held, a person answers, and nobody's time runs out.
+#[must_use = "the clock goes on when this is dropped"]
+pub struct Pause(Arc<Clock>);
+
+impl Pause {
+    pub(crate) fn begin(clock: &Arc<Clock>) -> Self {
+        let mut waits = clock.waits();
+        waits.pauses += 1;
+        waits.since.get_or_insert_with(Instant::now);
+        drop(waits);
+        Self(Arc::clone(clock))
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        let mut waits = self.0.waits();
+        waits.pauses -= 1;
+        if waits.pauses == 0
+            && let Some(since) = waits.since.take()
+        {
+            waits.stood += since.elapsed();
+        }
+        drop(waits);
+        self.0.resumed.notify_waiters();
+    }
+}

@@ -1,0 +1,123 @@
+//! Thrown values in words. Everything that is read here belongs to the script: it may be missing, lie, or throw again.
+
+use std::time::Duration;
+
+use rquickjs::{Array, Coerced, Ctx, Error, Exception, FromJs, Object, Value};
+
+use crate::extension::Kit;
+use crate::transform::Transformer;
+
+/// The longest text of one error that is told.
+const LONGEST: usize = 4096;
+
+/// How many causes of causes are told, and how many errors of one that holds several.
+const DEEPEST: usize = 4;
+
+/// The value of a step that may fail, without leaving its exception behind.
+pub(crate) fn quiet<T>(ctx: &Ctx<'_>, result: Result<T, Error>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(_) => {
+            ctx.catch();
+            None
+        }
+    }
+}
+
+/// A thrown value in words: an error with its name, its message, the author's line and its causes; or whatever it is.
+pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, kit: &Kit) -> String {
+    let mut words = one(ctx, thrown, &kit.transformer);
+    if words.contains("out of memory") {
+        words = format!("{words}; it may use {} MB", kit.limits.memory >> 20);
+    }
+    let mut error = thrown.clone();
+    for _ in 0..DEEPEST {
+        for part in parts(ctx, &error) {
+            words = format!("{words}; {}", one(ctx, &part, &kit.transformer));
+        }
+        let Some(cause) = field::<Value>(ctx, &error, "cause").filter(|cause| !cause.is_undefined()) else {
+            break;
+        };
+        words = format!("{words}; caused by {}", one(ctx, &cause, &kit.transformer));
+        error = cause;
+    }
+    shortened(words)
+}
+
+/// The first errors of an error that holds several.
+fn parts<'js>(ctx: &Ctx<'js>, error: &Value<'js>) -> Vec<Value<'js>> {
+    let errors = field::<Array>(ctx, error, "errors");
+    let count = errors.as_ref().map_or(0, |errors| errors.len().min(DEEPEST));
+    let errors = errors.as_ref();
+    (0..count).filter_map(|at| quiet(ctx, errors?.get(at))).collect()
+}
+
+fn one<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, places: &Transformer) -> String {
+    if let Some(text) = thrown.as_string() {
+        return quiet(ctx, text.to_string()).unwrap_or_else(|| "a text that cannot be shown".into());
+    }
+    let Some(message) = field::<String>(ctx, thrown, "message") else {
+        return without_message(ctx, thrown);
+    };
+    let name = field::<String>(ctx, thrown, "name").filter(|name| name != "Error" && !name.is_empty());
+    let words = match name {
+        Some(name) if message.is_empty() => name,
+        Some(name) => format!("{name}: {message}"),
+        None if message.is_empty() => "an error without a message".into(),
+        None => message,
+    };
+    let stack = field::<String>(ctx, thrown, "stack");
+    match stack.and_then(|stack| places.first_place(&stack)) {
+        // A message about a file names the place itself.
+        Some(place) if !words.contains(&place) => format!("{words} ({place})"),
+        _ => words,
+    }
+}
+
+fn without_message<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> String {
+    if thrown.is_object() && !thrown.is_function() && !thrown.is_error() {
+        let json = quiet(ctx, ctx.json_stringify(thrown.clone())).flatten();
+        if let Some(json) = json.and_then(|json| quiet(ctx, json.to_string())) {
+            return format!("{} was thrown, which is not an error", shortened(json));
+        }
+    }
+    match quiet(ctx, Coerced::<String>::from_js(ctx, thrown.clone())) {
+        Some(text) => format!("{} was thrown, which is not an error", shortened(text.0)),
+        None => "something was thrown that cannot be shown".into(),
+    }
+}
+
+fn field<'js, T: FromJs<'js>>(ctx: &Ctx<'js>, value: &Value<'js>, name: &str) -> Option<T> {
+    let object: &Object = value.as_object()?;
+    quiet(ctx, object.get::<_, Option<T>>(name)).flatten()
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    text
+}
+
+/// The JSON of a value, `None` for what JSON does not know (`undefined`, a function).
+pub(crate) fn json<'js>(ctx: &Ctx<'js>, value: Value<'js>, what: &str) -> Result<Option<String>, Error> {
+    if value.is_undefined() {
+        return Ok(None);
+    }
+    match ctx.json_stringify(value) {
+        Ok(text) => text.map(|text| text.to_string()).transpose(),
+        Err(_) => {
+            let thrown = ctx.catch();
+            let message = field::<String>(ctx, &thrown, "message").unwrap_or_else(|| "it throws".into());
+            let words = format!("{what} cannot be written as JSON: {message}");
+            Err(Exception::throw_type(ctx, &words))
+        }
+    }
+}
+
+/// A time for people.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}

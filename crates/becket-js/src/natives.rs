@@ -1,0 +1,169 @@
+//! The functions of Rust that `bootstrap.ts` is made of, and the tasks behind those that take their time.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use rquickjs::prelude::List;
+use rquickjs::{Ctx, Error, Exception, Function, Object};
+use tokio::task::AbortHandle;
+
+use crate::host::{HostError, Report};
+use crate::machine::{Entry, Machine, entry, unattended};
+
+/// How many timers, and how many calls of the host, one extension may have at a time.
+const MOST_TASKS: usize = 20_000;
+
+/// What goes on for a machine outside of it.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    timers: Mutex<HashMap<u64, AbortHandle>>,
+    last_call: AtomicU64,
+    calls: AtomicUsize,
+}
+
+impl Tasks {
+    fn timers(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
+        self.timers
+            .lock()
+            .expect("no panic happens while timers are held")
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.timers().drain().for_each(|(_, timer)| timer.abort());
+    }
+}
+
+/// The object that `bootstrap.ts` is given.
+pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Object<'js>, Error> {
+    let natives = Object::new(ctx.clone())?;
+    let host = Arc::downgrade(machine);
+    let call = move |name: String, arguments: String| {
+        let answer = host
+            .upgrade()
+            .map(|machine| machine.kit.host.call(&machine.name, &name, &arguments));
+        match answer {
+            Some(Ok(answer)) => List((true, answer)),
+            Some(Err(error)) => List((false, error_text(error))),
+            None => List((false, error_text(HostError::new("the extension has ended")))),
+        }
+    };
+    natives.set("call", Function::new(ctx.clone(), call)?)?;
+    let host = Arc::downgrade(machine);
+    let call_async = move |ctx: Ctx<'js>, name: String, arguments: String| {
+        let machine = alive(&ctx, &host)?;
+        begin_call(&machine, &name, arguments).ok_or_else(|| too_many(&ctx, "calls that wait for an answer"))
+    };
+    natives.set("callAsync", Function::new(ctx.clone(), call_async)?)?;
+    let host = Arc::downgrade(machine);
+    let timer = move |ctx: Ctx<'js>, id: u64, milliseconds: f64| {
+        let machine = alive(&ctx, &host)?;
+        start_timer(&machine, id, milliseconds).ok_or_else(|| too_many(&ctx, "timers"))
+    };
+    natives.set("timer", Function::new(ctx.clone(), timer)?)?;
+    let host = Arc::downgrade(machine);
+    let clear_timer = move |id: u64| {
+        let timer = host
+            .upgrade()
+            .and_then(|machine| machine.tasks.timers().remove(&id));
+        timer.inspect(AbortHandle::abort);
+    };
+    natives.set("clearTimer", Function::new(ctx.clone(), clear_timer)?)?;
+    let host = Arc::downgrade(machine);
+    let print = move |error: bool, text: String| {
+        if let Some(machine) = host.upgrade() {
+            let text = machine.kit.transformer.with_original_places(text);
+            machine
+                .kit
+                .reporter
+                .report(&machine.name, Report::Console { error, text });
+        }
+    };
+    natives.set("print", Function::new(ctx.clone(), print)?)?;
+    Ok(natives)
+}
+
+fn alive(ctx: &Ctx<'_>, machine: &Weak<Machine>) -> Result<Arc<Machine>, Error> {
+    machine
+        .upgrade()
+        .ok_or_else(|| Exception::throw_message(ctx, "the extension has ended"))
+}
+
+fn too_many(ctx: &Ctx<'_>, what: &str) -> Error {
+    Exception::throw_range(
+        ctx,
+        &format!("there are {MOST_TASKS} {what} already, and no more can be had at a time"),
+    )
+}
+
+/// Begins a call of the host; `None` if there are too many.
+fn begin_call(machine: &Arc<Machine>, name: &str, arguments: String) -> Option<u64> {
+    if machine.tasks.calls.load(Ordering::Relaxed) >= MOST_TASKS {
+        return None;
+    }
+    machine.tasks.calls.fetch_add(1, Ordering::Relaxed);
+    let id = machine.tasks.last_call.fetch_add(1, Ordering::Relaxed) + 1;
+    let answer = machine.kit.host.call_async(&machine.name, name, arguments);
+    let machine = Arc::downgrade(machine);
+    tokio::spawn(async move {
+        let (answered, text) = match answer.await {
+            Ok(text) => (true, text),
+            Err(error) => (false, error_text(error)),
+        };
+        if let Some(machine) = machine.upgrade() {
+            machine.tasks.calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        unattended(&machine, |ctx| {
+            entry(ctx, Entry::Settle)?.call::<_, ()>((id, answered, text))
+        });
+    });
+    Some(id)
+}
+
+/// Starts a timer, in place of the one with the same number; `None` if there are too many.
+fn start_timer(machine: &Arc<Machine>, id: u64, milliseconds: f64) -> Option<()> {
+    let mut timers = machine.tasks.timers();
+    if timers.len() >= MOST_TASKS && !timers.contains_key(&id) {
+        return None;
+    }
+    let pause = Duration::from_millis(milliseconds.max(1.0) as u64);
+    let task = tokio::spawn(ring(Arc::downgrade(machine), id, pause));
+    if let Some(before) = timers.insert(id, task.abort_handle()) {
+        before.abort();
+    }
+    Some(())
+}
+
+async fn ring(machine: Weak<Machine>, id: u64, pause: Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        // A timer that has thrown is not over if it is one that comes again.
+        let again = unattended(&machine, |ctx| entry(ctx, Entry::Ring)?.call((id,)));
+        if again == Some(false) || machine.strong_count() == 0 {
+            break;
+        }
+    }
+    if let Some(machine) = machine.upgrade() {
+        let mut timers = machine.tasks.timers();
+        // Its own function may have started it anew, as another task.
+        if timers
+            .get(&id)
+            .is_some_and(|timer| Some(timer.id()) == tokio::task::try_id())
+        {
+            timers.remove(&id);
+        }
+    }
+}
+
+fn error_text(error: HostError) -> String {
+    let mut object: serde_json::Map<String, serde_json::Value> = error
+        .properties
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value))
+        .collect();
+    object.insert("message".into(), error.message.into());
+    serde_json::Value::Object(object).to_string()
+}
