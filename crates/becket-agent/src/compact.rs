@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context_files::{ContextFile, Whose};
 use crate::front::Sight;
-use crate::message::{new_id, user};
+use crate::message::user;
 use crate::model_call::{CallFailure, ModelCall};
 use crate::provider::{ModelRequest, ProviderError};
 use crate::run::Run;
@@ -65,7 +65,17 @@ impl Session {
         instructions: Option<String>,
         cancel: CancellationToken,
     ) -> Result<CompactEnd, StoreError> {
-        self.hooks.set_cancel(cancel);
+        self.begin_work(cancel);
+        let end = self.compact_all(instructions).await;
+        self.end_work();
+        end
+    }
+
+    /// The same in the middle of other work.
+    pub(crate) async fn compact_all(
+        &mut self,
+        instructions: Option<String>,
+    ) -> Result<CompactEnd, StoreError> {
         if self.messages.is_empty() {
             return Ok(CompactEnd::Nothing);
         }
@@ -76,6 +86,25 @@ impl Session {
             instructions,
         };
         self.carry_out(plan, None).await
+    }
+
+    /// Summarises what stands before the prompt of a run, or as much of the run as can be if there is nothing.
+    pub(crate) async fn compact_before(
+        &mut self,
+        run: &mut Run,
+        instructions: Option<String>,
+    ) -> Result<CompactEnd, StoreError> {
+        let most = self.messages.len();
+        let Some(cut) = transcript::place_to_cut(&self.messages, most, run.first_message) else {
+            return Ok(CompactEnd::Nothing);
+        };
+        let plan = Plan {
+            reason: CompactReason::Manual,
+            scope: CompactScope::Rolling,
+            cut,
+            instructions,
+        };
+        self.carry_out(plan, Some(run)).await
     }
 
     /// Summarises the older part of the conversation if the model's window is almost full. Says whether it did.
@@ -311,14 +340,11 @@ impl Session {
             }
             _ => summary,
         };
-        let entry = NewEntry {
-            id: new_id(),
-            content: EntryContent::Compaction {
-                summary: summary.clone(),
-                first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
-            },
-        };
-        self.agent.store.append(self.id(), vec![entry]).await?;
+        let entry = NewEntry::new(EntryContent::Compaction {
+            summary: summary.clone(),
+            first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
+        });
+        let _ = self.write(vec![entry], Vec::new()).await?;
         let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
         self.summary = Some(summary.clone());
         self.unmeasured = self.messages.len();
@@ -328,6 +354,7 @@ impl Session {
             run.summarised.extend_from_slice(own);
             run.first_message = run.first_message.saturating_sub(plan.cut);
         }
+        self.show_usage();
         self.write_summary_file(&summary);
         let payload = || PostCompactPayload {
             reason: plan.reason,
@@ -371,7 +398,7 @@ impl Session {
     /// How many tokens the conversation has by now: what the provider counted with its last answer, and an estimate of
     /// what came after it. What was counted before a compaction says nothing any more. Each message is looked at once,
     /// so that a turn costs the same however long the conversation is.
-    fn context_tokens(&mut self) -> u64 {
+    pub(crate) fn context_tokens(&mut self) -> u64 {
         if self.measured.messages == 0 {
             self.measured.tokens = transcript::tokens_in(self.fixed_bytes());
         }

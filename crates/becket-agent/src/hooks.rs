@@ -49,6 +49,11 @@ impl Hooks {
         self.scope.model = model.into();
     }
 
+    /// Events now happen with this model.
+    pub fn set_model(&mut self, model: &str) {
+        self.scope.model = model.into();
+    }
+
     /// From now on this token cancels.
     pub fn set_cancel(&mut self, cancel: CancellationToken) {
         self.cancel = cancel;

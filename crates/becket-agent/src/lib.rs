@@ -7,8 +7,9 @@
 //! lasts between prompts, and `switching.rs` what concerns its whole context; `vfs.rs` is the virtual file system, and
 //! `cache.rs` keeps large outputs in it; `mail.rs` is messages between contexts, `flocks.rs` groups of them with their
 //! goals, and `tasks.rs` what is to be done; `subagent.rs` lets an agent ask another one, and `family.rs` is what both
-//! share; `team.rs` is agents that the person has put together. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are
-//! the traits of what the agent works with.
+//! share; `team.rs` is agents that the person has put together. `desk.rs` is how code outside of the loop sees and
+//! steers a session, and `obey.rs` how the session does what it is told there. `provider.rs`, `tool.rs`, `store.rs` and
+//! `front.rs` are the traits of what the agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
@@ -16,6 +17,7 @@ mod batch;
 pub mod cache;
 mod compact;
 pub mod context_files;
+pub mod desk;
 mod direct_call;
 mod family;
 pub mod flocks;
@@ -30,6 +32,7 @@ pub mod judged_path;
 pub mod mail;
 mod message;
 mod model_call;
+mod obey;
 mod output;
 mod plain;
 mod prompt;

@@ -193,10 +193,10 @@ impl Session {
         let messages = self.finished(messages).await;
         let ids = arrivals.letters.iter().map(|letter| letter.id).collect();
         let entries = messages.iter().map(Into::into).collect();
-        let store = &self.agent.store;
-        match store.append_consuming(self.id(), entries, ids).await? {
+        match self.write(entries, ids).await? {
             Consumed::All => {
                 self.messages.extend(messages);
+                self.show_usage();
                 self.mention(arrivals);
                 Ok(())
             }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use becket_events::{Delta, Header, Json, Message, OperationKind, StopReason, Usage};
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A model behind some interface.
@@ -60,6 +61,26 @@ pub struct RequestOptions {
     pub presence_penalty: Option<f64>,
     /// Whether it may ask for several calls at once; as the provider likes when absent.
     pub parallel_tool_calls: Option<bool>,
+    /// How much it thinks before it answers, where the model can; as the provider likes when absent.
+    pub thinking: Option<ThinkingLevel>,
+}
+
+/// How much a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    /// As little as the provider does when nothing is said.
+    Off,
+    /// As little as it can be told.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    Xhigh,
 }
 
 impl RequestOptions {
@@ -72,6 +93,7 @@ impl RequestOptions {
             frequency_penalty: self.frequency_penalty.or(usual.frequency_penalty),
             presence_penalty: self.presence_penalty.or(usual.presence_penalty),
             parallel_tool_calls: self.parallel_tool_calls.or(usual.parallel_tool_calls),
+            thinking: self.thinking.or(usual.thinking),
         }
     }
 }

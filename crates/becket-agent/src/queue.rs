@@ -1,48 +1,195 @@
-//! Words that the person says while the agent is at work.
+//! What is said to the model while it is at work, by the person and by others: it waits here until the loop takes it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Two queues that a front end fills and the run empties. Cloning gives another handle to the same queues.
+use becket_events::{InputSource, NoteDraft};
+use tokio::sync::Notify;
+
+use crate::run::Input;
+
+/// Something for the model to hear.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// Words, as the person would say them.
+    Words(Input),
+    /// A note.
+    Note(NoteDraft),
+}
+
+/// When the model hears what is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As soon as the tools of its current answer have run.
+    Steering,
+    /// When everything is answered: it begins a run of its own.
+    FollowUp,
+    /// Right after the next prompt, whoever gives it.
+    NextPrompt,
+}
+
+/// What becomes of a note that is said while nothing runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenIdle {
+    /// It begins a run.
+    Run,
+    /// It becomes part of the conversation, and nothing runs.
+    Keep,
+}
+
+/// What waits for the model. Cloning gives another handle to the same queues.
 #[derive(Debug, Clone, Default)]
-pub struct Queues(Arc<Mutex<Waiting>>);
+pub struct Queues(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct Waiting {
-    steering: VecDeque<String>,
-    follow_ups: VecDeque<String>,
+    steering: VecDeque<Said>,
+    follow_ups: VecDeque<Said>,
+    with_next: Vec<Said>,
+    /// Notes that become part of the conversation without a run.
+    notes: Vec<NoteDraft>,
+    at_work: bool,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_ups.is_empty()
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Said> + use<> {
+        let steering = std::mem::take(&mut self.steering);
+        steering.into_iter().chain(std::mem::take(&mut self.follow_ups))
+    }
 }
 
 impl Queues {
     /// Words that the model hears as soon as the tools of its current answer have run.
     pub fn steer(&self, text: impl Into<String>) {
-        self.waiting().steering.push_back(text.into());
+        let words = words(text.into(), InputSource::Steering);
+        self.say(words, Delivery::Steering, WhenIdle::Run);
     }
 
     /// Words that become the next prompt when everything is answered.
     pub fn follow_up(&self, text: impl Into<String>) {
-        self.waiting().follow_ups.push_back(text.into());
+        let words = words(text.into(), InputSource::FollowUp);
+        self.say(words, Delivery::FollowUp, WhenIdle::Run);
     }
 
     /// Whether words are waiting.
     pub fn is_empty(&self) -> bool {
-        let waiting = self.waiting();
-        waiting.steering.is_empty() && waiting.follow_ups.is_empty()
+        self.waiting().is_empty()
+    }
+
+    /// Something is said. While nothing runs it begins a run, unless it waits for a prompt or is only to be kept.
+    pub(crate) fn say(&self, said: Said, delivery: Delivery, when_idle: WhenIdle) {
+        let mut waiting = self.waiting();
+        let keeps = !waiting.at_work && when_idle == WhenIdle::Keep;
+        match (delivery, said) {
+            (Delivery::NextPrompt, said) => waiting.with_next.push(said),
+            (_, Said::Note(note)) if keeps => waiting.notes.push(note),
+            (Delivery::Steering, said) => waiting.steering.push_back(said),
+            (Delivery::FollowUp, said) => waiting.follow_ups.push_back(said),
+        }
+        drop(waiting);
+        self.tell();
     }
 
     pub(crate) fn has_steering(&self) -> bool {
         !self.waiting().steering.is_empty()
     }
 
-    pub(crate) fn take_steering(&self) -> Vec<String> {
+    pub(crate) fn take_steering(&self) -> Vec<Said> {
         self.waiting().steering.drain(..).collect()
     }
 
-    pub(crate) fn take_follow_up(&self) -> Option<String> {
-        self.waiting().follow_ups.pop_front()
+    pub(crate) fn take_with_next(&self) -> Vec<Said> {
+        std::mem::take(&mut self.waiting().with_next)
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.0.lock().expect("no panic happens while the queues are held")
+    pub(crate) fn take_notes(&self) -> Vec<NoteDraft> {
+        std::mem::take(&mut self.waiting().notes)
     }
+
+    /// The session is at work now, and hears by itself what is said from now on.
+    pub(crate) fn begin_work(&self) {
+        self.waiting().at_work = true;
+    }
+
+    /// What runs next. With nothing left the work ends in the same moment, so that whatever is said later is a wish.
+    pub(crate) fn next_or_rest(&self) -> Option<Said> {
+        let mut waiting = self.waiting();
+        let steering = waiting.steering.pop_front();
+        let next = steering.or_else(|| waiting.follow_ups.pop_front());
+        waiting.at_work = next.is_some();
+        next
+    }
+
+    /// The work is over.
+    pub(crate) fn rest(&self) {
+        self.waiting().at_work = false;
+        self.tell();
+    }
+
+    /// The work came to a bad end. What still waits begins nothing: it is heard with the next prompt.
+    pub(crate) fn hold(&self) {
+        let mut waiting = self.waiting();
+        let held: Vec<Said> = waiting.take_all().collect();
+        waiting.with_next.extend(held);
+        waiting.at_work = false;
+    }
+
+    /// Forgets what waits to be heard, and says how much that was.
+    pub(crate) fn drop_waiting(&self) -> usize {
+        self.waiting().take_all().count()
+    }
+
+    /// Whether nothing runs.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.waiting().at_work
+    }
+
+    /// Whether something is to be done while nothing runs.
+    pub(crate) fn has_wish(&self) -> bool {
+        let waiting = self.waiting();
+        !waiting.at_work && !(waiting.is_empty() && waiting.notes.is_empty())
+    }
+
+    /// Tells whoever waits that there may be a wish.
+    pub(crate) fn tell(&self) {
+        self.0.changed.notify_one();
+    }
+
+    /// Waits until there may be a wish.
+    pub(crate) async fn told(&self) {
+        self.0.changed.notified().await;
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        let held = self.0.waiting.lock();
+        held.expect("no panic happens while the queues are held")
+    }
+}
+
+impl Said {
+    /// Whether the person said it, here or in another program.
+    pub(crate) fn is_of_the_person(&self) -> bool {
+        match self {
+            Self::Words(input) => !matches!(input.source, InputSource::Hook | InputSource::Agent),
+            Self::Note(_) => false,
+        }
+    }
+}
+
+fn words(text: String, source: InputSource) -> Said {
+    Said::Words(Input {
+        text,
+        images: Vec::new(),
+        source,
+    })
 }

@@ -24,6 +24,7 @@ impl Session {
             .tools
             .iter()
             .filter(|tool| self.is_of_use(tool.spec(), run) && self.may_ask_agents(&***tool))
+            .filter(|tool| self.is_active(tool.spec()))
             .collect();
         let payload = || ToolsOfferedPayload {
             tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
@@ -38,6 +39,12 @@ impl Session {
             include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
         });
         kept.cloned().collect()
+    }
+
+    /// Whether nobody has chosen other tools at the desk.
+    fn is_active(&self, spec: &ToolSpec) -> bool {
+        let active = self.active_tools.as_ref();
+        active.is_none_or(|active| active.contains(&spec.face.name))
     }
 
     /// Where sub-agents would be too deep, there is no tool for them.
@@ -140,7 +147,7 @@ impl Session {
         )
     }
 
-    fn with_session_context<'a>(&self, system_prompt: &'a str) -> Cow<'a, str> {
+    pub(crate) fn with_session_context<'a>(&self, system_prompt: &'a str) -> Cow<'a, str> {
         if self.context.is_empty() {
             return Cow::Borrowed(system_prompt);
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
     EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LimitRaised,
-    LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, Part, Steering, SteeringPayload,
-    StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload, TurnStart,
-    TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt, UserPromptPayload,
+    LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, NoteDraft, Part, Steering,
+    SteeringPayload, StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload,
+    TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt, UserPromptPayload, text_of,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +22,11 @@ use crate::front::Sight;
 use crate::fuel::Fuel;
 use crate::gate::GoingOn;
 use crate::handoff::Word;
+use crate::mail::Arrivals;
 use crate::message::{from_draft, note, now_ms, user};
 use crate::prompt::{Notes, system_prompt};
 use crate::provider::ProviderError;
+use crate::queue::Said;
 use crate::repetition::Repetition;
 use crate::session::Session;
 use crate::settings::AgentSettings;
@@ -182,27 +184,23 @@ pub(crate) struct TurnOver {
 impl Session {
     /// Takes the person's words to an answer, and queued words after them. A cancel ends it soon.
     pub async fn prompt(&mut self, input: Input, cancel: CancellationToken) -> Result<RunEnd, StoreError> {
-        self.hooks.set_cancel(cancel);
-        let mut input = input;
-        loop {
-            let heard = self.hear(input).await;
-            let end = match heard {
-                Ok(input) => self.run(input).await?,
-                Err(ending) => RunEnd {
-                    answer: String::new(),
-                    ending,
-                },
-            };
-            match self.queues.take_follow_up() {
-                Some(text) if matches!(end.ending, Ending::Answered | Ending::Handled(_)) => {
-                    input = Input {
-                        text,
-                        images: Vec::new(),
-                        source: InputSource::FollowUp,
-                    };
-                }
-                _ => return Ok(end),
-            }
+        self.begin_work(cancel);
+        let end = self.work(Some(Said::Words(input))).await?;
+        Ok(end.expect("what is said first always runs"))
+    }
+
+    /// Takes what was said to an answer, if it is not taken care of otherwise.
+    pub(crate) async fn run_said(&mut self, said: Said) -> Result<RunEnd, StoreError> {
+        let said = match said {
+            Said::Words(input) => self.hear(input).await.map(Said::Words),
+            note @ Said::Note(_) => Ok(note),
+        };
+        match said {
+            Ok(said) => self.run(said).await,
+            Err(ending) => Ok(RunEnd {
+                answer: String::new(),
+                ending,
+            }),
         }
     }
 
@@ -226,11 +224,11 @@ impl Session {
     }
 
     /// Takes a prompt to its answer.
-    pub(crate) async fn run(&mut self, input: Input) -> Result<RunEnd, StoreError> {
+    pub(crate) async fn run(&mut self, said: Said) -> Result<RunEnd, StoreError> {
         if !self.is_subagent() {
             self.lineage.family = Arc::default();
         }
-        let mut run = match self.begin(input).await? {
+        let mut run = match self.begin(said).await? {
             Ok(run) => run,
             Err(ending) => {
                 return Ok(RunEnd {
@@ -267,14 +265,19 @@ impl Session {
     }
 
     /// Everything before the first turn: the prompt and the system prompt pass their hooks, the prompt is stored.
-    async fn begin(&mut self, input: Input) -> Result<Result<Run, Ending>, StoreError> {
-        let Input { text, images, source } = input;
+    async fn begin(&mut self, said: Said) -> Result<Result<Run, Ending>, StoreError> {
+        let (Input { text, images, source }, note) = opening(said);
         let (prompt, context) = match self.consider(text, &images, source, 0).await {
             Ok(considered) => considered,
             Err(ending) => return Ok(Err(ending)),
         };
-        let arrivals = self.arrived().await?;
+        // Letters come with words of the person's.
+        let arrivals = match &note {
+            None => self.arrived().await?,
+            Some(_) => Arrivals::default(),
+        };
         let prompt = arrivals.before(prompt);
+        self.heed().await;
         let settings = &self.agent.settings;
         let lent = self.lineage.fuel.clone();
         let fuel = lent.unwrap_or_else(|| Fuel::full(settings.fuel));
@@ -291,10 +294,16 @@ impl Session {
         if let Some(system_prompt) = started.system_prompt.get() {
             run.system_prompt = system_prompt;
             run.system_prompt_is_fixed = true;
+            self.show_system_prompt(&run);
         }
         let notes = started.messages.into_iter().map(from_draft);
-        let messages = std::iter::once(user(&run.prompt, images)).chain(notes).collect();
-        self.add_showing(messages, &arrivals).await?;
+        let first = match note {
+            None => user(&run.prompt, images),
+            Some(note) => from_draft(reworded(note, &run.prompt, images)),
+        };
+        let (waited, _) = self.messages_of(self.queues.take_with_next()).await;
+        let messages = std::iter::once(first).chain(waited).chain(notes);
+        self.add_showing(messages.collect(), &arrivals).await?;
         run.tasks = self.open_tasks();
         self.start_loop(&mut run).await;
         Ok(Ok(run))
@@ -341,6 +350,13 @@ impl Session {
         let text = system_prompt(&self.hooks, notes, summary, &run.fuel).await;
         if !run.system_prompt_is_fixed {
             run.system_prompt = text;
+        }
+        self.show_system_prompt(run);
+    }
+
+    fn show_system_prompt(&self, run: &Run) {
+        if let Some(desk) = &self.desk {
+            desk.set_system_prompt(&self.with_session_context(&run.system_prompt));
         }
     }
 
@@ -392,8 +408,13 @@ impl Session {
             if let Some(ending) = self.over_budget().await {
                 return Ok(ending);
             }
+            let mut changed = self.heed().await;
             // Before the first turn there was room for the prompt already.
-            if run.iteration > 0 && self.make_room(run).await? {
+            if run.iteration > 0 {
+                changed |= self.grant_compactions(run).await?;
+                changed |= self.make_room(run).await?;
+            }
+            if changed {
                 self.write_system_prompt(run).await;
             }
             if let Some(ending) = self.turn(run).await? {
@@ -488,21 +509,12 @@ impl Session {
 
     /// Words that the person said while the model was at work become messages, if hooks agree; otherwise the run ends.
     async fn add_steering(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
-        let mut heard = Vec::new();
-        for text in self.queues.take_steering() {
-            let input = Input {
-                text,
-                images: Vec::new(),
-                source: InputSource::Steering,
-            };
-            heard.extend(self.hear(input).await.ok());
-        }
-        if heard.is_empty() {
+        let (messages, words) = self.messages_of(self.queues.take_steering()).await;
+        if words.is_empty() {
+            self.add(messages).await?;
             return Ok(None);
         }
-        let payload = || SteeringPayload {
-            messages: heard.iter().map(|input| input.text.clone()).collect(),
-        };
+        let payload = || SteeringPayload { messages: words };
         let (reply, handlers) = self.hooks.ask_whom::<Steering>(payload).await;
         let consent = self
             .gate
@@ -516,9 +528,25 @@ impl Session {
             return Ok(Some(Ending::Blocked(reason)));
         }
         run.context.extend(reply.context.0);
-        let messages = heard.into_iter().map(|input| user(&input.text, input.images));
-        self.add(messages.collect()).await?;
+        self.add(messages).await?;
         Ok(None)
+    }
+
+    /// What was said as messages, and the words among it. Words that a hook takes care of become none.
+    async fn messages_of(&self, said: Vec<Said>) -> (Vec<Message>, Vec<String>) {
+        let (mut messages, mut words) = (Vec::new(), Vec::new());
+        for said in said {
+            match said {
+                Said::Note(note) => messages.push(from_draft(note)),
+                Said::Words(input) => {
+                    if let Ok(input) = self.hear(input).await {
+                        messages.push(user(&input.text, input.images));
+                        words.push(input.text);
+                    }
+                }
+            }
+        }
+        (messages, words)
     }
 
     async fn turn_body(
@@ -611,6 +639,36 @@ impl Session {
             tool_results,
             ending,
         })
+    }
+}
+
+/// What a run begins with: words, or a note that stands for them.
+fn opening(said: Said) -> (Input, Option<NoteDraft>) {
+    match said {
+        Said::Words(input) => (input, None),
+        Said::Note(note) => {
+            let images = note.content.iter();
+            let input = Input {
+                text: text_of(&note.content),
+                images: images
+                    .filter(|part| matches!(part, Part::Image { .. }))
+                    .cloned()
+                    .collect(),
+                source: InputSource::Hook,
+            };
+            (input, Some(note))
+        }
+    }
+}
+
+/// A note with the words that hooks have left of it.
+fn reworded(note: NoteDraft, words: &str, images: Vec<Part>) -> NoteDraft {
+    if text_of(&note.content) == words {
+        return note;
+    }
+    NoteDraft {
+        content: std::iter::once(Part::text(words)).chain(images).collect(),
+        ..note
     }
 }
 

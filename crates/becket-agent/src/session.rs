@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::OutputCache;
 use crate::context_files::ContextFiles;
+use crate::desk::{Base, Desk, Place};
 use crate::family::Family;
 use crate::front::{Front, Sight};
 use crate::fuel::Fuel;
@@ -22,7 +23,7 @@ use crate::message::{new_id, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
-use crate::store::{EntryContent, NewEntry, NewSession, Store, StoreError, StoredEntry};
+use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError};
 use crate::team::Team;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
@@ -44,6 +45,8 @@ pub struct Agent {
     /// The agents that work together here. The prompt, model, tools and limits of the one that has the word stand in
     /// the place of those of this agent.
     pub team: Option<Arc<Team>>,
+    /// Where code outside of the loop sees and steers the session, if there is any.
+    pub desk: Option<Desk>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,
 }
@@ -57,6 +60,14 @@ pub struct Session {
     pub(crate) hooks: Hooks,
     pub(crate) gate: Arc<Gate>,
     pub(crate) queues: Queues,
+    /// Where the session is seen and steered from outside. Sub-agents have none.
+    pub(crate) desk: Option<Desk>,
+    /// The tools that the model is offered, where somebody has chosen.
+    pub(crate) active_tools: Option<Vec<String>>,
+    /// How many requests hooks have caused by what they said since the person last spoke.
+    pub(crate) unasked: u32,
+    /// Whether nothing of the session becomes part of the conversation.
+    pub(crate) beside: bool,
     /// The conversation from the last compaction on.
     pub(crate) messages: Vec<Message>,
     /// What stands for everything before.
@@ -118,6 +129,7 @@ impl Session {
         let seats = Seats::of(agent);
         let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
         session.answer_interrupted_calls().await?;
+        session.heed().await;
         session.announce().await;
         Ok(session)
     }
@@ -127,6 +139,8 @@ impl Session {
     pub async fn open_beside(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
         let seats = Seats::of(agent);
         let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
+        session.beside = true;
+        session.heed().await;
         session.announce().await;
         Ok(session)
     }
@@ -149,7 +163,7 @@ impl Session {
             context_name: context_name.into(),
             agent_name: settings.agent_name.clone(),
             agents_above: lineage.agents_above.clone(),
-            model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
+            model: model_name(&*agent.provider),
             cwd: settings.cwd.display().to_string(),
             turn: 0,
         };
@@ -168,19 +182,24 @@ impl Session {
             summary,
             unmeasured,
             speaker,
-        } = conversation(opened.entries);
+        } = Conversation::of(opened.entries.iter().map(|entry| &entry.content));
         let gate = gate.unwrap_or_else(|| {
             let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
             Arc::new(Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front)))
         });
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
+        let desk = agent.desk.clone();
         let mut session = Self {
             agent,
             given,
             hooks,
             gate,
-            queues: Queues::default(),
+            queues: desk.as_ref().map(Desk::queues).unwrap_or_default(),
+            desk,
+            active_tools: None,
+            unasked: 0,
+            beside: false,
             messages,
             summary,
             unmeasured,
@@ -194,7 +213,27 @@ impl Session {
         if let Some(speaker) = speaker {
             session.seat(&speaker);
         }
+        if let Some(desk) = &session.desk {
+            let agent = &session.agent;
+            let base = Base::of(agent);
+            desk.begin(
+                session.place(),
+                opened.entries,
+                base,
+                &agent.settings.instructions,
+            );
+            session.show_usage();
+        }
         Ok(session)
+    }
+
+    fn place(&self) -> Place {
+        let scope = self.hooks.scope();
+        Place {
+            session_id: scope.session_id.clone(),
+            context_name: scope.context_name.clone(),
+            cwd: scope.cwd.clone(),
+        }
     }
 
     /// Identifies the session.
@@ -228,7 +267,8 @@ impl Session {
     }
 
     /// Ends the session.
-    pub async fn end(self, reason: EndReason) -> Result<(), StoreError> {
+    pub async fn end(mut self, reason: EndReason) -> Result<(), StoreError> {
+        self.heed().await;
         let settings = &self.agent.settings;
         // Whoever hears of the end finds nothing of the session still at work, whichever member has started it.
         let members = self.agent.team.iter().flat_map(|team| team.members());
@@ -252,9 +292,15 @@ impl Session {
             let message = format!("old tool outputs could not be removed: {error}");
             self.agent.front.show(Sight::Warning(&message));
         }
+        // Whoever heard of the end may have had something to remember.
+        let kept = self.keep().await;
+        if let Some(desk) = &self.desk {
+            desk.end();
+        }
         let word = serde_json::to_value(reason).ok();
         let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("ended");
-        self.agent.store.end_session(self.id(), word).await
+        let ended = self.agent.store.end_session(self.id(), word).await;
+        kept.and(ended)
     }
 
     pub(crate) async fn announce(&mut self) {
@@ -348,8 +394,9 @@ impl Session {
             return Ok(());
         }
         let entries = messages.iter().map(NewEntry::from).collect();
-        self.agent.store.append(self.id(), entries).await?;
+        let _ = self.write(entries, Vec::new()).await?;
         self.messages.extend(messages);
+        self.show_usage();
         Ok(())
     }
 
@@ -393,41 +440,9 @@ fn same_role(one: &Message, other: &Message) -> bool {
     std::mem::discriminant(one.body()) == std::mem::discriminant(other.body())
 }
 
-/// A conversation as it was stored.
-#[derive(Default)]
-struct Conversation {
-    /// The messages since the last compaction, and those that it kept.
-    messages: Vec<Message>,
-    /// The summary that stands for the rest.
-    summary: Option<String>,
-    /// How many messages the last compaction kept.
-    unmeasured: usize,
-    /// The member of a team that had the word last, if one was given it.
-    speaker: Option<String>,
-}
-
-fn conversation(entries: Vec<StoredEntry>) -> Conversation {
-    let mut read = Conversation::default();
-    for entry in entries {
-        match entry.content {
-            EntryContent::Message { message } => read.messages.push(message),
-            EntryContent::Compaction {
-                summary,
-                first_kept_id,
-            } => {
-                let kept = read
-                    .messages
-                    .iter()
-                    .position(|message| Some(message.id()) == first_kept_id.as_deref());
-                read.messages.drain(..kept.unwrap_or(read.messages.len()));
-                read.summary = Some(summary);
-                read.unmeasured = read.messages.len();
-            }
-            EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name),
-            EntryContent::Custom { .. } => {}
-        }
-    }
-    read
+/// A model as events name it.
+pub(crate) fn model_name(provider: &dyn Provider) -> String {
+    format!("{}/{}", provider.name(), provider.model())
 }
 
 /// Hands what the engine has to tell to the store and to the person.

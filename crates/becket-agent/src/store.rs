@@ -8,6 +8,8 @@ use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::message::{new_id, now_ms};
+
 /// A place that remembers.
 pub trait Store: Send + Sync {
     /// Opens a context, making it if it is new, and begins a session in it. One below another session begins with
@@ -129,14 +131,28 @@ pub enum Consumed {
 pub struct NewEntry {
     /// Identifies the entry; a message's own id.
     pub id: String,
+    /// When it came to be, in milliseconds since 1970.
+    pub time_ms: u64,
     /// What it is.
     pub content: EntryContent,
+}
+
+impl NewEntry {
+    /// An entry of this moment.
+    pub fn new(content: EntryContent) -> Self {
+        Self {
+            id: new_id(),
+            time_ms: now_ms(),
+            content,
+        }
+    }
 }
 
 impl From<&Message> for NewEntry {
     fn from(message: &Message) -> Self {
         Self {
             id: message.id().into(),
+            time_ms: now_ms(),
             content: EntryContent::Message {
                 message: message.clone(),
             },
@@ -153,7 +169,7 @@ pub struct StoredEntry {
     pub parent_id: Option<String>,
     /// The session that wrote it.
     pub session_id: String,
-    /// When it was stored, in milliseconds since 1970.
+    /// When it came to be, in milliseconds since 1970.
     pub time_ms: u64,
     /// What it is.
     pub content: EntryContent,
@@ -180,6 +196,18 @@ pub enum EntryContent {
         /// The member.
         agent_name: String,
     },
+    /// From here on the conversation has this name.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// From here on an entry has this label.
+    Label {
+        /// The entry.
+        target_id: String,
+        /// The label; `None` takes it away.
+        label: Option<String>,
+    },
     /// Data of a hook, never seen by the model.
     Custom {
         /// A name of the hook's own choice.
@@ -187,6 +215,46 @@ pub enum EntryContent {
         /// The data.
         data: serde_json::Value,
     },
+}
+
+/// A conversation as its entries tell it.
+#[derive(Default)]
+pub(crate) struct Conversation {
+    /// The messages since the last compaction, and those that it kept.
+    pub(crate) messages: Vec<Message>,
+    /// The summary that stands for the rest.
+    pub(crate) summary: Option<String>,
+    /// How many messages the last compaction kept.
+    pub(crate) unmeasured: usize,
+    /// The member of a team that had the word last, if one was given it.
+    pub(crate) speaker: Option<String>,
+}
+
+impl Conversation {
+    /// Reads the entries from the root on.
+    pub(crate) fn of<'a>(entries: impl IntoIterator<Item = &'a EntryContent>) -> Self {
+        let mut read = Self::default();
+        for content in entries {
+            match content {
+                EntryContent::Message { message } => read.messages.push(message.clone()),
+                EntryContent::Compaction {
+                    summary,
+                    first_kept_id,
+                } => {
+                    let kept = read
+                        .messages
+                        .iter()
+                        .position(|message| Some(message.id()) == first_kept_id.as_deref());
+                    read.messages.drain(..kept.unwrap_or(read.messages.len()));
+                    read.summary = Some(summary.clone());
+                    read.unmeasured = read.messages.len();
+                }
+                EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name.clone()),
+                EntryContent::Name { .. } | EntryContent::Label { .. } | EntryContent::Custom { .. } => {}
+            }
+        }
+        read
+    }
 }
 
 /// Why something could not be remembered.

@@ -22,6 +22,7 @@ use crate::fuel::Fuel;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::provider::{Provider, RequestOptions};
+use crate::queue::Said;
 use crate::run::{Ending, Input};
 use crate::session::{Agent, Lineage, Seats, Session};
 use crate::settings::{AgentSettings, EndingTool};
@@ -312,7 +313,7 @@ impl SubAgent {
             Err(error) => (failed(&error), None, Usage::default()),
             Ok(mut child) => {
                 let id = child.id().to_owned();
-                let result = child.run(input).await;
+                let result = child.run(Said::Words(input)).await;
                 parent.count(&child);
                 let (usage, outcome) = (child.usage(), outcome_of(&result));
                 let reason = result.map_or(becket_events::EndReason::Failed, |end| end.ending.reason());
@@ -376,6 +377,7 @@ impl SubAgent {
             mail: None,
             // One that was made up on the way belongs to no team.
             team: self.member.as_ref().and_then(|_| agent.team.clone()),
+            desk: None,
             settings: AgentSettings {
                 agent_name: name,
                 instructions: self.system_prompt.clone(),

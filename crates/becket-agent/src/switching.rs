@@ -96,6 +96,10 @@ impl Session {
         self.unmeasured = 0;
         self.measured = Measured::default();
         self.summary = None;
+        if let Some(desk) = &self.desk {
+            desk.clear();
+        }
+        self.show_usage();
         let files = self.files();
         let whose = files.remove_own(ContextFile::Summary).map_err(|error| {
             StoreError::new(format!(

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use becket_events::{AgentModel, AgentSwitch, AgentSwitchPayload, SwitchKind};
 
-use crate::message::new_id;
+use crate::desk::Base;
 use crate::provider::{Provider, RequestOptions};
 use crate::run::Run;
-use crate::session::{Agent, Session};
+use crate::session::{Agent, Session, model_name};
 use crate::settings::AgentSettings;
 use crate::store::{EntryContent, NewEntry, StoreError};
 use crate::subagent::{Outcome, Parent, SubAgent, ToolChoice};
@@ -141,6 +141,7 @@ impl Agent {
             front: Arc::clone(&self.front),
             mail: self.mail.clone(),
             team: self.team.clone(),
+            desk: self.desk.clone(),
             settings: AgentSettings {
                 agent_name: member.name.clone(),
                 instructions,
@@ -266,13 +267,10 @@ impl Session {
 
     /// From now on that member has the word, also in later sessions of the context.
     async fn give_word(&mut self, to: &str) -> Result<(), StoreError> {
-        let entry = NewEntry {
-            id: new_id(),
-            content: EntryContent::Speaker {
-                agent_name: to.into(),
-            },
-        };
-        self.agent.store.append(self.id(), vec![entry]).await?;
+        let entry = NewEntry::new(EntryContent::Speaker {
+            agent_name: to.into(),
+        });
+        let _ = self.write(vec![entry], Vec::new()).await?;
         self.seat(to);
         Ok(())
     }
@@ -282,8 +280,10 @@ impl Session {
         let team = self.given.team.as_deref();
         if let Some(member) = team.and_then(|team| team.member(name)) {
             self.agent = Arc::new(self.given.seating(member));
-            let model = format!("{}/{}", member.provider.name(), member.provider.model());
-            self.hooks.set_agent(&member.name, &model);
+            self.hooks.set_agent(&member.name, &model_name(&*member.provider));
+            if let Some(desk) = &self.desk {
+                desk.set_base(Base::of(&self.agent));
+            }
         }
     }
 }

@@ -186,7 +186,10 @@ pub(crate) fn clear(connection: &Connection, session_id: &str) -> Result<(), Pro
          WHERE name = ?1",
         params![context, now],
     )?;
-    connection.execute("UPDATE sessions SET leaf = NULL WHERE id = ?1", [session_id])?;
+    connection.execute(
+        "UPDATE sessions SET leaf = NULL, name = NULL WHERE id = ?1",
+        [session_id],
+    )?;
     Ok(())
 }
 

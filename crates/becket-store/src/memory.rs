@@ -160,13 +160,13 @@ impl Memory {
                 "the context {name} already has an entry {id:?}"
             )));
         }
-        for NewEntry { id, content } in entries {
+        for NewEntry { id, time_ms, content } in entries {
             context.places.insert(id.clone(), context.entries.len());
             context.entries.push(StoredEntry {
                 parent_id: session.leaf.replace(id.clone()),
                 id,
                 session_id: session_id.to_owned(),
-                time_ms: now_ms().unsigned_abs(),
+                time_ms,
                 content,
             });
         }

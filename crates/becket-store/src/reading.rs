@@ -48,6 +48,8 @@ pub struct SessionSummary {
     pub reason: Option<String>,
     /// How many entries it wrote.
     pub entry_count: u64,
+    /// The name that its conversation was given.
+    pub name: Option<String>,
 }
 
 /// A message that waits in a context's inbox.
@@ -207,7 +209,7 @@ pub(crate) fn sessions(
 ) -> Result<Vec<SessionSummary>, Problem> {
     let mut sessions = connection.prepare(
         "SELECT id, parent_id, context, model, cwd, started_ms, ended_ms, reason,
-                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id)
+                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id), name
          FROM sessions WHERE ?1 IS NULL OR context = ?1 ORDER BY started_ms DESC, id DESC",
     )?;
     let rows = sessions.query_map([context], |row| {
@@ -222,6 +224,7 @@ pub(crate) fn sessions(
             ended_ms: ended.map(unsigned),
             reason: row.get(7)?,
             entry_count: count(row, 8)?,
+            name: row.get(9)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

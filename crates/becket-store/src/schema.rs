@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::problem::Problem;
 
 /// One step for every version; the first makes the tables of version 1. A step that was released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
@@ -109,6 +109,11 @@ INSERT INTO chosen VALUES (1, 'default', NULL);
 const VERSION_3: &str = "
 ALTER TABLE inbox ADD COLUMN origin TEXT;
 CREATE UNIQUE INDEX inbox_by_origin ON inbox(origin) WHERE origin IS NOT NULL;
+";
+
+/// Names of conversations, as the entries of each session's path tell them: listings need not read the path.
+const VERSION_4: &str = "
+ALTER TABLE sessions ADD COLUMN name TEXT;
 ";
 
 /// Brings the file to the newest version among the steps. A file that is there already costs one read.

@@ -47,9 +47,19 @@ pub(crate) fn begin_session(
     let leaf = leaf.filter(|_| parent_session_id.is_none());
     let stored = connection
         .prepare_cached(
-            "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms, name)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT name FROM sessions
+                 WHERE context = ?3 AND leaf = ?4 ORDER BY started_ms DESC LIMIT 1))",
         )?
-        .execute(params![session_id, parent_session_id, context.as_str(), leaf, model, cwd, now]);
+        .execute(params![
+            session_id,
+            parent_session_id,
+            context.as_str(),
+            leaf,
+            model,
+            cwd,
+            now
+        ]);
     refuse_double(stored, || {
         format!("there is already a session {session_id:?}; give each its own id")
     })?;
@@ -70,15 +80,16 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
     )?;
     for entry in entries {
         let content = serde_json::to_string(&entry.content)?;
-        let stored = insert.execute(params![leaf, context, entry.id, session_id, now, content]);
+        let time_ms = i64::try_from(entry.time_ms).unwrap_or(i64::MAX);
+        let stored = insert.execute(params![leaf, context, entry.id, session_id, time_ms, content]);
         refuse_double(stored, || {
             format!("the context {context} already has an entry {:?}", entry.id)
         })?;
         leaf = Some(connection.last_insert_rowid());
     }
     connection
-        .prepare_cached("UPDATE sessions SET leaf = ?2 WHERE id = ?1")?
-        .execute(params![session_id, leaf])?;
+        .prepare_cached("UPDATE sessions SET leaf = ?2, name = coalesce(?3, name) WHERE id = ?1")?
+        .execute(params![session_id, leaf, new_name(entries)])?;
     if !is_own {
         return Ok(());
     }
@@ -92,6 +103,14 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
         )?
         .execute(params![context, leaf, now, messages as i64])?;
     Ok(())
+}
+
+/// The name that the last of the entries gives to the conversation, if one does.
+fn new_name(entries: &[NewEntry]) -> Option<&str> {
+    entries.iter().rev().find_map(|entry| match &entry.content {
+        EntryContent::Name { name } => Some(name.as_str()),
+        _ => None,
+    })
 }
 
 pub(crate) fn end_session(connection: &Connection, session_id: &str, reason: &str) -> Result<(), Problem> {

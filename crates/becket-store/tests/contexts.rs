@@ -30,6 +30,7 @@ fn session(id: &str, context: &str) -> NewSession {
 fn note(id: &str) -> NewEntry {
     NewEntry {
         id: id.into(),
+        time_ms: 1_700_000_000_000,
         content: EntryContent::Custom {
             kind: "note".into(),
             data: json!(id),

@@ -59,6 +59,7 @@ fn message(id: &str, body: MessageBody) -> NewEntry {
     };
     NewEntry {
         id: id.into(),
+        time_ms: 1_700_000_000_000,
         content: EntryContent::Message {
             message: Message::new(record),
         },
@@ -77,6 +78,7 @@ fn says(id: &str, text: &str) -> NewEntry {
 fn note(id: &str) -> NewEntry {
     NewEntry {
         id: id.into(),
+        time_ms: 1_700_000_000_000,
         content: EntryContent::Custom {
             kind: "note".into(),
             data: json!({"of": id}),
@@ -143,6 +145,7 @@ fn every_kind() -> Vec<NewEntry> {
         ),
         NewEntry {
             id: "compaction".into(),
+            time_ms: 1_700_000_000_000,
             content: EntryContent::Compaction {
                 summary: "they talked".into(),
                 first_kept_id: Some("tool".into()),
@@ -150,6 +153,7 @@ fn every_kind() -> Vec<NewEntry> {
         },
         NewEntry {
             id: "compaction of everything".into(),
+            time_ms: 1_700_000_000_000,
             content: EntryContent::Compaction {
                 summary: String::new(),
                 first_kept_id: None,
@@ -157,6 +161,7 @@ fn every_kind() -> Vec<NewEntry> {
         },
         NewEntry {
             id: "custom".into(),
+            time_ms: 1_700_000_000_000,
             content: EntryContent::Custom {
                 kind: "todo".into(),
                 data: json!({"b": {"a": []}, "a": -7}),
@@ -241,6 +246,7 @@ async fn keeps_the_promises_of_the_trait(store: &dyn Store) {
         .iter()
         .map(|entry| NewEntry {
             id: entry.id.clone(),
+            time_ms: entry.time_ms,
             content: entry.content.clone(),
         })
         .collect();

@@ -400,6 +400,7 @@ impl Setup {
                 .inbox_files()
                 .map(|files| Arc::new(files) as Arc<dyn MailSource>),
             team,
+            desk: None,
             settings,
         };
         Ok(Assembled {

@@ -125,6 +125,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
         front,
         mail: None,
         team: None,
+        desk: None,
         settings: AgentSettings {
             cwd: folder.path().to_owned(),
             max_iterations: turns as u32 + 1,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becket_agent::desk::Desk;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{
@@ -282,13 +283,13 @@ impl Store for Memory {
                 return Err(StoreError::new("the disk is full"));
             }
             let mut entries = self.entries.lock().unwrap();
-            for NewEntry { id, content } in new {
+            for NewEntry { id, time_ms, content } in new {
                 let parent_id = entries.last().map(|entry| entry.id.clone());
                 entries.push(StoredEntry {
                     id,
                     parent_id,
                     session_id: session.into(),
-                    time_ms: 0,
+                    time_ms,
                     content,
                 });
             }
@@ -401,6 +402,7 @@ pub struct Stage {
     pub runs: Arc<Mutex<Vec<String>>>,
     pub settings: AgentSettings,
     pub team: Option<Arc<Team>>,
+    pub desk: Option<Desk>,
     pub events: Arc<Mutex<Vec<(EventId, Value)>>>,
     pub cancel: CancellationToken,
     pub folder: tempfile::TempDir,
@@ -445,6 +447,7 @@ impl Stage {
             runs,
             settings,
             team: None,
+            desk: None,
             events,
             cancel: CancellationToken::new(),
             folder,
@@ -460,6 +463,7 @@ impl Stage {
             front: self.person.clone(),
             mail: None,
             team: self.team.clone(),
+            desk: self.desk.clone(),
             settings: self.settings.clone(),
         };
         Session::open(Arc::new(agent), "default").await.unwrap()

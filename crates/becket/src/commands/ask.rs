@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use becket_agent::desk::Desk;
 use becket_agent::front::Front;
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_dialects::docker_agent::{Piece, command_prompt};
@@ -61,7 +62,7 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
                     return Err(CliError::failed(why));
                 }
             };
-            let end = conversation.ask(prompt, cancel).await;
+            let end = conversation.ask_and_attend(prompt, cancel).await;
             let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
             conversation.close(reason).await?;
             let exit = conclude(&end?, &output, surroundings);
@@ -292,6 +293,29 @@ impl Conversation {
             source: InputSource::Interactive,
         };
         Ok(self.session.prompt(input, cancel).await?)
+    }
+
+    /// The same, and then everything that extensions have asked for meanwhile: nobody would attend to it later. Says how
+    /// the last run ended.
+    async fn ask_and_attend(&mut self, text: String, cancel: CancellationToken) -> Result<RunEnd, CliError> {
+        let mut end = self.ask(text, cancel.clone()).await?;
+        let Some(desk) = self.desk() else {
+            return Ok(end);
+        };
+        while end.ending.reason() == EndReason::Done && desk.has_wish() && !desk.shutdown_requested() {
+            end = self.attend(cancel.clone()).await?.unwrap_or(end);
+        }
+        Ok(end)
+    }
+
+    /// Where extensions see and steer the session, if there are any.
+    pub fn desk(&self) -> Option<Desk> {
+        self.assembled.agent.desk.clone()
+    }
+
+    /// Does what extensions have asked for while nothing ran.
+    pub async fn attend(&mut self, cancel: CancellationToken) -> Result<Option<RunEnd>, CliError> {
+        Ok(self.session.attend(cancel).await?)
     }
 
     /// Puts a summary in the place of the conversation.

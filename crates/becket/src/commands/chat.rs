@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
+use becket_agent::desk::Desk;
 use becket_events::EndReason;
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,10 +86,22 @@ async fn talk(
     signals: &Signals,
     (options, surroundings): (&Options, &Surroundings),
 ) -> Result<Exit, CliError> {
+    let desk = conversation.desk();
     loop {
+        if desk.as_ref().is_some_and(Desk::shutdown_requested) {
+            return Ok(Exit::Answered);
+        }
         let interrupted = signals.next();
         let line = tokio::select! {
+            biased;
             () = interrupted.cancelled() => return Ok(Exit::Cancelled),
+            () = wished(desk.as_ref()) => {
+                attend(conversation, signals, surroundings).await?;
+                if signals.ended() {
+                    return Ok(Exit::Cancelled);
+                }
+                continue;
+            }
             line = lines.next() => line?,
         };
         let Some(line) = line else {
@@ -139,6 +152,26 @@ async fn talk(
             }
         }
     }
+}
+
+/// Waits until an extension wants something while nothing runs.
+async fn wished(desk: Option<&Desk>) {
+    match desk {
+        Some(desk) => desk.wished().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Does what extensions want, as if the person had asked for it.
+async fn attend(
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    if let Some(end) = conversation.attend(signals.next()).await? {
+        remark_on(&end, &conversation.output(), surroundings);
+    }
+    Ok(())
 }
 
 /// Goes back to a checkpoint, if the line says so. What goes wrong is told, and the chat goes on.

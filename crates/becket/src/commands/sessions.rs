@@ -8,6 +8,7 @@ use super::{ago, print};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
+use crate::front::harmless_name;
 use crate::surroundings::Surroundings;
 
 /// Lists the sessions, newest first, and below each those of its sub-agents in the order in which they began.
@@ -27,6 +28,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
                 "ended_ms": session.ended_ms,
                 "reason": session.reason,
                 "entry_count": session.entry_count,
+                "name": session.name,
             });
             print(&format!("{line}\n"))?;
         } else {
@@ -35,8 +37,14 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             let id = format!("{}{}", "  ".repeat(depth), session.id);
             let ending = session.reason.as_deref().unwrap_or("open");
             let started = ago(session.started_ms);
+            let name = session.name.as_deref().map(harmless_name).unwrap_or_default();
+            let name = if name.is_empty() {
+                name
+            } else {
+                format!("  {name}")
+            };
             print(&format!(
-                "{id}  {context:<16} {model:<24} {:>4} {:<7}  {ending:<9}  {started}\n",
+                "{id}  {context:<16} {model:<24} {:>4} {:<7}  {ending:<9}  {started}{name}\n",
                 session.entry_count,
                 if session.entry_count == 1 {
                     "entry"

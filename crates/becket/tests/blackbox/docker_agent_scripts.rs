@@ -85,6 +85,7 @@ async fn call(
         front: person.clone(),
         mail: None,
         team: None,
+        desk: None,
         settings,
     };
     let mut session = Session::open(Arc::new(agent), "default")

@@ -133,6 +133,18 @@ fn lines_of(context: &str, entry: &StoredEntry) -> Vec<Line> {
             metadata: object(json!({"agent_name": agent_name})),
             ..between(SYSTEM, context, format!("{agent_name} goes on."), entry)
         }],
+        EntryContent::Name { name } => vec![Line {
+            entry_type: "name",
+            role: Some(SYSTEM),
+            metadata: object(json!({"name": name})),
+            ..between(SYSTEM, context, format!("The name is {name}."), entry)
+        }],
+        EntryContent::Label { target_id, label } => vec![Line {
+            entry_type: "label",
+            role: Some(SYSTEM),
+            metadata: object(json!({"target_id": target_id, "label": label})),
+            ..between(SYSTEM, context, String::new(), entry)
+        }],
         EntryContent::Custom { kind, data } => vec![Line {
             entry_type: "custom",
             role: Some(SYSTEM),

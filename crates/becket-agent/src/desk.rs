@@ -1,0 +1,650 @@
+//! The desk: the handle by which code outside of the loop sees and steers a session while it runs.
+//!
+//! Extensions call in from a hook, from a running tool, or from a timer while nothing runs. Whatever they ask for is
+//! answered at once and never waits for the loop: what they *see* is a copy that the session keeps up to date; what
+//! they *say*, *remember* and *choose* is noted here, visible at once, and the loop obeys at its next safe moment
+//! (`obey.rs`): before its next request, at the end of the run, or, while nothing runs, as soon as the front end calls
+//! `Session::attend`. A desk belongs to the person's own session; what sub-agents do does not change what it shows.
+//!
+//! A desk exists before its session, so that extensions can hold it while they are loaded. Until the session has begun
+//! there is nothing to see, and after its end nothing can be asked for any more: both are errors that say so.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use becket_events::{Message, ModelChoice, NoteDraft};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::compact::CompactEnd;
+use crate::provider::{Provider, ThinkingLevel};
+pub use crate::queue::{Delivery, WhenIdle};
+use crate::queue::{Queues, Said};
+use crate::run::Input;
+use crate::session::Agent;
+use crate::store::{Conversation, EntryContent, NewEntry, StoredEntry};
+use crate::tool::{Tool, ToolSpec};
+
+/// A session, as code outside of its loop sees and steers it. Cloning gives another handle to the same desk.
+#[derive(Clone, Default)]
+pub struct Desk(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    queues: Queues,
+}
+
+/// Why something cannot be seen or done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// There is no session yet.
+    #[error("the session has not begun yet; `session_start` tells when it has")]
+    NotBegun,
+    /// There is no session any more.
+    #[error("the session is over")]
+    Over,
+    /// It was tried, and could not be done.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Where a session runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Identifies the session.
+    pub session_id: String,
+    /// The context it runs in.
+    pub context_name: String,
+    /// The directory in which the agent works.
+    pub cwd: String,
+}
+
+/// How full the model's window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextUsage {
+    /// How many tokens the conversation has: as the provider counted them, and an estimate of what came after that.
+    pub tokens: u64,
+    /// How many the model can take.
+    pub window: u64,
+}
+
+impl ContextUsage {
+    /// The same in percent.
+    pub fn percent(&self) -> f64 {
+        match self.window {
+            0 => 0.0,
+            window => self.tokens as f64 * 100.0 / window as f64,
+        }
+    }
+}
+
+/// A tool of the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSeen {
+    /// How it presents itself.
+    pub spec: ToolSpec,
+    /// Whether the model is offered it.
+    pub is_active: bool,
+}
+
+/// A model for the session.
+#[derive(Clone)]
+pub struct ChosenModel {
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// How many tokens it can take; as many as the one before where nothing is said.
+    pub context_window: Option<u64>,
+    /// How it came to be chosen.
+    pub choice: ModelChoice,
+}
+
+#[derive(Default)]
+struct State {
+    seen: Option<Seen>,
+    over: bool,
+    choices: Choices,
+    /// How often something was chosen, and how often that was when the session last looked.
+    revision: u64,
+    heeded: u64,
+    /// Entries that are visible already and wait to be stored.
+    unstored: Vec<NewEntry>,
+    compactions: VecDeque<CompactWish>,
+    /// Ends the run in progress.
+    cancel: Option<CancellationToken>,
+    shutdown: bool,
+}
+
+/// What a session shows.
+struct Seen {
+    place: Place,
+    entries: Vec<Arc<StoredEntry>>,
+    name: Option<String>,
+    labels: HashMap<String, String>,
+    system_prompt: String,
+    tokens: u64,
+    base: Base,
+}
+
+/// What the session works with before anything is chosen.
+pub(crate) struct Base {
+    tools: Vec<Arc<dyn Tool>>,
+    provider: Arc<dyn Provider>,
+    thinking: Option<ThinkingLevel>,
+    window: u64,
+    /// Whether tools can be added. Members of a team have those that the person has given them, and no others.
+    takes_tools: bool,
+}
+
+impl Base {
+    pub(crate) fn of(agent: &Agent) -> Self {
+        Self {
+            tools: agent.tools.clone(),
+            provider: Arc::clone(&agent.provider),
+            thinking: agent.settings.options.thinking,
+            window: agent.settings.compaction.context_window,
+            takes_tools: agent.team.is_none(),
+        }
+    }
+}
+
+/// What was chosen at the desk.
+#[derive(Clone, Default)]
+pub(crate) struct Choices {
+    pub(crate) model: Option<ChosenModel>,
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// Tools that were added. One with the name of another stands in its place.
+    tools: Vec<Arc<dyn Tool>>,
+    /// The tools that the model is offered; all of them when nothing was said.
+    pub(crate) active: Option<Vec<String>>,
+}
+
+impl Choices {
+    /// The tools of an agent, with those that were added.
+    pub(crate) fn tools(&self, base: &[Arc<dyn Tool>], takes_tools: bool) -> Vec<Arc<dyn Tool>> {
+        let mut added: Vec<&Arc<dyn Tool>> = match takes_tools {
+            true => self.tools.iter().collect(),
+            false => Vec::new(),
+        };
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::with_capacity(base.len() + added.len());
+        for tool in base {
+            let place = added.iter().position(|other| name_of(other) == name_of(tool));
+            tools.push(Arc::clone(place.map_or(tool, |place| added.remove(place))));
+        }
+        tools.extend(added.into_iter().cloned());
+        tools
+    }
+
+    pub(crate) fn is_active(&self, tool: &Arc<dyn Tool>) -> bool {
+        let active = self.active.as_ref();
+        active.is_none_or(|active| active.iter().any(|name| name == name_of(tool)))
+    }
+}
+
+fn name_of(tool: &Arc<dyn Tool>) -> &str {
+    &tool.spec().face.name
+}
+
+/// Somebody wants the conversation summarised, and waits for it.
+pub(crate) struct CompactWish {
+    pub(crate) instructions: Option<String>,
+    pub(crate) answer: oneshot::Sender<Result<CompactEnd, DeskError>>,
+}
+
+/// Entries on their way into the store.
+pub(crate) struct Written {
+    /// Those that had waited.
+    waited: Vec<NewEntry>,
+    /// The ids of the others.
+    new: Vec<String>,
+}
+
+/// What can be seen, at once and at any time while the session lasts and after it.
+impl Desk {
+    /// A desk whose session has not begun.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the session runs.
+    pub fn place(&self) -> Result<Place, DeskError> {
+        self.see(|seen| seen.place.clone())
+    }
+
+    /// The name that the conversation was given.
+    pub fn name(&self) -> Result<Option<String>, DeskError> {
+        self.see(|seen| seen.name.clone())
+    }
+
+    /// The entries of the conversation, from its root to where it stands. Those that still wait to be stored are there.
+    pub fn entries(&self) -> Result<Vec<Arc<StoredEntry>>, DeskError> {
+        self.see(|seen| seen.entries.clone())
+    }
+
+    /// The entry with that id.
+    pub fn entry(&self, id: &str) -> Result<Option<Arc<StoredEntry>>, DeskError> {
+        self.see(|seen| seen.entries.iter().rev().find(|entry| entry.id == id).cloned())
+    }
+
+    /// Where the conversation stands; `None` at its beginning.
+    pub fn leaf_id(&self) -> Result<Option<String>, DeskError> {
+        self.see(|seen| seen.entries.last().map(|entry| entry.id.clone()))
+    }
+
+    /// What an entry was labelled with.
+    pub fn label(&self, entry_id: &str) -> Result<Option<String>, DeskError> {
+        self.see(|seen| seen.labels.get(entry_id).cloned())
+    }
+
+    /// The conversation as the model sees it: the messages since the last compaction, and those that it kept.
+    pub fn messages(&self) -> Result<Vec<Message>, DeskError> {
+        let entries = self.entries()?;
+        Ok(Conversation::of(entries.iter().map(|entry| &entry.content)).messages)
+    }
+
+    /// The system prompt as it was last written; before the first prompt, what the agent was instructed with.
+    pub fn system_prompt(&self) -> Result<String, DeskError> {
+        self.see(|seen| seen.system_prompt.clone())
+    }
+
+    /// How full the model's window is.
+    pub fn context_usage(&self) -> Result<ContextUsage, DeskError> {
+        let state = self.state();
+        let seen = state.seen.as_ref().ok_or(DeskError::NotBegun)?;
+        let chosen = state.choices.model.as_ref();
+        Ok(ContextUsage {
+            tokens: seen.tokens,
+            window: chosen
+                .and_then(|model| model.context_window)
+                .unwrap_or(seen.base.window),
+        })
+    }
+
+    /// The tools there are, those included that the model is not offered.
+    pub fn tools(&self) -> Result<Vec<ToolSeen>, DeskError> {
+        let state = self.state();
+        let Base {
+            tools, takes_tools, ..
+        } = &state.seen.as_ref().ok_or(DeskError::NotBegun)?.base;
+        let tools = state.choices.tools(tools, *takes_tools).into_iter();
+        let seen = tools.map(|tool| ToolSeen {
+            spec: tool.spec().clone(),
+            is_active: state.choices.is_active(&tool),
+        });
+        Ok(seen.collect())
+    }
+
+    /// The model in use.
+    pub fn model(&self) -> Result<Arc<dyn Provider>, DeskError> {
+        let state = self.state();
+        let base = &state.seen.as_ref().ok_or(DeskError::NotBegun)?.base;
+        let chosen = state.choices.model.as_ref();
+        Ok(Arc::clone(chosen.map_or(&base.provider, |model| &model.provider)))
+    }
+
+    /// How much the model is to think, if anybody said so.
+    pub fn thinking(&self) -> Result<Option<ThinkingLevel>, DeskError> {
+        let state = self.state();
+        let base = &state.seen.as_ref().ok_or(DeskError::NotBegun)?.base;
+        Ok(state.choices.thinking.or(base.thinking))
+    }
+
+    /// Whether nothing runs: no prompt is being answered, and nothing that was asked for here is done.
+    pub fn is_idle(&self) -> bool {
+        self.0.queues.is_idle()
+    }
+
+    /// Whether something waits for the model to hear it.
+    pub fn has_waiting(&self) -> bool {
+        !self.0.queues.is_empty()
+    }
+
+    /// Tells when the run in progress is cancelled; `None` while nothing runs.
+    pub fn cancel(&self) -> Option<CancellationToken> {
+        self.state().cancel.clone()
+    }
+}
+
+/// What can be said and remembered. What is accepted is visible at once where it can be.
+impl Desk {
+    /// Words for the model, as the person would say them. While nothing runs they begin a run, unless they are to come
+    /// with the next prompt.
+    pub fn say(&self, words: Input, delivery: Delivery) -> Result<(), DeskError> {
+        drop(self.open()?);
+        self.0.queues.say(Said::Words(words), delivery, WhenIdle::Run);
+        Ok(())
+    }
+
+    /// A note for the model. While nothing runs it begins a run or is only kept, unless it is to come with the next
+    /// prompt.
+    pub fn note(&self, note: NoteDraft, delivery: Delivery, when_idle: WhenIdle) -> Result<(), DeskError> {
+        drop(self.open()?);
+        self.0.queues.say(Said::Note(note), delivery, when_idle);
+        Ok(())
+    }
+
+    /// Adds an entry that the model never sees, and returns its id. It is stored before the next message, or before
+    /// the prompt or the session ends.
+    pub fn remember(&self, kind: &str, data: serde_json::Value) -> Result<String, DeskError> {
+        let kind = kind.into();
+        self.add(EntryContent::Custom { kind, data })
+    }
+
+    /// Labels an entry, or takes its label away. Says when there is no such entry.
+    pub fn set_label(&self, entry_id: &str, label: Option<&str>) -> Result<String, DeskError> {
+        if self.entry(entry_id)?.is_none() {
+            let words = format!("there is no entry {entry_id:?} in this conversation");
+            return Err(DeskError::Failed(words));
+        }
+        self.add(EntryContent::Label {
+            target_id: entry_id.into(),
+            label: label.map(Into::into),
+        })
+    }
+
+    /// Gives the conversation a name.
+    pub fn set_name(&self, name: &str) -> Result<String, DeskError> {
+        self.add(EntryContent::Name { name: name.into() })
+    }
+
+    fn add(&self, content: EntryContent) -> Result<String, DeskError> {
+        let mut state = self.open()?;
+        let entry = NewEntry::new(content);
+        let id = entry.id.clone();
+        if let Some(seen) = &mut state.seen {
+            seen.show(&entry);
+        }
+        state.unstored.push(entry);
+        drop(state);
+        self.0.queues.tell();
+        Ok(id)
+    }
+}
+
+/// What can be chosen: before the session as well, and from the next request on.
+impl Desk {
+    /// The tools that the model is offered, by the names it knows them by. Unknown names do not count.
+    pub fn set_active_tools(&self, names: Vec<String>) {
+        self.choose(|choices| choices.active = Some(names));
+    }
+
+    /// Adds a tool, which is offered to the model. One with the name of another stands in its place.
+    pub fn add_tool(&self, tool: Arc<dyn Tool>) {
+        self.choose(|choices| {
+            choices.tools.retain(|other| name_of(other) != name_of(&tool));
+            if let Some(active) = &mut choices.active
+                && !active.iter().any(|name| name == name_of(&tool))
+            {
+                active.push(name_of(&tool).into());
+            }
+            choices.tools.push(tool);
+        });
+    }
+
+    /// Takes a tool away that was added. One that stood behind it is there again.
+    pub fn remove_tool(&self, name: &str) {
+        self.choose(|choices| choices.tools.retain(|tool| name_of(tool) != name));
+    }
+
+    /// Another model, for sub-agents as well. `model_change` tells when it is in use.
+    pub fn set_model(&self, model: ChosenModel) {
+        self.choose(|choices| choices.model = Some(model));
+    }
+
+    /// How much the model is to think.
+    pub fn set_thinking(&self, level: ThinkingLevel) {
+        self.choose(|choices| choices.thinking = Some(level));
+    }
+
+    fn choose(&self, change: impl FnOnce(&mut Choices)) {
+        let mut state = self.state();
+        if state.over {
+            return;
+        }
+        change(&mut state.choices);
+        state.revision += 1;
+        drop(state);
+        self.0.queues.tell();
+    }
+}
+
+/// What can be ended.
+impl Desk {
+    /// Ends the run in progress, as a cancel by the person does. Nothing happens while nothing runs.
+    pub fn abort(&self) {
+        if let Some(cancel) = self.cancel() {
+            cancel.cancel();
+        }
+    }
+
+    /// Ends the program as soon as nothing runs.
+    pub fn shut_down(&self) {
+        self.state().shutdown = true;
+        self.0.queues.tell();
+    }
+
+    /// Whether the program is to end; the front end asks between two prompts.
+    pub fn shutdown_requested(&self) -> bool {
+        self.state().shutdown
+    }
+
+    /// Summarises the conversation: while something runs, the part before the prompt that is being answered, before the
+    /// next request; otherwise all of it, as soon as the front end attends. A run goes on after it.
+    ///
+    /// Whoever waits for it inside of a hook or a tool of the same session waits for itself: the loop goes on when the
+    /// hook has answered. Start it and let it run.
+    pub async fn compact(&self, instructions: Option<String>) -> Result<CompactEnd, DeskError> {
+        let (answer, answered) = oneshot::channel();
+        let wish = CompactWish { instructions, answer };
+        self.open()?.compactions.push_back(wish);
+        self.0.queues.tell();
+        answered.await.unwrap_or(Err(DeskError::Over))
+    }
+}
+
+/// For the front end.
+impl Desk {
+    /// Whether something is to be done while nothing runs: `Session::attend` does it. Also when the program is to end.
+    pub fn has_wish(&self) -> bool {
+        let state = self.state();
+        if state.seen.is_none() || state.over {
+            return false;
+        }
+        let asked = state.shutdown
+            || state.revision != state.heeded
+            || !state.unstored.is_empty()
+            || !state.compactions.is_empty();
+        drop(state);
+        self.is_idle() && (asked || self.0.queues.has_wish())
+    }
+
+    /// Waits until something is to be done while nothing runs. One front end waits at a time.
+    pub async fn wished(&self) {
+        while !self.has_wish() {
+            self.0.queues.told().await;
+        }
+    }
+}
+
+/// For the session.
+impl Desk {
+    pub(crate) fn queues(&self) -> Queues {
+        self.0.queues.clone()
+    }
+
+    /// The session begins.
+    pub(crate) fn begin(&self, place: Place, entries: Vec<StoredEntry>, base: Base, instructions: &str) {
+        let mut seen = Seen {
+            place,
+            entries: Vec::with_capacity(entries.len()),
+            name: None,
+            labels: HashMap::new(),
+            system_prompt: instructions.into(),
+            tokens: 0,
+            base,
+        };
+        for entry in entries {
+            seen.note(&entry.content);
+            seen.entries.push(Arc::new(entry));
+        }
+        let mut state = self.state();
+        state.seen = Some(seen);
+        state.over = false;
+    }
+
+    /// The session is over: nothing can be asked for any more, and whoever waits is told.
+    pub(crate) fn end(&self) {
+        let mut state = self.state();
+        state.over = true;
+        state.compactions.clear();
+        state.cancel = None;
+        // A tool may hold the desk.
+        state.choices = Choices::default();
+        if let Some(seen) = &mut state.seen {
+            seen.base.tools.clear();
+        }
+    }
+
+    /// What was chosen, if that is something else than when the session last looked.
+    pub(crate) fn news(&self) -> Option<Choices> {
+        let mut state = self.state();
+        if state.revision == state.heeded {
+            return None;
+        }
+        state.heeded = state.revision;
+        Some(state.choices.clone())
+    }
+
+    /// Another agent has the word; what was chosen holds for it too.
+    pub(crate) fn set_base(&self, base: Base) {
+        let mut state = self.state();
+        state.heeded = 0;
+        if let Some(seen) = &mut state.seen {
+            seen.base = base;
+        }
+    }
+
+    pub(crate) fn set_system_prompt(&self, text: &str) {
+        self.update(|seen| text.clone_into(&mut seen.system_prompt));
+    }
+
+    pub(crate) fn set_tokens(&self, tokens: u64) {
+        self.update(|seen| seen.tokens = tokens);
+    }
+
+    /// The conversation begins anew.
+    pub(crate) fn clear(&self) {
+        self.update(|seen| {
+            seen.entries.clear();
+            seen.labels.clear();
+            seen.name = None;
+        });
+    }
+
+    pub(crate) fn set_cancel(&self, cancel: Option<CancellationToken>) {
+        self.state().cancel = cancel;
+    }
+
+    pub(crate) fn take_compaction(&self) -> Option<CompactWish> {
+        self.state().compactions.pop_front()
+    }
+
+    pub(crate) fn has_unstored(&self) -> bool {
+        !self.state().unstored.is_empty()
+    }
+
+    /// Entries are about to be stored, after those that wait. They are seen from now on, so that whatever is added
+    /// meanwhile stands behind them.
+    pub(crate) fn write(&self, new: Vec<NewEntry>) -> (Vec<NewEntry>, Written) {
+        let mut state = self.state();
+        let waited = std::mem::take(&mut state.unstored);
+        if let Some(seen) = &mut state.seen {
+            new.iter().for_each(|entry| seen.show(entry));
+        }
+        let ids = new.iter().map(|entry| entry.id.clone()).collect();
+        let entries = waited.iter().cloned().chain(new).collect();
+        (entries, Written { waited, new: ids })
+    }
+
+    /// They could not be stored: what had waited waits again.
+    pub(crate) fn unwrite(&self, written: Written) {
+        let Written { waited, new } = written;
+        let mut state = self.state();
+        let later = std::mem::replace(&mut state.unstored, waited);
+        state.unstored.extend(later);
+        if let Some(seen) = &mut state.seen {
+            seen.entries.retain(|entry| !new.contains(&entry.id));
+        }
+    }
+
+    fn see<T>(&self, look: impl FnOnce(&Seen) -> T) -> Result<T, DeskError> {
+        self.state().seen.as_ref().map(look).ok_or(DeskError::NotBegun)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Seen)) {
+        if let Some(seen) = &mut self.state().seen {
+            change(seen);
+        }
+    }
+
+    /// The state of a session that has begun and is not over.
+    fn open(&self) -> Result<MutexGuard<'_, State>, DeskError> {
+        let state = self.state();
+        match (&state.seen, state.over) {
+            (None, _) => Err(DeskError::NotBegun),
+            (_, true) => Err(DeskError::Over),
+            _ => Ok(state),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let held = self.0.state.lock();
+        held.expect("no panic happens while the desk is held")
+    }
+}
+
+impl Seen {
+    /// Adds an entry behind the last one.
+    fn show(&mut self, entry: &NewEntry) {
+        let NewEntry { id, time_ms, content } = entry.clone();
+        self.note(&content);
+        self.entries.push(Arc::new(StoredEntry {
+            id,
+            parent_id: self.entries.last().map(|last| last.id.clone()),
+            session_id: self.place.session_id.clone(),
+            time_ms,
+            content,
+        }));
+    }
+
+    /// Keeps what an entry says about others.
+    fn note(&mut self, content: &EntryContent) {
+        match content {
+            EntryContent::Name { name } => self.name = Some(name.clone()),
+            EntryContent::Label {
+                target_id,
+                label: Some(label),
+            } => {
+                self.labels.insert(target_id.clone(), label.clone());
+            }
+            EntryContent::Label {
+                target_id,
+                label: None,
+            } => {
+                self.labels.remove(target_id);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.place().ok();
+        formatter
+            .debug_struct("Desk")
+            .field("place", &place)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,261 @@
+//! How a session does what it is told at its desk (`desk.rs`), and how it works off what was said.
+//!
+//! Three moments: before a request, what was chosen is taken over and a summary that somebody wants is written; after a
+//! run, notes and entries are stored and what was said meanwhile runs next; and while nothing runs, `attend` does both.
+
+use std::sync::Arc;
+
+use becket_events::{Level, ModelChange, ModelChangePayload, ModelChoice};
+use tokio_util::sync::CancellationToken;
+
+use crate::compact::CompactEnd;
+use crate::desk::{Choices, CompactWish, DeskError};
+use crate::front::Sight;
+use crate::message::from_draft;
+use crate::queue::Said;
+use crate::run::{Ending, Run, RunEnd};
+use crate::session::{Agent, Session, model_name};
+use crate::settings::AgentSettings;
+use crate::store::{Consumed, NewEntry, StoreError};
+
+impl Session {
+    /// Does what was asked for at the desk while nothing ran, and says how the last run ended if there was one. A cancel
+    /// ends it soon.
+    pub async fn attend(&mut self, cancel: CancellationToken) -> Result<Option<RunEnd>, StoreError> {
+        self.begin_work(cancel);
+        self.work(None).await
+    }
+
+    /// From now on the session is at work: it can be cancelled here and at the desk.
+    pub(crate) fn begin_work(&mut self, cancel: CancellationToken) {
+        self.queues.begin_work();
+        let Some(desk) = &self.desk else {
+            self.hooks.set_cancel(cancel);
+            return;
+        };
+        // A run that is ended at the desk does not end the program that gave the token.
+        let own = cancel.child_token();
+        desk.set_cancel(Some(own.clone()));
+        self.hooks.set_cancel(own);
+    }
+
+    /// The work is over: from now on, whatever is asked for at the desk waits to be attended to.
+    pub(crate) fn end_work(&self) {
+        self.queues.rest();
+        self.forget_cancel();
+    }
+
+    fn forget_cancel(&self) {
+        if let Some(desk) = &self.desk {
+            desk.set_cancel(None);
+        }
+    }
+
+    /// Runs what is said first, and after it everything that was said meanwhile. After a bad end nothing more runs.
+    pub(crate) async fn work(&mut self, first: Option<Said>) -> Result<Option<RunEnd>, StoreError> {
+        let result = self.chain(first).await;
+        let is_bad = match &result {
+            Ok(Some(end)) => !goes_on(&end.ending),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if is_bad {
+            self.queues.hold();
+        }
+        self.forget_cancel();
+        result
+    }
+
+    async fn chain(&mut self, first: Option<Said>) -> Result<Option<RunEnd>, StoreError> {
+        let mut next = first;
+        let mut last: Option<RunEnd> = None;
+        loop {
+            self.settle().await?;
+            if last.as_ref().is_some_and(|end| !goes_on(&end.ending)) {
+                return Ok(last);
+            }
+            let Some(said) = next.take().or_else(|| self.queues.next_or_rest()) else {
+                return Ok(last);
+            };
+            if said.is_of_the_person() {
+                self.unasked = 0;
+            } else if self.unasked >= self.agent.settings.max_iterations {
+                return Ok(Some(self.too_much_unasked(last).await));
+            }
+            let (turns, by_person) = (self.turn, said.is_of_the_person());
+            last = Some(self.run_said(said).await?);
+            if !by_person {
+                // A run that a hook took care of counts too, or there would be no end to it.
+                self.unasked += (self.turn - turns).max(1);
+            }
+        }
+    }
+
+    /// Whoever speaks again after each answer would never let the model rest.
+    async fn too_much_unasked(&self, last: Option<RunEnd>) -> RunEnd {
+        let limit = self.agent.settings.max_iterations;
+        let dropped = self.queues.drop_waiting() + 1;
+        let message = format!(
+            "hooks have caused {limit} requests since the person last spoke, and that is the limit for one prompt; what \
+             they wanted to say next was dropped ({dropped})"
+        );
+        self.notify(Level::Warning, &message).await;
+        RunEnd {
+            answer: last.map(|end| end.answer).unwrap_or_default(),
+            ending: Ending::Limit(message),
+        }
+    }
+
+    /// Between two runs: takes over what was chosen, and stores and summarises what is to be.
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        let Some(desk) = self.desk.clone() else {
+            return Ok(());
+        };
+        self.heed().await;
+        self.keep().await?;
+        // After a cancel it would be cancelled too; it waits until the next work begins.
+        while !self.hooks.cancel().is_cancelled()
+            && let Some(wish) = desk.take_compaction()
+        {
+            self.grant(wish, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores notes and entries that wait at the desk.
+    pub(crate) async fn keep(&mut self) -> Result<(), StoreError> {
+        let Some(desk) = self.desk.clone() else {
+            return Ok(());
+        };
+        // Beside another session nothing becomes part of the conversation.
+        if self.beside {
+            return Ok(());
+        }
+        let notes = self.queues.take_notes().into_iter().map(from_draft);
+        self.add(notes.collect()).await?;
+        if desk.has_unstored() {
+            let _ = self.write(Vec::new(), Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores entries, after those that wait at the desk, and takes letters out of the inbox. There is no other way into
+    /// the store, so that the order at the desk is the order on disk.
+    pub(crate) async fn write(&self, new: Vec<NewEntry>, letters: Vec<i64>) -> Result<Consumed, StoreError> {
+        let store = async |entries| match letters.is_empty() {
+            true => self
+                .agent
+                .store
+                .append(self.id(), entries)
+                .await
+                .map(|()| Consumed::All),
+            false => {
+                let store = &self.agent.store;
+                store.append_consuming(self.id(), entries, letters).await
+            }
+        };
+        let Some(desk) = &self.desk else {
+            return store(new).await;
+        };
+        let (entries, written) = desk.write(new);
+        let stored = store(entries).await;
+        if stored != Ok(Consumed::All) {
+            desk.unwrite(written);
+        }
+        stored
+    }
+
+    /// Takes over what was chosen at the desk. Says whether there was anything.
+    pub(crate) async fn heed(&mut self) -> bool {
+        let Some(choices) = self.desk.as_ref().and_then(|desk| desk.news()) else {
+            return false;
+        };
+        let before = self.hooks.scope().model.clone();
+        self.agent = Arc::new(self.seated().choosing(&choices));
+        self.active_tools = choices.active;
+        let now = model_name(&*self.agent.provider);
+        if now != before {
+            self.hooks.set_model(&now);
+            let payload = || ModelChangePayload {
+                new_model: now,
+                previous_model: Some(before),
+                choice: choices.model.map_or(ModelChoice::Set, |model| model.choice),
+            };
+            self.hooks.tell::<ModelChange>(payload).await;
+        }
+        true
+    }
+
+    /// The agent that has the word, before anything was chosen at the desk.
+    fn seated(&self) -> Arc<Agent> {
+        let team = self.given.team.as_deref();
+        let member = team.and_then(|team| team.member(&self.agent.settings.agent_name));
+        match member {
+            Some(member) => Arc::new(self.given.seating(member)),
+            None => Arc::clone(&self.given),
+        }
+    }
+
+    /// Writes the summaries that somebody wants, before a request of a run. Says whether there is one.
+    pub(crate) async fn grant_compactions(&mut self, run: &mut Run) -> Result<bool, StoreError> {
+        let mut shorter = false;
+        while let Some(wish) = self.desk.as_ref().and_then(|desk| desk.take_compaction()) {
+            shorter |= self.grant(wish, Some(run)).await?;
+        }
+        Ok(shorter)
+    }
+
+    async fn grant(&mut self, wish: CompactWish, run: Option<&mut Run>) -> Result<bool, StoreError> {
+        let CompactWish { instructions, answer } = wish;
+        let end = match run {
+            Some(run) => self.compact_before(run, instructions).await,
+            None => self.compact_all(instructions).await,
+        };
+        let told = end.clone().map_err(|error| DeskError::Failed(error.message));
+        // Nobody has to wait for the answer.
+        let _ = answer.send(told);
+        let end = end?;
+        if let CompactEnd::Compacted { summarised, .. } = &end {
+            let words = format!("{summarised} messages were summarised, because a hook asked for it");
+            self.agent.front.show(Sight::Notice(&words));
+        }
+        Ok(matches!(end, CompactEnd::Compacted { .. }))
+    }
+
+    /// Shows at the desk how long the conversation is by now.
+    pub(crate) fn show_usage(&mut self) {
+        if self.desk.is_some() {
+            let tokens = self.context_tokens();
+            self.desk.iter().for_each(|desk| desk.set_tokens(tokens));
+        }
+    }
+}
+
+/// Whether what was said meanwhile runs after such an end.
+fn goes_on(ending: &Ending) -> bool {
+    matches!(ending, Ending::Answered | Ending::Handled(_))
+}
+
+impl Agent {
+    /// The same agent with what was chosen.
+    fn choosing(&self, choices: &Choices) -> Self {
+        let usual = &self.settings;
+        let model = choices.model.as_ref();
+        let mut settings: AgentSettings = usual.clone();
+        settings.options.thinking = choices.thinking.or(usual.options.thinking);
+        if let Some(window) = model.and_then(|model| model.context_window) {
+            settings.compaction.context_window = window;
+        }
+        Self {
+            engine: Arc::clone(&self.engine),
+            provider: Arc::clone(model.map_or(&self.provider, |model| &model.provider)),
+            tools: choices.tools(&self.tools, self.team.is_none()),
+            store: Arc::clone(&self.store),
+            front: Arc::clone(&self.front),
+            mail: self.mail.clone(),
+            team: self.team.clone(),
+            desk: self.desk.clone(),
+            settings,
+        }
+    }
+}
