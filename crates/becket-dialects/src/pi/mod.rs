@@ -3,9 +3,9 @@
 //! `host_call.rs` is everything that an extension can ask for, `services.rs` everything that it offers. Between them
 //! stands pi's API in TypeScript (`js/`), which runs in the engine.
 
-mod results;
 pub mod host_call;
 mod prelude;
+mod results;
 pub mod services;
 mod tools;
 
