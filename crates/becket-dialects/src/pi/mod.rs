@@ -1,13 +1,16 @@
-//! pi: how it names what becket does, and the API that its extensions find.
+//! pi: how it names what becket does, and the API and packages that its extensions find.
 //!
 //! `host_call.rs` is everything that an extension can ask for, `services.rs` everything that it offers. Between them
-//! stands pi's API in TypeScript (`js/`), which runs in the engine.
+//! stands pi's API in TypeScript (`js/`), which runs in the engine. `modules.rs` lists the packages that extensions
+//! import beside it (`js/modules/`).
 
 pub mod host_call;
+mod modules;
 mod prelude;
 mod results;
 pub mod services;
 mod tools;
 
+pub use modules::host_modules;
 pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use tools::profile;

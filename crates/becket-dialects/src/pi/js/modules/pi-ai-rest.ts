@@ -1,0 +1,33 @@
+// The names of pi-ai that becket does not serve yet. Each can be imported, and says so when it is used.
+import { later } from "pi:lazy";
+
+export const {
+  AI_TELEMETRY_SCHEMA, AssistantMessageFrameEncoder, InMemoryCredentialStore, InMemoryModelsStore, ModelsError,
+  PI_ATTRIBUTION, StreamingJsonParser, ToolCallArgumentsStream, anthropicMessagesApi, anthropicOAuthProvider,
+  anthropicProvider, antigravityOAuthProvider, azureOpenAIResponsesApi, azureOpenAIResponsesProvider,
+  bedrockConverseStreamApi, bedrockProviderModule, buildRequest, builtinImagesModels, builtinImagesProviders,
+  builtinModels, builtinProviders, closeOpenAICodexWebSocketSessions, collapseSystemMessages, convertMessages,
+  createFauxCore, createImagesModels, createImagesProvider, createInitialSystemMessage, createModels, createProvider,
+  declarationsEqual, defaultProviderAuthContext, envApiKeyAuth, extractRetryDelay, fauxProvider, formatUserAgent,
+  geminiCliOAuthProvider, generateImages, generateImagesOpenRouter, getAttributionHeaders, getBuiltinClassifierModel,
+  getBuiltinClassifierModels, getBuiltinImageModel, getBuiltinImageModels, getBuiltinModelDataGeneratedAt,
+  getClientVersion, getCurrentSystemMessage, getCurrentSystemPrompt, getCurrentTools, getDeclaredTools,
+  getGitHubCopilotBaseUrl, getIdentityHeaders, getImageModel, getImageModels, getImageProviders, getImagesApiProvider,
+  getInitialSystemMessage, getOAuthApiKey, getOAuthProvider, getOAuthProviderInfoList, getOAuthProviders,
+  getOpenAICodexWebSocketDebugStats, getOpenCodeSessionHeaders, getToolStateChanges, githubCopilotOAuthProvider,
+  googleGenerativeAIApi, googleProvider, googleVertexApi, googleVertexProvider, hasNonAdditiveToolChanges,
+  hasToolRedefinitions, isRecoverableLength, lazyApi, lazyOAuth, loginAnthropic, loginAntigravity, loginGeminiCli,
+  loginGitHubCopilot, loginOpenAICodex, mergeClientIdentity, mistralConversationsApi, mistralProvider,
+  normalizeContext, normalizeDomain, openAICodexResponsesApi, openAICompletionsApi, openAIResponsesApi,
+  openaiCodexOAuthProvider, parseToolCallArguments, piMessagesApi, radiusProvider, reduceAssistantMessageFrames,
+  refreshAnthropicToken, refreshAntigravityToken, refreshGitHubCopilotToken, refreshGoogleCloudToken,
+  refreshOAuthToken, refreshOpenAICodexToken, registerBuiltInImagesApiProviders, registerBunOAuthFlows,
+  registerFauxProvider, registerImagesApiProvider, registerOAuthProvider, renderSystemMessageUpdate,
+  resetOAuthProviders, resetOpenAICodexWebSocketDebugStats, resolveTranscript, resolveTranscriptTools,
+  retryAssistantCall, setBedrockProviderModule, streamAnthropic, streamAzureOpenAIResponses, streamGoogle,
+  streamGoogleGeminiCli, streamGoogleVertex, streamMistral, streamOpenAICodexResponses, streamOpenAICompletions,
+  streamOpenAIResponses, streamSimpleAnthropic, streamSimpleAzureOpenAIResponses, streamSimpleGoogle,
+  streamSimpleGoogleGeminiCli, streamSimpleGoogleVertex, streamSimpleMistral, streamSimpleOpenAICodexResponses,
+  streamSimpleOpenAICompletions, streamSimpleOpenAIResponses, toToolDeclaration, unregisterOAuthProvider,
+  withClientIdentity, withoutInitialSystemMessage,
+} = later;

@@ -1,0 +1,32 @@
+// `pi-tui`: parts of screens, and what they are made of. They give lines and listen to keys wherever they run; what
+// needs a terminal of its own comes with becket's screen.
+import { room } from "pi:lazy";
+
+/** Where a component that has the keyboard wants the cursor. */
+export const CURSOR_MARKER = "\x1b_pi:c\x07";
+
+export const {
+  visibleWidth, truncateToWidth, wrapTextWithAnsi, sliceByColumn, stripTerminalSequences, hyperlink, fuzzyMatch,
+  fuzzyFilter,
+} = room("pi:screen-text");
+
+export const {
+  Key, matchesKey, parseKey, isKeyRelease, isKeyRepeat, decodeKittyPrintable, setKittyProtocolActive,
+  isKittyProtocolActive, TUI_KEYBINDINGS, KeybindingsManager, getKeybindings, setKeybindings,
+} = room("pi:screen-keys");
+
+export const {
+  Container, Box, Spacer, Text, TruncatedText, Loader, CancellableLoader, SelectList, SettingsList, isFocusable,
+  detectCapabilities, getCapabilities, setCapabilities, setCapabilityOverrides, resetCapabilitiesCache,
+  getCellDimensions, setCellDimensions, imageFallback,
+} = room("pi:screen-parts");
+
+export const { Input, Editor } = room("pi:screen-editor");
+export const { Markdown } = room("pi:screen-markdown");
+
+// The first generation's names for the same.
+export {
+  TUI_KEYBINDINGS as DEFAULT_EDITOR_KEYBINDINGS, KeybindingsManager as EditorKeybindingsManager,
+  getKeybindings as getEditorKeybindings, setKeybindings as setEditorKeybindings,
+};
+export * from "pi:pi-tui-rest";

@@ -1,0 +1,53 @@
+// The names of typebox that becket does not serve yet. Each can be imported, and says so when it is used.
+import { later } from "pi:lazy";
+
+export const {
+  AddImmutable, AddImmutableDeferred, AddOptional, AddOptionalDeferred, AddReadonly, AddReadonlyDeferred, Argument,
+  ArrayOptions, Broaden, Call, CallConstruct, CapitalizeAction, CapitalizeDeferred, CapitalizeInstantiate, Clone,
+  CloneRest, CollapseToObject, Compare, CompareResultDisjoint, CompareResultEqual, CompareResultLeftInside,
+  CompareResultRightInside, ConditionalAction, ConditionalDeferred, ConditionalInstantiate, ConstructorOptions,
+  ConstructorParametersAction, ConstructorParametersDeferred, ConstructorParametersInstantiate, ConvertToIntegerKey,
+  CyclicCandidates, CyclicCheck, CyclicDependencies, CyclicExtends, CyclicOptions, CyclicTarget, DecodeBuilder,
+  Deferred, Dependent, DependentOptions, Discard, Distribute, EncodeBuilder, EvaluateAction, EvaluateDeferred,
+  EvaluateDependent, EvaluateEnum, EvaluateInstantiate, EvaluateIntersect, EvaluatePropertyIntersect,
+  EvaluatePropertyUnion, EvaluateTemplateLiteral, EvaluateType, EvaluateUnion, EvaluateUnionFast, ExcludeAction,
+  ExcludeDeferred, ExcludeFromMappedResult, ExcludeFromTemplateLiteral, ExcludeInstantiate, ExtendsCheck,
+  ExtendsFromMappedKey, ExtendsFromMappedResult, ExtendsResolverError, ExtendsResult, ExtendsUndefinedCheck,
+  ExtractAction, ExtractDeferred, ExtractFromMappedResult, ExtractFromTemplateLiteral, ExtractInstantiate, Flatten,
+  FromTypes, FunctionOptions, Generic, Identifier, Increment, IndexAction, IndexDeferred, IndexFromComputed,
+  IndexFromMappedKey, IndexFromMappedResult, IndexFromPropertyKey, IndexFromPropertyKeys, IndexInstantiate,
+  IndexPropertyKeys, Infer, InstanceTypeAction, InstanceTypeDeferred, InstanceTypeInstantiate, Instantiate,
+  InstantiateCyclic, InterfaceAction, InterfaceDeferred, InterfaceInstantiate, IntersectEvaluated, IntersectOptions,
+  Intrinsic, IntrinsicFromMappedKey, InvalidLiteralValue, IsCall, IsDeferred, IsDependent, IsEnumValue, IsGeneric,
+  IsIdentifier, IsInfer, IsInterfaceDeferred, IsLiteralBigInt, IsLiteralBoolean, IsLiteralNumber, IsLiteralString,
+  IsLiteralValue, IsParameter, IsRefinement, IsRest, IsTemplateLiteralDeferred, IsTemplateLiteralExpressionFinite,
+  IsTemplateLiteralFinite, IsTemplateLiteralPattern, IsTypeScriptEnumLike, IsUnsafe, KeyOfAction, KeyOfDeferred,
+  KeyOfFromMappedResult, KeyOfInstantiate, KeyOfPattern, KeyOfPropertyEntries, KeyOfPropertyKeys,
+  KeyOfPropertyKeysToRest, KeysToIndexer, LiteralTypeName, LowercaseAction, LowercaseDeferred, LowercaseInstantiate,
+  MappedAction, MappedDeferred, MappedFunctionReturnType, MappedInstantiate, MappedKey, MappedResult, ModuleDeferred,
+  ModuleInstantiate, Narrow, NonNullableAction, NonNullableDeferred, NonNullableInstantiate, ObjectOptions,
+  OmitAction, OmitDeferred, OmitFromMappedKey, OmitFromMappedResult, OmitInstantiate, OptionalFromMappedResult,
+  Parameter, ParametersAction, ParametersDeferred, ParametersInstantiate, ParsePatternIntoTypes,
+  ParseTemplateIntoTypes, PartialAction, PartialDeferred, PartialFromMappedResult, PartialInstantiate, PickAction,
+  PickDeferred, PickFromMappedKey, PickFromMappedResult, PickInstantiate, Priority, PropertyKeys, PropertyValues,
+  ReadonlyFromMappedResult, ReadonlyObjectAction, ReadonlyObjectDeferred, ReadonlyObjectInstantiate, RecordAction,
+  RecordDeferred, RecordFromPattern, RecordInstantiate, RecordOptions, RecordPatternToType, RefInstantiate, RefineAdd,
+  RemoveImmutable, RemoveImmutableDeferred, RemoveOptional, RemoveOptionalDeferred, RemoveReadonly,
+  RemoveReadonlyDeferred, RequiredAction, RequiredArray, RequiredDeferred, RequiredFromMappedResult,
+  RequiredInstantiate, Rest, ReturnTypeAction, ReturnTypeDeferred, ReturnTypeInstantiate, Script, SetComplement,
+  SetDistinct, SetIncludes, SetIntersect, SetIntersectMany, SetIsSubset, SetUnion, SetUnionMany, TModule,
+  TemplateLiteralCreate, TemplateLiteralDecode, TemplateLiteralDecodeUnsafe, TemplateLiteralDeferred,
+  TemplateLiteralEncode, TemplateLiteralExpressionGenerate, TemplateLiteralFiniteError, TemplateLiteralFromString,
+  TemplateLiteralFromTypes, TemplateLiteralGenerate, TemplateLiteralGenerateError, TemplateLiteralParse,
+  TemplateLiteralParseExact, TemplateLiteralParserError, TemplateLiteralPattern, TemplateLiteralPatternError,
+  TemplateLiteralSyntax, TemplateLiteralToUnion, TransformDecodeBuilder, TransformEncodeBuilder, TupleOptions,
+  UncapitalizeAction, UncapitalizeDeferred, UncapitalizeInstantiate, UnionEvaluated, UnionOptions, UppercaseAction,
+  UppercaseDeferred, UppercaseInstantiate, ValueGuard, WithAction, WithDeferred, WithInstantiate,
+} = later;
+
+/** Those of them that are members of `Type` too. */
+export const typeMembers = {
+  Argument, Call, DecodeBuilder, Dependent, EncodeBuilder, ExtendsResult, Generic, Identifier, Infer, Instantiate,
+  IsCall, IsDependent, IsEnumValue, IsGeneric, IsIdentifier, IsInfer, IsParameter, IsRest, IsUnsafe, Parameter, Rest,
+  Script,
+};
