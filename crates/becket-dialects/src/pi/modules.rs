@@ -142,7 +142,11 @@ mod tests {
         }
         for module in MODULES {
             let room = module.names.iter().any(|name| entered.contains(name));
-            assert!(room || module.names.len() > 1, "{:?} is there and never imported", module.names);
+            assert!(
+                room || module.names.len() > 1,
+                "{:?} is there and never imported",
+                module.names
+            );
         }
     }
 

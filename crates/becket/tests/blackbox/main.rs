@@ -26,6 +26,7 @@ mod jq;
 mod limit;
 mod mcp;
 mod messages;
+mod pi_packages;
 mod plugin_faults;
 mod plugins;
 mod project;
