@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rquickjs::module::{Declared, WriteOptions};
-use rquickjs::{Ctx, Error, Module};
+use rquickjs::{Ctx, Error, Function, Module};
 
 /// The name of a module inside of the engine, and where in this program its source lies.
 type Compiled = HashMap<(String, usize), Arc<[u8]>>;
@@ -36,6 +36,18 @@ pub(crate) fn declare<'js>(
     let bytes = module.write(options)?;
     compiled().insert(key, bytes.into());
     Ok(module)
+}
+
+/// The default export of such a module, which is a function.
+pub(crate) fn function<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    source: &'static str,
+    javascript: impl FnOnce() -> Result<Arc<str>, Error>,
+) -> Result<Function<'js>, Error> {
+    let (module, running) = declare(ctx, name, source, javascript)?.eval()?;
+    running.finish::<()>()?;
+    module.get("default")
 }
 
 fn compiled() -> MutexGuard<'static, Compiled> {

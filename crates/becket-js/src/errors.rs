@@ -75,6 +75,10 @@ fn one<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, places: &Transformer) -> String
 }
 
 fn without_message<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> String {
+    // What the engine throws when there is no memory left for an error.
+    if thrown.is_null() {
+        return "it is out of memory, or null was thrown".into();
+    }
     if thrown.is_object() && !thrown.is_function() && !thrown.is_error() {
         let json = quiet(ctx, ctx.json_stringify(thrown.clone())).flatten();
         if let Some(json) = json.and_then(|json| quiet(ctx, json.to_string())) {

@@ -4,7 +4,7 @@
 //! timers) is a task that enters when it is done (`natives.rs`). Two things end code that does not end by itself: its
 //! deadline, and a cancel of the whole program (`clock.rs`).
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use crate::extension::Kit;
 use crate::host::Report;
 use crate::natives::{self, Tasks};
 use crate::resolve::Modules;
+use crate::transform::HOST;
 
 const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
 
@@ -112,21 +113,27 @@ impl Machine {
     }
 
     fn boot(self: &Arc<Self>, ctx: &Ctx<'_>) -> Result<(), Error> {
-        let bootstrap = bytecode::declare(ctx, "becket:bootstrap", BOOTSTRAP, || {
-            let code = self
-                .kit
-                .transformer
-                .javascript(Path::new("bootstrap.ts"), BOOTSTRAP);
-            code.map_err(|error| Exception::throw_syntax(ctx, &error.to_string()))
-        })?;
-        let (bootstrap, loaded) = bootstrap.eval()?;
-        loaded.finish::<()>()?;
-        let start: Function = bootstrap.get("default")?;
-        let offered: Object = start.call((natives::natives(self, ctx)?,))?;
+        let start = self.shared_function(ctx, "bootstrap", BOOTSTRAP)?;
+        let natives = natives::natives(self, ctx)?;
+        let offered: Object = start.call((natives,))?;
         let functions = Entry::ALL.iter().map(|entry| offered.get(entry.name()));
         let functions = functions.collect::<Result<Vec<Function>, Error>>()?;
         ctx.store_userdata(functions).map_err(|_| Error::Unknown)?;
-        Ok(())
+        entry(ctx, Entry::Seal)?.call(())
+    }
+
+    /// What a module of this crate exports, which is a function.
+    pub(crate) fn shared_function<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        source: &'static str,
+    ) -> Result<Function<'js>, Error> {
+        bytecode::function(ctx, &format!("{HOST}{name}"), source, || {
+            let path = PathBuf::from(format!("{name}.ts"));
+            let code = self.kit.transformer.javascript(&path, source);
+            code.map_err(|error| Exception::throw_syntax(ctx, &error.to_string()))
+        })
     }
 
     /// Runs code and everything that follows from it at once. What it leaves floating is reported.
@@ -374,10 +381,11 @@ pub(crate) enum Entry {
     Rejected,
     TakeFloating,
     Ring,
+    Seal,
 }
 
 impl Entry {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Load,
         Self::Fire,
         Self::Lazy,
@@ -388,6 +396,7 @@ impl Entry {
         Self::Rejected,
         Self::TakeFloating,
         Self::Ring,
+        Self::Seal,
     ];
 
     /// Its name in `bootstrap.ts`.

@@ -12,6 +12,8 @@ use tokio::task::AbortHandle;
 use crate::host::{HostError, Report};
 use crate::machine::{Entry, Machine, entry, unattended};
 
+const CONSOLE: &str = include_str!("js/console.ts");
+
 /// How many timers, and how many calls of the host, one extension may have at a time.
 const MOST_TASKS: usize = 20_000;
 
@@ -83,6 +85,9 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
         }
     };
     natives.set("print", Function::new(ctx.clone(), print)?)?;
+    let host = Arc::downgrade(machine);
+    let console = move |ctx: Ctx<'js>| alive(&ctx, &host)?.shared_function(&ctx, "console", CONSOLE);
+    natives.set("console", Function::new(ctx.clone(), console)?)?;
     Ok(natives)
 }
 

@@ -7,6 +7,7 @@
 mod command;
 mod deadline;
 mod dispatch;
+mod extensions;
 mod index;
 mod memory;
 mod plugins;
@@ -41,6 +42,10 @@ struct Args {
     /// Exit with 1 when a bar is missed.
     #[arg(long)]
     strict: bool,
+
+    /// Load so many extensions, print the bytes of memory that this process holds, and end.
+    #[arg(long, hide = true, value_name = "COUNT")]
+    hold_extensions: Option<usize>,
 }
 
 /// Why a benchmark could not run.
@@ -49,7 +54,7 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "start",
     "turns",
     "dispatch",
@@ -61,6 +66,7 @@ const NAMES: [&str; 11] = [
     "index",
     "subagents",
     "snapshot",
+    "extensions",
 ];
 
 /// In the order of `NAMES`.
@@ -76,6 +82,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     index::run,
     subagents::run,
     snapshot::run,
+    extensions::run,
 ];
 
 fn main() -> ExitCode {
@@ -83,6 +90,15 @@ fn main() -> ExitCode {
     becket_hooks::become_subreaper();
     let args = Args::parse();
     let mut report = Report::new(args.json);
+    if let Some(count) = args.hold_extensions {
+        return match extensions::hold(count) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                report.could_not_run("extensions", &*problem);
+                ExitCode::FAILURE
+            }
+        };
+    }
     let programs = match Programs::build() {
         Ok(programs) => programs,
         Err(problem) => {

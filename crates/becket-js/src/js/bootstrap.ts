@@ -120,11 +120,14 @@ export default (native: any) => {
     }
 
     /** Tells Rust when a promise is settled. `kept` is given back to it then. */
-    function attach(promise: Promise<unknown>, kept: unknown, tell: any): void {
-        apply(then, promise, [
-            (value: unknown) => tell(true, value, kept),
-            (reason: unknown) => tell(false, reason, kept),
-        ]);
+    async function attach(promise: Promise<unknown>, kept: unknown, tell: any): Promise<void> {
+        let value: unknown;
+        try {
+            value = await promise;
+        } catch (reason) {
+            return tell(false, reason, kept);
+        }
+        tell(true, value, kept);
     }
 
     // ---------------------------------------------------------------- functions that Rust calls by name
@@ -229,6 +232,17 @@ export default (native: any) => {
     };
     for (const name of keys(globals)) offer(globalThis, name, globals[name]);
 
+    /** A global that is made when somebody asks for it. */
+    function offerLazily(name: string, make: () => unknown): void {
+        const become = (value: unknown) => {
+            offer(globalThis, name, value);
+            return value;
+        };
+        const get = () => become(make());
+        defineProperty(globalThis, name, { __proto__: null, configurable: true, get, set: become } as any);
+    }
+    offerLazily("console", () => native.console()(becket));
+
     /** Prints a text; `error` for what is a warning or worse. */
     function print(error: boolean, text: string): void {
         native.print(error, apply(toWellFormed, text, []));
@@ -240,7 +254,14 @@ export default (native: any) => {
         await start(await import(file));
     }
 
-    const becket = freeze({ host, keep, drop, services, native: freeze(native), print });
+    const becket: Record<string, unknown> = { host, keep, drop, services, native, print, offerLazily };
     defineProperty(globalThis, "__becket", { __proto__: null, value: becket } as any);
-    return { load, fire, lazy, promised, attach, invoke, settle, rejected, takeFloating, ring };
+
+    /** Nobody adds to it after this. */
+    function seal(): void {
+        freeze(native);
+        freeze(becket);
+    }
+
+    return { load, fire, lazy, promised, attach, invoke, settle, rejected, takeFloating, ring, seal };
 };

@@ -1,0 +1,174 @@
+//! A room for extensions in tests: files in a folder, a small prelude in place of a real one, and a host that keeps
+//! what it is told.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becket_hooks::{Failure, Field};
+use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Transformer};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+/// Keeps the handlers that an extension names, and tells the host their numbers.
+const PRELUDE: &str = r#"
+export default async function (module: any) {
+    const { host, keep, services } = __becket;
+    await module.default({
+        on: (name: string, run: (event: any) => unknown) => host.call("on", { name, number: keep(run) }),
+        call: (name: string, value: unknown) => host.callAsync(name, value),
+        serve: (name: string, run: (value: any) => unknown) => services.set(name, run),
+    });
+}
+"#;
+
+const MODULES: &[HostModule] = &[HostModule {
+    names: &["test:prelude"],
+    source: PRELUDE,
+}];
+
+#[derive(Default)]
+pub struct Room {
+    pub handlers: Mutex<Vec<(String, u32)>>,
+    pub reports: Mutex<Vec<Report>>,
+    pub cancelled: AtomicBool,
+}
+
+impl Host for Room {
+    fn call(&self, _: &str, name: &str, arguments: &str) -> Result<String, HostError> {
+        let value: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
+        if name != "on" {
+            return Err(HostError::new(format!("no {name} here")).with("code", "ENONE"));
+        }
+        let number = value["number"].as_u64().expect("a number") as u32;
+        let name = value["name"].as_str().expect("a name").to_string();
+        self.handlers.lock().expect("no panic").push((name, number));
+        Ok(String::new())
+    }
+
+    fn call_async(
+        &self,
+        _: &str,
+        name: &str,
+        arguments: String,
+    ) -> BoxFuture<'static, Result<String, HostError>> {
+        let name = name.to_string();
+        async move {
+            tokio::task::yield_now().await;
+            match name.as_str() {
+                "echo" => Ok(arguments),
+                "never" => std::future::pending().await,
+                other => Err(HostError::new(format!("no {other} here")).with("code", "ENONE")),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Reporter for Room {
+    fn report(&self, _: &str, report: Report) {
+        self.reports.lock().expect("no panic").push(report);
+    }
+}
+
+pub struct Loaded {
+    pub room: Arc<Room>,
+    pub extension: Extension,
+    pub folder: Folder,
+}
+
+pub struct Folder(pub PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn folder(files: &[(&str, &str)]) -> Folder {
+    static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("becket-js-{}-{number}", std::process::id()));
+    for (name, text) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+    Folder(folder)
+}
+
+/// What extensions of a room share.
+pub fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> Arc<Kit> {
+    let cancel = Arc::clone(room);
+    Arc::new(Kit {
+        prelude: "test:prelude",
+        modules: MODULES.to_vec(),
+        transformer: Transformer::new(cache),
+        host: Arc::clone(room) as _,
+        reporter: Arc::clone(room) as _,
+        limits,
+        cancelled: Box::new(move || cancel.cancelled.load(Ordering::Relaxed)),
+    })
+}
+
+pub async fn try_load(files: &[(&str, &str)], limits: Limits) -> Result<Loaded, Failure> {
+    let folder = folder(files);
+    let room = Arc::new(Room::default());
+    let kit = kit(&room, limits, None);
+    let extension = Extension::load(&kit, "test", &folder.0.join("index.ts")).await?;
+    Ok(Loaded {
+        room,
+        extension,
+        folder,
+    })
+}
+
+pub async fn load(source: &str) -> Loaded {
+    try_load(&[("index.ts", source)], Limits::default())
+        .await
+        .expect("it loads")
+}
+
+impl Loaded {
+    /// Fires one event at the first handler of that name, and shows what came back.
+    pub async fn fire(
+        &self,
+        name: &str,
+        fields: Vec<Field>,
+    ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
+        self.fire_within(Duration::from_secs(20), name, fields).await
+    }
+
+    /// The same with another deadline.
+    pub async fn fire_within(
+        &self,
+        timeout: Duration,
+        name: &str,
+        fields: Vec<Field>,
+    ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
+        let handlers = self.room.handlers.lock().expect("no panic").clone();
+        let (_, number) = handlers
+            .iter()
+            .find(|(known, _)| known == name)
+            .expect("a handler");
+        let answered = self.extension.handler(*number, timeout).call(fields).await?;
+        Ok((answered.returned, answered.changed))
+    }
+
+    /// Waits until something with these words was reported, and gives back all reports.
+    pub async fn reported(&self, words: &str) -> String {
+        for _ in 0..2000 {
+            let reports = format!("{:?}", self.room.reports.lock().expect("no panic"));
+            if reports.contains(words) {
+                return reports;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!(
+            "{words:?} was not reported: {:?}",
+            self.room.reports.lock().expect("no panic")
+        );
+    }
+}

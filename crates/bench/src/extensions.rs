@@ -1,0 +1,372 @@
+//! What extensions cost: loading them, calling their handlers, and holding them; against the bare engine in the same run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use becket_hooks::{Field, ScriptHandler};
+use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report as Told, Reporter, Transformer};
+use futures_util::future::BoxFuture;
+use rquickjs::loader::{BuiltinLoader, BuiltinResolver};
+use rquickjs::{Context, Function, Module, Object, Persistent, Promise, Runtime};
+use tempfile::TempDir;
+
+use crate::Problem;
+use crate::programs::Programs;
+use crate::report::{Figure, Line, Report};
+use crate::samples::{Samples, ratio, runtime, time};
+
+/// What the lane may cost, against the bare engine.
+const MOST: f64 = 2.0;
+
+/// How many extensions are loaded at once, and how often.
+const LOADED: usize = 20;
+const LOADS: usize = 15;
+
+/// How many events a round has, and how many rounds there are.
+const EVENTS: usize = 400;
+const ROUNDS: usize = 25;
+
+/// How many idle extensions are held, and what they may add to the memory of the process.
+const HELD: usize = 50;
+const HELD_BAR: u64 = 30_000_000;
+
+const SAMPLE: &str = include_str!("extensions/sample.ts");
+
+/// The modules that the sample imports, as small as they can be.
+const TYPES: &str = "const same = (x) => x; export const Type = { Object: same, String: same, Number: same, Optional: same };";
+const PATHS: &str = "export const join = (...parts) => parts.join('/');";
+
+/// What an extension is started with.
+const PRELUDE: &str = r#"
+export default async function (module: any) {
+    const { host, keep } = __becket;
+    const tools = new Map();
+    await module.default({
+        on: (name: string, run: (event: any) => unknown) => host.call("on", { name, number: keep(run) }),
+        registerTool: (tool: any) => tools.set(tool.name, tool),
+        registerCommand: (name: string, command: any) => tools.set(name, command),
+    });
+}
+"#;
+
+/// The same for the bare engine.
+const BARE_PI: &str = "const tools = new Map(); globalThis.handlers = {}; globalThis.pi = {
+    on: (name, run) => { handlers[name] = run; },
+    registerTool: (tool) => tools.set(tool.name, tool),
+    registerCommand: (name, command) => tools.set(name, command),
+};";
+
+const MODULES: &[HostModule] = &[
+    HostModule {
+        names: &["bench:prelude"],
+        source: PRELUDE,
+    },
+    HostModule {
+        names: &["bench:types"],
+        source: TYPES,
+    },
+    HostModule {
+        names: &["bench:path"],
+        source: PATHS,
+    },
+];
+
+pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
+    let room = Room::new(LOADED)?;
+    loading(&room, report)?;
+    let large = format!("[{}]", vec![MESSAGE; 96].join(","));
+    let small = [
+        ("toolCallId", "\"call_1\""),
+        ("toolName", "\"bash\""),
+        ("input", r#"{"command":"ls -la /tmp"}"#),
+    ];
+    let with_large = [small[0], small[1], ("messages", large.as_str())];
+    event(&room, report, "small", "an event, small", &small)?;
+    event(&room, report, "ignored", "an event, 10 KB ignored", &with_large)?;
+    event(&room, report, "read", "an event, 10 KB read", &with_large)?;
+    holding(report)
+}
+
+/// One of 96 that make 10 KB.
+const MESSAGE: &str =
+    r#"{"role":"user","content":[{"type":"text","text":"A line of a conversation, as they are."}],"at":1}"#;
+
+fn loading(room: &Room, report: &mut Report) -> Result<(), Problem> {
+    let (mut bare, mut lane) = (Samples::default(), Samples::default());
+    let runtime = runtime()?;
+    runtime.block_on(room.load())?;
+    let scripts = room.scripts()?;
+    for _ in 0..LOADS {
+        let (loaded, spent) = time(|| {
+            scripts
+                .iter()
+                .map(|script| Bare::load(script))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        bare.add(spent);
+        drop(loaded?);
+        // Every round is another program: it knows nothing but what is kept on disk.
+        let (loaded, spent) = time(|| runtime.block_on(room.load()));
+        lane.add(spent);
+        drop(loaded?);
+    }
+    let (bare, lane) = (bare.median(), lane.median());
+    report.add(Line::new(
+        format!("bare engine, {LOADED} scripts"),
+        Figure::Time(bare),
+    ));
+    report.add(Line::new(
+        format!("extensions, {LOADED} loaded warm"),
+        Figure::Time(lane),
+    ));
+    let over = Line::new("extensions, loading over bare", Figure::Times(ratio(lane, bare)));
+    report.add(over.bar(Figure::Times(MOST)));
+    Ok(())
+}
+
+fn event(
+    room: &Room,
+    report: &mut Report,
+    handler: &str,
+    name: &str,
+    fields: &[(&'static str, &str)],
+) -> Result<(), Problem> {
+    let runtime = runtime()?;
+    let script = Bare::load(&room.scripts()?[0])?;
+    let (_kept, lane_handler) = runtime.block_on(room.handler(handler))?;
+    let texts: Vec<String> = fields
+        .iter()
+        .map(|(name, json)| format!("\"{name}\":{json}"))
+        .collect();
+    let payload = format!("{{{}}}", texts.join(","));
+    let fields: Vec<Field> = fields
+        .iter()
+        .map(|(name, json)| Field::new(name, *json))
+        .collect();
+    let expected = runtime.block_on(lane_handler.call(fields.clone()))?.returned;
+    if expected != Some(script.call(handler, &payload)?) {
+        return Err(format!("the two engines answer {handler} in different ways").into());
+    }
+    let (mut bare, mut lane) = (Samples::default(), Samples::default());
+    for _ in 0..ROUNDS {
+        let (done, spent) = time(|| script.call_often(handler, &payload));
+        done?;
+        bare.add(spent / EVENTS as u32);
+        let started = Instant::now();
+        runtime.block_on(async {
+            for _ in 0..EVENTS {
+                lane_handler.call(fields.clone()).await?;
+            }
+            Ok::<(), Problem>(())
+        })?;
+        lane.add(started.elapsed() / EVENTS as u32);
+    }
+    let (bare, lane) = (bare.median(), lane.median());
+    report.add(Line::new(format!("bare engine, {name}"), Figure::Time(bare)));
+    report.add(Line::new(format!("extension, {name}"), Figure::Time(lane)));
+    let over = Line::new(format!("{name}, over bare"), Figure::Times(ratio(lane, bare)));
+    report.add(over.bar(Figure::Times(MOST)));
+    Ok(())
+}
+
+fn holding(report: &mut Report) -> Result<(), Problem> {
+    let resident = |count: usize| -> Result<u64, Problem> {
+        let mut program = Command::new(std::env::current_exe()?);
+        let output = program.args(["--hold-extensions", &count.to_string()]).output()?;
+        Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+    };
+    // One of them brings what all of them share.
+    let added = resident(HELD)?.saturating_sub(resident(0)?);
+    let line =
+        Line::new(format!("extensions, {HELD} idle"), Figure::Bytes(added)).bar(Figure::Bytes(HELD_BAR));
+    report.add(line.remark(format!(
+        "added to the process; {} kB each",
+        added / HELD as u64 / 1000
+    )));
+    Ok(())
+}
+
+/// Loads extensions, and prints how much memory the process holds with them.
+pub fn hold(count: usize) -> Result<(), Problem> {
+    let room = Room::new(count)?;
+    let loaded = runtime()?.block_on(room.load())?;
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next());
+    let kilobytes: u64 = kilobytes
+        .ok_or("this system does not tell how much memory a process holds")?
+        .parse()?;
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{}", kilobytes * 1024)?;
+    drop(loaded);
+    Ok(())
+}
+
+/// A folder with extensions that differ, and a cache beside them.
+struct Room {
+    folder: TempDir,
+    files: Vec<PathBuf>,
+}
+
+impl Room {
+    fn new(count: usize) -> Result<Self, Problem> {
+        let folder = tempfile::tempdir()?;
+        let mut files = Vec::new();
+        for number in 0..count {
+            let file = folder.path().join(format!("sample-{number}.ts"));
+            std::fs::write(&file, format!("{SAMPLE}\nexport const number = {number};\n"))?;
+            files.push(file);
+        }
+        Ok(Self { folder, files })
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    fn kit(&self) -> (Arc<Kit>, Arc<Desk>) {
+        let desk = Arc::new(Desk::default());
+        let kit = Kit {
+            prelude: "bench:prelude",
+            modules: MODULES.to_vec(),
+            transformer: Transformer::new(Some(self.cache())),
+            host: Arc::clone(&desk) as _,
+            reporter: Arc::clone(&desk) as _,
+            limits: Limits::default(),
+            cancelled: Box::new(|| false),
+        };
+        (Arc::new(kit), desk)
+    }
+
+    async fn load(&self) -> Result<Vec<Extension>, Problem> {
+        let (kit, _) = self.kit();
+        let mut loaded = Vec::new();
+        for file in &self.files {
+            loaded.push(
+                Extension::load(&kit, "sample", file)
+                    .await
+                    .map_err(|failure| failure.to_string())?,
+            );
+        }
+        Ok(loaded)
+    }
+
+    async fn handler(&self, name: &str) -> Result<(Extension, Arc<dyn ScriptHandler>), Problem> {
+        let (kit, desk) = self.kit();
+        let extension = Extension::load(&kit, "sample", &self.files[0]).await;
+        let extension = extension.map_err(|failure| failure.to_string())?;
+        let handlers = desk
+            .0
+            .lock()
+            .expect("no panic happens while this is held")
+            .clone();
+        let number = handlers
+            .iter()
+            .find(|(known, _)| known == name)
+            .ok_or("no such handler")?
+            .1;
+        let handler = extension.handler(number, Duration::from_secs(30));
+        Ok((extension, handler))
+    }
+
+    /// The JavaScript of all extensions.
+    fn scripts(&self) -> Result<Vec<String>, Problem> {
+        let transformer = Transformer::new(Some(self.cache()));
+        let script = |file: &PathBuf| -> Result<String, Problem> {
+            let source = std::fs::read_to_string(file)?;
+            Ok(transformer.javascript(Path::new(file), &source)?.to_string())
+        };
+        self.files.iter().map(script).collect()
+    }
+}
+
+/// A host that keeps the numbers of handlers.
+#[derive(Default)]
+struct Desk(Mutex<Vec<(String, u32)>>);
+
+impl Host for Desk {
+    fn call(&self, _: &str, _: &str, arguments: &str) -> Result<String, HostError> {
+        let value: serde_json::Value =
+            serde_json::from_str(arguments).map_err(|error| HostError::new(error.to_string()))?;
+        let name = value["name"].as_str().unwrap_or_default().to_string();
+        let number = value["number"].as_u64().unwrap_or_default() as u32;
+        self.0
+            .lock()
+            .expect("no panic happens while this is held")
+            .push((name, number));
+        Ok(String::new())
+    }
+
+    fn call_async(&self, _: &str, name: &str, _: String) -> BoxFuture<'static, Result<String, HostError>> {
+        let words = format!("there is no {name}");
+        Box::pin(async move { Err(HostError::new(words)) })
+    }
+}
+
+impl Reporter for Desk {
+    fn report(&self, _: &str, _: Told) {}
+}
+
+/// The same script in the engine, and nothing around it.
+struct Bare {
+    context: Context,
+}
+
+impl Bare {
+    fn load(script: &str) -> Result<Self, Problem> {
+        let runtime = Runtime::new()?;
+        let resolver = BuiltinResolver::default()
+            .with_module("bench:types")
+            .with_module("bench:path");
+        let loader = BuiltinLoader::default()
+            .with_module("bench:types", TYPES)
+            .with_module("bench:path", PATHS);
+        runtime.set_loader(resolver, loader);
+        let context = Context::full(&runtime)?;
+        context.with(|ctx| {
+            ctx.eval::<(), _>(BARE_PI)?;
+            let (module, promise) = Module::declare(ctx.clone(), "sample", script)?.eval()?;
+            promise.finish::<()>()?;
+            let start: Function = module.get("default")?;
+            start.call::<_, ()>((ctx.globals().get::<_, Object>("pi")?,))
+        })?;
+        Ok(Self { context })
+    }
+
+    fn handler(&self, name: &str) -> Result<Persistent<Function<'static>>, Problem> {
+        Ok(self.context.with(|ctx| {
+            let handlers: Object = ctx.globals().get("handlers")?;
+            Ok::<_, rquickjs::Error>(Persistent::save(&ctx, handlers.get::<_, Function>(name)?))
+        })?)
+    }
+
+    fn call(&self, name: &str, payload: &str) -> Result<String, Problem> {
+        Ok(self.answer(&self.handler(name)?, payload)?)
+    }
+
+    fn call_often(&self, name: &str, payload: &str) -> Result<(), Problem> {
+        let handler = self.handler(name)?;
+        for _ in 0..EVENTS {
+            self.answer(&handler, payload)?;
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &self,
+        handler: &Persistent<Function<'static>>,
+        payload: &str,
+    ) -> Result<String, rquickjs::Error> {
+        self.context.with(|ctx| {
+            let event = ctx.json_parse(payload)?;
+            let promise: Promise = handler.clone().restore(&ctx)?.call((event,))?;
+            let value: rquickjs::Value = promise.finish()?;
+            let text = ctx.json_stringify(value)?;
+            text.map(|text| text.to_string())
+                .transpose()
+                .map(Option::unwrap_or_default)
+        })
+    }
+}
