@@ -3,6 +3,7 @@
 
 mod approval;
 mod compaction;
+mod desk;
 mod endings;
 mod handoff;
 mod hooks;

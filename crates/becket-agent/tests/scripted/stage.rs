@@ -75,7 +75,11 @@ impl Provider for Model {
             .map(|message| json!({"text": message.text(), "calls": message.tool_calls().len()}))
             .collect();
         let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        Ok(json!({"system": request.system_prompt, "messages": messages, "tools": tools}).into())
+        let mut body = json!({"system": request.system_prompt, "messages": messages, "tools": tools});
+        if let Some(level) = request.options.thinking {
+            body["thinking"] = json!(level);
+        }
+        Ok(body.into())
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
@@ -455,7 +459,11 @@ impl Stage {
     }
 
     pub async fn open(&self) -> Session {
-        let agent = Agent {
+        Session::open(self.agent(), "default").await.unwrap()
+    }
+
+    pub fn agent(&self) -> Arc<Agent> {
+        Arc::new(Agent {
             engine: Arc::clone(&self.engine),
             provider: self.model.clone(),
             tools: self.tools.clone(),
@@ -465,8 +473,7 @@ impl Stage {
             team: self.team.clone(),
             desk: self.desk.clone(),
             settings: self.settings.clone(),
-        };
-        Session::open(Arc::new(agent), "default").await.unwrap()
+        })
     }
 
     /// Plays one prompt in a session of its own.
