@@ -2,7 +2,7 @@
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
-use becket_agent::provider::{ModelRequest, RequestOptions, ToolFace};
+use becket_agent::provider::{ModelRequest, RequestOptions, ThinkingLevel, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, text_of};
 use serde::Serialize;
 use serde_json::Value;
@@ -27,6 +27,10 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>, style: BodySty
     body.push(']');
     push_tools(&mut body, request.tools, style);
     push_options(&mut body, request.options, !request.tools.is_empty(), style);
+    if let Some(effort) = request.options.thinking.and_then(|level| effort(model, level)) {
+        body.push_str(r#","reasoning_effort":"#);
+        push_json(&mut body, effort);
+    }
     body.push_str(r#","stream":true,"stream_options":{"include_usage":true}}"#);
     Json::joined(body)
 }
@@ -316,6 +320,40 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
     }
 }
 
+/// How hard a model is to think, in the interface's words; `None` for one that does not think on request, or is to do as
+/// it usually does. A word that the model does not know is replaced by the nearest one.
+fn effort(model: &str, level: ThinkingLevel) -> Option<&'static str> {
+    // Some servers put the maker's name before the model's.
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let version = name.strip_prefix("gpt-5");
+    let thinks = version.is_some() || THINKING_MODELS.iter().any(|prefix| name.starts_with(prefix));
+    if !thinks || name.contains("chat") {
+        return None;
+    }
+    let is_first = version.is_some_and(|rest| !rest.starts_with('.'));
+    let is_late = version.is_some_and(|rest| rest.starts_with(".1-codex-max") || is_after_1(rest));
+    match level {
+        ThinkingLevel::Off => None,
+        ThinkingLevel::Minimal if is_first => Some("minimal"),
+        ThinkingLevel::Minimal | ThinkingLevel::Low => Some("low"),
+        ThinkingLevel::Medium => Some("medium"),
+        ThinkingLevel::Xhigh if is_late => Some("xhigh"),
+        ThinkingLevel::High | ThinkingLevel::Xhigh => Some("high"),
+    }
+}
+
+/// Besides those whose name begins with `gpt-5`.
+const THINKING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-oss"];
+
+/// Whether a version is `.2` or later.
+fn is_after_1(rest: &str) -> bool {
+    let digits = rest.strip_prefix('.').unwrap_or_default();
+    let end = digits.find(|character: char| !character.is_ascii_digit());
+    digits[..end.unwrap_or(digits.len())]
+        .parse::<u32>()
+        .is_ok_and(|minor| minor >= 2)
+}
+
 pub(crate) fn push_json<T: Serialize + ?Sized>(body: &mut String, value: &T) {
     body.push_str(&to_json(value));
 }
@@ -421,6 +459,7 @@ mod tests {
             frequency_penalty: Some(0.25),
             presence_penalty: Some(-0.25),
             parallel_tool_calls: Some(false),
+            thinking: Some(ThinkingLevel::High),
         };
         let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
         assert_eq!(
@@ -468,6 +507,44 @@ mod tests {
         assert_eq!(embedded["tools"][0]["operation"], "shell");
         assert_eq!(embedded["messages"][4]["is_error"], true);
         assert_eq!(embedded["messages"][6]["name"], "hook");
+    }
+
+    #[test]
+    fn models_that_think_are_told_how_hard_in_words_that_they_know() {
+        use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
+        let table = [
+            ("gpt-4o", High, None),
+            ("llama3", High, None),
+            ("gpt-5-chat-latest", High, None),
+            ("gpt-5", Off, None),
+            ("gpt-5", Minimal, Some("minimal")),
+            ("gpt-5-mini", Medium, Some("medium")),
+            ("gpt-5", Xhigh, Some("high")),
+            ("gpt-5.1", Minimal, Some("low")),
+            ("gpt-5.1", Xhigh, Some("high")),
+            ("gpt-5.1-codex-max", Xhigh, Some("xhigh")),
+            ("openai/gpt-5.2", Xhigh, Some("xhigh")),
+            ("gpt-5.10-mini", Xhigh, Some("xhigh")),
+            ("o3", Minimal, Some("low")),
+            ("o4-mini", Low, Some("low")),
+            ("openai/gpt-oss-20b", High, Some("high")),
+        ];
+        for (model, level, expected) in table {
+            assert_eq!(effort(model, level), expected, "{model} {level:?}");
+        }
+        let options = RequestOptions {
+            thinking: Some(High),
+            ..RequestOptions::default()
+        };
+        let request = ModelRequest {
+            system_prompt: "",
+            messages: &[],
+            tools: &[],
+            options: &options,
+        };
+        let value = |model| write_body(model, &request, BodyStyle::OpenAi).to_value();
+        assert_eq!(value("gpt-5")["reasoning_effort"], "high");
+        assert_eq!(value("gpt-4o").get("reasoning_effort"), None);
     }
 
     #[test]
