@@ -295,6 +295,11 @@ impl Desk {
         self.0.queues.is_idle()
     }
 
+    /// Waits until nothing runs. Inside of a hook or a tool of the same session that is never.
+    pub async fn idle(&self) {
+        self.0.queues.idle().await;
+    }
+
     /// Whether something waits for the model to hear it.
     pub fn has_waiting(&self) -> bool {
         !self.0.queues.is_empty()
@@ -402,9 +407,12 @@ impl Desk {
         if state.over {
             return;
         }
+        // A tool that goes away may look at the desk once more: not while it is held.
+        let before = state.choices.clone();
         change(&mut state.choices);
         state.revision += 1;
         drop(state);
+        drop(before);
         self.0.queues.tell();
     }
 }
@@ -499,11 +507,12 @@ impl Desk {
         state.over = true;
         state.compactions.clear();
         state.cancel = None;
-        // A tool may hold the desk.
-        state.choices = Choices::default();
-        if let Some(seen) = &mut state.seen {
-            seen.base.tools.clear();
-        }
+        // A tool may hold the desk, which must not hold it in turn.
+        let choices = std::mem::take(&mut state.choices);
+        let seen = state.seen.as_mut();
+        let tools = seen.map(|seen| std::mem::take(&mut seen.base.tools));
+        drop(state);
+        drop((choices, tools));
     }
 
     /// What was chosen, if that is something else than when the session last looked.

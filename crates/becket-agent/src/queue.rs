@@ -44,7 +44,10 @@ pub struct Queues(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
+    /// There may be a wish. One front end waits for it.
     changed: Notify,
+    /// Nothing runs any more. Anybody may wait for it.
+    rested: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -127,12 +130,17 @@ impl Queues {
         let steering = waiting.steering.pop_front();
         let next = steering.or_else(|| waiting.follow_ups.pop_front());
         waiting.at_work = next.is_some();
+        drop(waiting);
+        if next.is_none() {
+            self.0.rested.notify_waiters();
+        }
         next
     }
 
     /// The work is over.
     pub(crate) fn rest(&self) {
         self.waiting().at_work = false;
+        self.0.rested.notify_waiters();
         self.tell();
     }
 
@@ -141,7 +149,8 @@ impl Queues {
         let mut waiting = self.waiting();
         let held: Vec<Said> = waiting.take_all().collect();
         waiting.with_next.extend(held);
-        waiting.at_work = false;
+        drop(waiting);
+        self.rest();
     }
 
     /// Forgets what waits to be heard, and says how much that was.
@@ -152,6 +161,19 @@ impl Queues {
     /// Whether nothing runs.
     pub(crate) fn is_idle(&self) -> bool {
         !self.waiting().at_work
+    }
+
+    /// Waits until nothing runs.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let mut rested = std::pin::pin!(self.0.rested.notified());
+            // From here on nothing is missed.
+            rested.as_mut().enable();
+            if self.is_idle() {
+                return;
+            }
+            rested.await;
+        }
     }
 
     /// Whether something is to be done while nothing runs.

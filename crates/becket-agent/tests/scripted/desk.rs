@@ -123,6 +123,8 @@ async fn before_a_session_there_is_nothing_to_see_and_after_it_nothing_to_ask_fo
     let said = desk.note(note("x"), Delivery::Steering, WhenIdle::Run);
     assert_eq!(said.unwrap_err(), DeskError::Over);
     assert_eq!(desk.compact(None).await.unwrap_err(), DeskError::Over);
+    desk.set_thinking(ThinkingLevel::High);
+    assert_eq!(desk.thinking().unwrap(), None, "nor to choose");
     assert!(!desk.has_wish());
     assert_eq!(stored(&stage), ["m:go", "m:hello"]);
 }
@@ -656,8 +658,14 @@ async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
         asked.say(words("later"), Delivery::FollowUp).unwrap();
         asked.abort();
     };
-    let (ending, ()) = tokio::join!(prompt(&mut session, &stage, "go"), abort);
+    let rested = async {
+        abort.await;
+        assert!(!desk.is_idle());
+        desk.idle().await;
+    };
+    let (ending, ()) = tokio::join!(prompt(&mut session, &stage, "go"), rested);
     assert_eq!(ending, Ending::Cancelled);
+    desk.idle().await;
     assert!(!stage.cancel.is_cancelled(), "the program goes on");
     assert!(
         !desk.has_wish() && !desk.has_waiting(),
@@ -700,7 +708,7 @@ async fn the_person_cancels_what_the_desk_has_begun() {
     };
     let (end, ()) = tokio::join!(session.attend(stage.cancel.clone()), interrupt);
     assert_eq!(end.unwrap().unwrap().ending, Ending::Cancelled);
-    assert!(!desk.has_wish(), "nothing else is begun");
+    assert!(desk.is_idle() && !desk.has_wish(), "nothing else is begun");
 }
 
 #[tokio::test]
