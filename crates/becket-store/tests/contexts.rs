@@ -96,6 +96,64 @@ async fn eight_handles_that_switch_at_once_leave_one_current_context() {
     assert_intact(&store);
 }
 
+fn named(id: &str, name: &str) -> NewEntry {
+    NewEntry {
+        content: EntryContent::Name { name: name.into() },
+        ..note(id)
+    }
+}
+
+#[tokio::test]
+async fn sessions_bear_the_name_of_their_conversation() {
+    let (_folder, store) = store();
+    let names = || {
+        let sessions = store.sessions(None).unwrap().into_iter();
+        let mut names: Vec<_> = sessions.map(|session| (session.id, session.name)).collect();
+        names.sort();
+        names
+    };
+    let expected = |names: &[(&str, Option<&str>)]| -> Vec<(String, Option<String>)> {
+        let names = names.iter();
+        names
+            .map(|(id, name)| ((*id).into(), name.map(Into::into)))
+            .collect()
+    };
+    store.begin_session(session("a", "work")).await.unwrap();
+    store
+        .append("a", vec![note("1"), named("2", "first"), named("3", "second")])
+        .await
+        .unwrap();
+    store.append("a", vec![note("4")]).await.unwrap();
+    // The next one goes on with it; a sub-agent and another context do not.
+    store.begin_session(session("b", "work")).await.unwrap();
+    let below = NewSession {
+        parent_session_id: Some("b".into()),
+        ..session("c", "work")
+    };
+    store.begin_session(below).await.unwrap();
+    store.begin_session(session("d", "other")).await.unwrap();
+    let all = [
+        ("a", Some("second")),
+        ("b", Some("second")),
+        ("c", None),
+        ("d", None),
+    ];
+    assert_eq!(names(), expected(&all));
+    store.append("b", vec![named("5", "third")]).await.unwrap();
+    // What was cleared took its name along.
+    store.clear("b").await.unwrap();
+    store.begin_session(session("e", "work")).await.unwrap();
+    let all = [
+        ("a", Some("second")),
+        ("b", None),
+        ("c", None),
+        ("d", None),
+        ("e", None),
+    ];
+    assert_eq!(names(), expected(&all));
+    assert_intact(&store);
+}
+
 async fn clears(store: &dyn Store) {
     fill(store, "work", &["one", "two"]).await;
     store.clear("work").await.unwrap();

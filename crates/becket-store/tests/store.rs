@@ -160,6 +160,21 @@ fn every_kind() -> Vec<NewEntry> {
             },
         },
         NewEntry {
+            id: "name".into(),
+            time_ms: 1_700_000_000_001,
+            content: EntryContent::Name {
+                name: "a \"talk\"".into(),
+            },
+        },
+        NewEntry {
+            id: "label".into(),
+            time_ms: 1_700_000_000_002,
+            content: EntryContent::Label {
+                target_id: "name".into(),
+                label: None,
+            },
+        },
+        NewEntry {
             id: "custom".into(),
             time_ms: 1_700_000_000_000,
             content: EntryContent::Custom {
@@ -571,7 +586,7 @@ async fn lists_contexts_and_sessions() {
     let two = sessions.iter().find(|session| session.id == "two").unwrap();
     assert_eq!(
         (one.reason.as_deref(), one.entry_count, one.cwd.as_str()),
-        (Some("done"), 7, "/tmp/project")
+        (Some("done"), 9, "/tmp/project")
     );
     assert!(one.ended_ms.unwrap() >= one.started_ms);
     assert_eq!(
@@ -584,7 +599,7 @@ async fn lists_contexts_and_sessions() {
         &failure(store.entries("none")),
         &["no context \"none\"", "becket.db"],
     );
-    assert_eq!(ids(&store.entries("old").unwrap()).len(), 7);
+    assert_eq!(ids(&store.entries("old").unwrap()).len(), 9);
 }
 
 #[tokio::test]
@@ -607,7 +622,7 @@ async fn deletes_a_context_with_all_that_belongs_to_it() {
     assert!(store.trace_of("drop").unwrap().is_empty() && store.waiting_messages("drop").unwrap().is_empty());
     assert_eq!(store.trace_of("keep").unwrap().len(), 1);
     assert_eq!(store.waiting_messages("keep").unwrap().len(), 1);
-    assert_eq!(store.entries("keep").unwrap().len(), 7);
+    assert_eq!(store.entries("keep").unwrap().len(), 9);
     assert_mentions(
         &failure(store.append("drop", vec![note("late")]).await),
         &["\"drop\"", "deleted"],
