@@ -27,6 +27,7 @@ mod limit;
 mod mcp;
 mod messages;
 mod pi_packages;
+mod names;
 mod plugin_faults;
 mod plugins;
 mod project;
