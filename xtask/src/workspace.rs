@@ -60,15 +60,30 @@ impl Workspace {
 
     /// The manifests of the crates, sorted by path.
     pub fn manifests(&self) -> Result<Vec<SourceFile>, Problem> {
-        let folder = self.root.join("crates");
-        let entries = std::fs::read_dir(&folder).map_err(|error| format!("cannot read crates: {error}"))?;
-        let mut files: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path().join("Cargo.toml"))
+        let folders = self.entries("crates")?.into_iter();
+        let files = folders.map(|folder| folder.join("Cargo.toml"));
+        files
             .filter(|file| file.is_file())
-            .collect();
-        files.sort();
-        files.into_iter().map(|file| self.source(&file)).collect()
+            .map(|file| self.source(&file))
+            .collect()
+    }
+
+    /// The files of a folder with that ending, sorted by path.
+    pub fn files_in(&self, folder: &str, ending: &str) -> Result<Vec<SourceFile>, Problem> {
+        let files = self.entries(folder)?.into_iter();
+        files
+            .filter(|file| file.extension().is_some_and(|extension| extension == ending))
+            .map(|file| self.source(&file))
+            .collect()
+    }
+
+    /// What is in a folder, sorted.
+    fn entries(&self, folder: &str) -> Result<Vec<PathBuf>, Problem> {
+        let entries = std::fs::read_dir(self.root.join(folder));
+        let entries = entries.map_err(|error| format!("cannot read {folder}: {error}"))?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        Ok(paths)
     }
 
     fn source(&self, file: &Path) -> Result<SourceFile, Problem> {

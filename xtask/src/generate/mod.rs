@@ -4,6 +4,7 @@
 mod cli;
 mod dialects;
 mod events;
+mod pi_api;
 mod readme;
 
 use crate::Problem;
@@ -46,6 +47,10 @@ const PAGES: &[Page] = &[
     Page {
         path: "docs/dialects.md",
         make: |_| Ok(dialects::page()),
+    },
+    Page {
+        path: "docs/pi-api.md",
+        make: pi_api::page,
     },
     Page {
         path: "README.md",

@@ -4,6 +4,8 @@
 //! stands pi's API in TypeScript (`js/`), which runs in the engine. `modules.rs` lists the packages that extensions
 //! import beside it (`js/modules/`).
 
+mod api;
+pub mod arguments;
 pub mod host_call;
 mod modules;
 mod prelude;
@@ -12,5 +14,6 @@ pub mod services;
 mod tools;
 
 pub use modules::host_modules;
+pub use api::{EVENTS, Member, Object, State, api};
 pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use tools::profile;

@@ -5,4 +5,5 @@ mod contexts;
 mod loading;
 mod providers;
 mod room;
+mod table;
 mod tools;

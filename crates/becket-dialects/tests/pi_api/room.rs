@@ -30,6 +30,19 @@ globalThis.AbortController ??= class {
 globalThis.TextDecoder ??= class { decode(data: any) { return String.fromCharCode(...data); } } as any;
 "#;
 
+/// As much of the packages that extensions import as the examples need to load.
+const PACKAGES: &[HostModule] = &[
+    HostModule {
+        names: &["@sinclair/typebox", "typebox"],
+        source: "const make = (schema = {}) => schema;
+            export const Type: any = new Proxy({}, { get: () => make });",
+    },
+    HostModule {
+        names: &["@mariozechner/pi-ai"],
+        source: "export const createAssistantMessageEventStream = () => ({ push() {}, end() {} });",
+    },
+];
+
 type Held = oneshot::Sender<Result<String, HostError>>;
 
 #[derive(Default)]
@@ -135,15 +148,13 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
     for (name, answer) in answers {
         room.answer(name, answer.clone());
     }
-    let modules = prelude_modules().iter();
+    let prelude = prelude_modules().iter().map(|module| HostModule {
+        names: module.names,
+        source: module.source,
+    });
     let kit = Arc::new(Kit {
         prelude: PRELUDE,
-        modules: modules
-            .map(|module| HostModule {
-                names: module.names,
-                source: module.source,
-            })
-            .collect(),
+        modules: prelude.chain(PACKAGES.iter().copied()).collect(),
         transformer: Transformer::default(),
         host: Arc::clone(&room) as _,
         reporter: Arc::clone(&room) as _,

@@ -60,7 +60,9 @@ function withHandles(answer: any): unknown {
     if (given === undefined || given === null) return answer;
     const handles: Record<string, unknown> = {};
     if (typeof given.exec === "function") {
-        handles.exec = handle(({ command, cwd, ...options }, told) => given.exec(command, cwd, { ...options, ...told }));
+        const exec: Operation = ({ command, cwd, ...options }, told) =>
+            given.exec(command, cwd, { ...options, ...told });
+        handles.exec = handle(exec);
     } else if (typeof given.execute === "function") {
         handles.execute = handle(({ command }) => given.execute(command));
     }

@@ -1,0 +1,191 @@
+//! What of pi's API is there: every member that some version of pi has, and what becket does with it. The page
+//! `docs/pi-api.md` is made of this table, and a test compares it with what extensions really find.
+
+/// Something that has members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Object {
+    /// What a factory is given.
+    Pi,
+    /// What every handler is given.
+    Context,
+    /// What tools are given besides.
+    ToolContext,
+    /// What commands are given besides.
+    CommandContext,
+    /// How an extension talks to the person.
+    Ui,
+    /// The session.
+    SessionManager,
+    /// The models.
+    ModelRegistry,
+}
+
+/// What becket does with a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// What pi does.
+    Works,
+    /// It is taken, and has no effect as long as there is no screen of pi's.
+    Quiet,
+    /// It is there, and throws when it is used.
+    Later,
+}
+
+/// One member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Whose it is.
+    pub object: Object,
+    /// Its name.
+    pub name: &'static str,
+    /// What becket does with it.
+    pub state: State,
+}
+
+impl Object {
+    /// All of them, in the order of the page.
+    pub const ALL: &[Self] = &[
+        Self::Pi,
+        Self::Context,
+        Self::ToolContext,
+        Self::CommandContext,
+        Self::Ui,
+        Self::SessionManager,
+        Self::ModelRegistry,
+    ];
+
+    /// How an extension reaches it.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Pi => "pi",
+            Self::Context | Self::ToolContext | Self::CommandContext => "ctx",
+            Self::Ui => "ctx.ui",
+            Self::SessionManager => "ctx.sessionManager",
+            Self::ModelRegistry => "ctx.modelRegistry",
+        }
+    }
+}
+
+/// Events that becket fires, in the order in which a session meets them.
+pub const EVENTS: &[&str] = &[
+    "session_start",
+    "resources_discover",
+    "input",
+    "before_agent_start",
+    "agent_start",
+    "turn_start",
+    "context",
+    "before_provider_request",
+    "after_provider_response",
+    "message_start",
+    "message_update",
+    "message_end",
+    "tool_execution_start",
+    "tool_call",
+    "tool_execution_update",
+    "tool_result",
+    "tool_execution_end",
+    "turn_end",
+    "agent_end",
+    "agent_before_settle",
+    "agent_settled",
+    "session_before_compact",
+    "session_compact",
+    "session_before_switch",
+    "session_switch",
+    "session_before_fork",
+    "session_fork",
+    "session_before_tree",
+    "session_tree",
+    "model_select",
+    "user_bash",
+    "session_shutdown",
+];
+
+/// All members.
+pub fn api() -> Vec<Member> {
+    let members = MEMBERS.iter().flat_map(|(object, state, names)| {
+        names.split_whitespace().map(|name| Member {
+            object: *object,
+            name,
+            state: *state,
+        })
+    });
+    members.collect()
+}
+
+// tidy: a table
+const MEMBERS: &[(Object, State, &str)] = &[
+    (
+        Object::Pi,
+        State::Works,
+        "on registerTool registerCommand registerFlag getFlag registerProvider unregisterProvider events
+        sendMessage sendUserMessage appendEntry setSessionName getSessionName setLabel exec getActiveTools
+        setActiveTools getAllTools getCommands setModel getThinkingLevel setThinkingLevel",
+    ),
+    (
+        Object::Pi,
+        State::Quiet,
+        "registerShortcut registerMessageRenderer registerEntryRenderer registerToolRenderer
+        registerMarkdownTransformer",
+    ),
+    (
+        Object::Pi,
+        State::Later,
+        "getSettings registerMcpServer unregisterMcpServer getMcpServers registerVirtualModel
+        unregisterVirtualModel",
+    ),
+    (
+        Object::Context,
+        State::Works,
+        "ui hasUI mode cwd sessionManager modelRegistry model signal thinkingLevel isIdle isProjectTrusted abort
+        shutdown hasPendingMessages getContextUsage getSystemPrompt compact",
+    ),
+    (Object::Context, State::Quiet, "scopedModels"),
+    (Object::ToolContext, State::Works, "tools"),
+    (Object::ToolContext, State::Later, "executeTool"),
+    (Object::CommandContext, State::Works, "waitForIdle"),
+    (
+        Object::CommandContext,
+        State::Later,
+        "newSession fork navigateTree switchSession reload getSystemPromptOptions",
+    ),
+    (
+        Object::Ui,
+        State::Works,
+        "select confirm input editor custom notify setStatus theme getAllThemes getTheme setTheme getEditorText
+        getToolsExpanded",
+    ),
+    (
+        Object::Ui,
+        State::Quiet,
+        "onTerminalInput setWorkingMessage setWorkingVisible setWorkingIndicator setHiddenThinkingLabel setWidget
+        setFooter setHeader setTitle pasteToEditor setEditorText addAutocompleteProvider setEditorComponent
+        getEditorComponent setToolsExpanded",
+    ),
+    (
+        Object::SessionManager,
+        State::Works,
+        "getCwd getSessionDir getSessionId getSessionFile getSessionName getLeafId getLeafEntry getEntry getLabel
+        getBranch getHeader getEntries getTree buildSessionContext",
+    ),
+    (
+        Object::SessionManager,
+        State::Later,
+        "buildContextEntries buildSessionProjection",
+    ),
+    (
+        Object::ModelRegistry,
+        State::Works,
+        "getAll getAvailable find hasConfiguredAuth getProviderAuthStatus getProviderDisplayName isUsingOAuth
+        getApiKey getApiKeyForProvider getApiKeyAndHeaders complete refresh getError registerProvider
+        unregisterProvider",
+    ),
+    (
+        Object::ModelRegistry,
+        State::Later,
+        "stream streamSimple classify generateImages getProvider getProviderAuth findOfType getModelsOfType
+        getAvailableOfType getModelOfType getRegisteredProviderConfig getRegisteredNativeProvider
+        getRegisteredProviderIds registerVirtualModel unregisterVirtualModel authStorage",
+    ),
+];

@@ -1,0 +1,83 @@
+// A provider of models without a network: a parrot that says what it was told.
+//
+//     becket -e examples/pi/parrot.ts --model parrot/polly "hello there"
+//
+// `streamSimple` gets the model, the conversation and the options, and gives a stream of events back. Providers of
+// companies do the same with `fetch` in the middle; they call `onPayload` before they send, so that hooks see the body.
+
+import { type AssistantMessage, createAssistantMessageEventStream } from "@mariozechner/pi-ai";
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+
+function wordsOf(content: any): string {
+    if (typeof content === "string") return content;
+    return content.filter((part: any) => part.type === "text").map((part: any) => part.text).join(" ");
+}
+
+export default function (pi: ExtensionAPI) {
+    pi.registerProvider("parrot", {
+        baseUrl: "parrot://perch",
+        apiKey: "a-cracker",
+        api: "parrot-speech" as any,
+        models: [
+            {
+                id: "polly",
+                name: "Polly",
+                reasoning: false,
+                input: ["text"],
+                cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+                contextWindow: 8000,
+                maxTokens: 1000,
+            },
+        ],
+        streamSimple(model, context, options) {
+            const stream = createAssistantMessageEventStream();
+            const message: AssistantMessage = {
+                role: "assistant",
+                content: [],
+                api: model.api,
+                provider: model.provider,
+                model: model.id,
+                usage: {
+                    input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0,
+                    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+                },
+                stopReason: "stop",
+                timestamp: Date.now(),
+            };
+            void speak();
+            return stream;
+
+            async function speak(): Promise<void> {
+                const heard = [...context.messages].reverse().find((said) => said.role === "user");
+                const payload: any = { say: heard ? wordsOf(heard.content) : "nothing" };
+                const sent: any = (await options?.onPayload?.(payload, model)) ?? payload;
+                const text = { type: "text" as const, text: "" };
+                message.content.push(text);
+                stream.push({ type: "start", partial: message });
+                stream.push({ type: "text_start", contentIndex: 0, partial: message });
+                for (const word of `You said: ${sent.say}`.split(/(?<= )/)) {
+                    if (options?.signal?.aborted) {
+                        message.stopReason = "aborted";
+                        stream.push({ type: "error", reason: "aborted", error: message });
+                        return stream.end();
+                    }
+                    text.text += word;
+                    stream.push({ type: "text_delta", contentIndex: 0, delta: word, partial: message });
+                }
+                stream.push({ type: "text_end", contentIndex: 0, content: text.text, partial: message });
+                stream.push({ type: "done", reason: "stop", message });
+                stream.end();
+            }
+        },
+    });
+
+    // `/parrot` changes to it in the middle of a session.
+    pi.registerCommand("parrot", {
+        description: "Let the parrot answer from now on",
+        handler: async (_args, ctx) => {
+            const polly = ctx.modelRegistry.find("parrot", "polly");
+            const chosen = polly !== undefined && (await pi.setModel(polly));
+            ctx.ui.notify(chosen ? "the parrot answers" : "the parrot has flown away", chosen ? "info" : "error");
+        },
+    });
+}

@@ -1,0 +1,51 @@
+// Commands for the person: `/standup` lets the model sum up the day, `/about` shows what the session can do.
+//
+//     becket -e examples/pi/standup.ts "/standup yesterday"
+//
+// A command runs before the model hears anything. What it wants the model to hear, it says with `sendUserMessage` or,
+// in its own name, with `sendMessage`.
+
+import type { ExtensionAPI, ExtensionCommandContext } from "@mariozechner/pi-coding-agent";
+
+const SINCE = ["today", "yesterday", "monday"];
+
+export default function (pi: ExtensionAPI) {
+    pi.registerCommand("standup", {
+        description: "Sum up the commits since a day",
+        getArgumentCompletions: (prefix) =>
+            SINCE.filter((day) => day.startsWith(prefix)).map((day) => ({ value: day, label: day })),
+        handler: async (args, ctx) => {
+            await ctx.waitForIdle();
+            const since = args.trim() || "today";
+            const log = await pi.exec("git", ["log", "--oneline", `--since=${since}`], { timeout: 10_000 });
+            if (log.code !== 0 || log.stdout.trim() === "") {
+                ctx.ui.notify(`no commits since ${since}`, "info");
+                return;
+            }
+            pi.setSessionName(`standup since ${since}`);
+            pi.sendUserMessage(`Sum up this work for a standup:\n\n${log.stdout}`);
+        },
+    });
+
+    pi.registerCommand("about", {
+        description: "Show what this session can do",
+        handler: async (_args, ctx) => ctx.ui.notify(about(ctx)),
+    });
+
+    // The same at the press of a key, where there are keys.
+    pi.registerShortcut("ctrl+shift+a", {
+        description: "Show what this session can do",
+        handler: (ctx) => ctx.ui.notify(about(ctx)),
+    });
+
+    function about(ctx: Pick<ExtensionCommandContext, "cwd" | "mode" | "hasUI" | "isProjectTrusted">): string {
+        const tools = pi.getAllTools().map((tool) => tool.name);
+        const commands = pi.getCommands().map((command) => `/${command.name}`);
+        return [
+            `session: ${pi.getSessionName() ?? "without a name"} in ${ctx.cwd}, mode ${ctx.mode}`,
+            `a person answers: ${ctx.hasUI}, trusted: ${ctx.isProjectTrusted()}`,
+            `tools: ${pi.getActiveTools().length} of ${tools.length} (${tools.join(", ")})`,
+            `commands: ${commands.join(", ")}`,
+        ].join("\n");
+    }
+}
