@@ -13,7 +13,7 @@ mod results;
 pub mod services;
 mod tools;
 
-pub use modules::host_modules;
 pub use api::{EVENTS, Member, Object, State, api};
+pub use modules::host_modules;
 pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use tools::profile;

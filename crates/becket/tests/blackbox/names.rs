@@ -8,7 +8,10 @@ use crate::room;
 
 /// Writes entries into a context, as a session does.
 fn write(room: &Room, session_id: &str, contents: Vec<EntryContent>) {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         let store = becket_store::SqliteStore::open(room.store_file()).expect("the store opens");
         let session = NewSession {
