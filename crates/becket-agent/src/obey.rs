@@ -70,7 +70,12 @@ impl Session {
         let mut next = first;
         let mut last: Option<RunEnd> = None;
         loop {
-            self.settle().await?;
+            self.heed().await;
+            // After a cancelled run a summary would be cancelled too; it waits until the next work begins.
+            if last.is_none() || !self.hooks.cancel().is_cancelled() {
+                self.grant_all().await?;
+            }
+            self.keep().await?;
             if last.as_ref().is_some_and(|end| !goes_on(&end.ending)) {
                 return Ok(last);
             }
@@ -106,17 +111,9 @@ impl Session {
         }
     }
 
-    /// Between two runs: takes over what was chosen, and stores and summarises what is to be.
-    async fn settle(&mut self) -> Result<(), StoreError> {
-        let Some(desk) = self.desk.clone() else {
-            return Ok(());
-        };
-        self.heed().await;
-        self.keep().await?;
-        // After a cancel it would be cancelled too; it waits until the next work begins.
-        while !self.hooks.cancel().is_cancelled()
-            && let Some(wish) = desk.take_compaction()
-        {
+    /// Writes the summaries that somebody wants, while nothing runs.
+    async fn grant_all(&mut self) -> Result<(), StoreError> {
+        while let Some(wish) = self.desk.as_ref().and_then(|desk| desk.take_compaction()) {
             self.grant(wish, None).await?;
         }
         Ok(())

@@ -14,6 +14,7 @@ use becket_events::{
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use crate::stage::{Model, Prop, Stage, Turn, input, shell};
 
@@ -681,6 +682,35 @@ async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
     );
 }
 
+/// Somebody who wants a summary while nothing runs, and waits for it.
+async fn wanted_summary(desk: &Desk) -> JoinHandle<Result<CompactEnd, DeskError>> {
+    let asking = desk.clone();
+    let waiting = tokio::spawn(async move { asking.compact(None).await });
+    desk.wished().await;
+    waiting
+}
+
+#[tokio::test]
+async fn a_summary_that_is_wanted_with_the_end_of_a_run_is_written_after_it() {
+    let (stage, desk) = stage(vec![Turn::Hang("so"), Turn::Say("SUMMARY")]);
+    let summary = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&summary);
+    at!(stage, becket_events::MessageUpdate, desk, {
+        let asking = desk.clone();
+        let mut compaction = Box::pin(async move { asking.compact(None).await });
+        // The wish is there as soon as the future was looked at once.
+        let _ = futures_util::FutureExt::now_or_never(&mut compaction);
+        *place.lock().unwrap() = Some(compaction);
+        desk.abort();
+    });
+    let mut session = stage.open().await;
+    assert_eq!(prompt(&mut session, &stage, "go").await, Ending::Cancelled);
+    assert!(desk.has_wish());
+    assert_eq!(attend(&mut session, &stage).await, None);
+    let compaction = summary.lock().unwrap().take().unwrap();
+    assert!(matches!(compaction.await, Ok(CompactEnd::Compacted { .. })));
+}
+
 #[tokio::test]
 async fn a_tool_that_runs_gets_the_cancel_of_the_desk() {
     let (mut stage, desk) = stage(vec![Turn::Call(vec![("slow", json!({}))])]);
@@ -709,6 +739,12 @@ async fn the_person_cancels_what_the_desk_has_begun() {
     let (end, ()) = tokio::join!(session.attend(stage.cancel.clone()), interrupt);
     assert_eq!(end.unwrap().unwrap().ending, Ending::Cancelled);
     assert!(desk.is_idle() && !desk.has_wish(), "nothing else is begun");
+
+    // A front end that attends with a cancel that has come already is not kept busy for ever.
+    let summary = wanted_summary(&desk).await;
+    assert_eq!(session.attend(stage.cancel.clone()).await.unwrap(), None);
+    assert!(!desk.has_wish());
+    assert_eq!(summary.await.unwrap(), Ok(CompactEnd::Cancelled));
 }
 
 #[tokio::test]
@@ -768,13 +804,7 @@ async fn a_summary_is_written_for_whoever_asks_while_nothing_runs() {
     assert_eq!(stage.events_named("pre_compact")[0]["instructions"], "names");
     assert!(!desk.has_wish());
 
-    let waiting = tokio::spawn({
-        let desk = desk.clone();
-        async move { desk.compact(None).await }
-    });
-    while !desk.has_wish() {
-        tokio::task::yield_now().await;
-    }
+    let waiting = wanted_summary(&desk).await;
     session.end(EndReason::Done).await.unwrap();
     assert_eq!(
         waiting.await.unwrap().unwrap_err(),

@@ -302,7 +302,8 @@ impl Conversation {
         let Some(desk) = self.desk() else {
             return Ok(end);
         };
-        while end.ending.reason() == EndReason::Done && desk.has_wish() && !desk.shutdown_requested() {
+        let goes_on = |end: &RunEnd| end.ending.reason() == EndReason::Done && !cancel.is_cancelled();
+        while goes_on(&end) && desk.has_wish() && !desk.shutdown_requested() {
             end = self.attend(cancel.clone()).await?.unwrap_or(end);
         }
         Ok(end)
