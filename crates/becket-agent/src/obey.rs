@@ -19,8 +19,8 @@ use crate::settings::AgentSettings;
 use crate::store::{Consumed, NewEntry, StoreError};
 
 impl Session {
-    /// Does what was asked for at the desk while nothing ran, and says how the last run ended if there was one. A cancel
-    /// ends it soon.
+    /// Does what was asked for at the desk while nothing ran, and says how the last run ended if there was one. A
+    /// cancel ends it soon.
     pub async fn attend(&mut self, cancel: CancellationToken) -> Result<Option<RunEnd>, StoreError> {
         self.begin_work(cancel);
         self.work(None).await
@@ -101,8 +101,8 @@ impl Session {
         let limit = self.agent.settings.max_iterations;
         let dropped = self.queues.drop_waiting() + 1;
         let message = format!(
-            "hooks have caused {limit} requests since the person last spoke, and that is the limit for one prompt; what \
-             they wanted to say next was dropped ({dropped})"
+            "hooks have caused {limit} requests since the person last spoke, and that is the limit for one prompt; \
+             what they wanted to say next was dropped ({dropped})"
         );
         self.notify(Level::Warning, &message).await;
         RunEnd {
@@ -136,8 +136,8 @@ impl Session {
         Ok(())
     }
 
-    /// Stores entries, after those that wait at the desk, and takes letters out of the inbox. There is no other way into
-    /// the store, so that the order at the desk is the order on disk.
+    /// Stores entries, after those that wait at the desk, and takes letters out of the inbox. There is no other way
+    /// into the store, so that the order at the desk is the order on disk.
     pub(crate) async fn write(&self, new: Vec<NewEntry>, letters: Vec<i64>) -> Result<Consumed, StoreError> {
         let store = async |entries| match letters.is_empty() {
             true => self

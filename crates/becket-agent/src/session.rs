@@ -23,7 +23,7 @@ use crate::message::{new_id, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
-use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError};
+use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError, StoredEntry};
 use crate::team::Team;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
@@ -49,6 +49,23 @@ pub struct Agent {
     pub desk: Option<Desk>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,
+}
+
+impl Agent {
+    /// In whose name and where the events of a new session happen.
+    fn scope(&self, context_name: &str, lineage: &Lineage) -> Scope {
+        let settings = &self.settings;
+        Scope {
+            session_id: new_id(),
+            parent_session_id: lineage.parent_session_id.clone(),
+            context_name: context_name.into(),
+            agent_name: settings.agent_name.clone(),
+            agents_above: lineage.agents_above.clone(),
+            model: model_name(&*self.provider),
+            cwd: settings.cwd.display().to_string(),
+            turn: 0,
+        }
+    }
 }
 
 /// One run of a context.
@@ -157,16 +174,7 @@ impl Session {
             at_work: agent,
         } = seats;
         let settings = &agent.settings;
-        let scope = Scope {
-            session_id: new_id(),
-            parent_session_id: lineage.parent_session_id.clone(),
-            context_name: context_name.into(),
-            agent_name: settings.agent_name.clone(),
-            agents_above: lineage.agents_above.clone(),
-            model: model_name(&*agent.provider),
-            cwd: settings.cwd.display().to_string(),
-            turn: 0,
-        };
+        let scope = agent.scope(context_name, &lineage);
         let opened = agent
             .store
             .begin_session(NewSession {
@@ -213,27 +221,24 @@ impl Session {
         if let Some(speaker) = speaker {
             session.seat(&speaker);
         }
-        if let Some(desk) = &session.desk {
-            let agent = &session.agent;
-            let base = Base::of(agent);
-            desk.begin(
-                session.place(),
-                opened.entries,
-                base,
-                &agent.settings.instructions,
-            );
-            session.show_usage();
-        }
+        session.show_beginning(opened.entries);
         Ok(session)
     }
 
-    fn place(&self) -> Place {
+    /// Shows at the desk what there is before the first prompt.
+    fn show_beginning(&mut self, entries: Vec<StoredEntry>) {
+        let Some(desk) = &self.desk else {
+            return;
+        };
         let scope = self.hooks.scope();
-        Place {
+        let place = Place {
             session_id: scope.session_id.clone(),
             context_name: scope.context_name.clone(),
             cwd: scope.cwd.clone(),
-        }
+        };
+        let instructions = &self.agent.settings.instructions;
+        desk.begin(place, entries, Base::of(&self.agent), instructions);
+        self.show_usage();
     }
 
     /// Identifies the session.

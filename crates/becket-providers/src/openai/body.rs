@@ -320,8 +320,8 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
     }
 }
 
-/// How hard a model is to think, in the interface's words; `None` for one that does not think on request, or is to do as
-/// it usually does. A word that the model does not know is replaced by the nearest one.
+/// How hard a model is to think, in the interface's words; `None` for one that does not think on request, or is to do
+/// as it usually does. A word that the model does not know is replaced by the nearest one.
 fn effort(model: &str, level: ThinkingLevel) -> Option<&'static str> {
     // Some servers put the maker's name before the model's.
     let name = model.rsplit('/').next().unwrap_or(model);

@@ -295,8 +295,8 @@ impl Conversation {
         Ok(self.session.prompt(input, cancel).await?)
     }
 
-    /// The same, and then everything that extensions have asked for meanwhile: nobody would attend to it later. Says how
-    /// the last run ended.
+    /// The same, and then everything that extensions have asked for meanwhile: nobody would attend to it later. Says
+    /// how the last run ended.
     async fn ask_and_attend(&mut self, text: String, cancel: CancellationToken) -> Result<RunEnd, CliError> {
         let mut end = self.ask(text, cancel.clone()).await?;
         let Some(desk) = self.desk() else {

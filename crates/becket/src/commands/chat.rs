@@ -88,20 +88,14 @@ async fn talk(
 ) -> Result<Exit, CliError> {
     let desk = conversation.desk();
     loop {
-        if desk.as_ref().is_some_and(Desk::shutdown_requested) {
-            return Ok(Exit::Answered);
-        }
         let interrupted = signals.next();
         let line = tokio::select! {
             biased;
             () = interrupted.cancelled() => return Ok(Exit::Cancelled),
-            () = wished(desk.as_ref()) => {
-                attend(conversation, signals, surroundings).await?;
-                if signals.ended() {
-                    return Ok(Exit::Cancelled);
-                }
-                continue;
-            }
+            desk = wished(desk.as_ref()) => match attend(desk, conversation, signals, surroundings).await? {
+                Some(exit) => return Ok(exit),
+                None => continue,
+            },
             line = lines.next() => line?,
         };
         let Some(line) = line else {
@@ -155,23 +149,30 @@ async fn talk(
 }
 
 /// Waits until an extension wants something while nothing runs.
-async fn wished(desk: Option<&Desk>) {
+async fn wished(desk: Option<&Desk>) -> &Desk {
     match desk {
-        Some(desk) => desk.wished().await,
+        Some(desk) => {
+            desk.wished().await;
+            desk
+        }
         None => std::future::pending().await,
     }
 }
 
-/// Does what extensions want, as if the person had asked for it.
+/// Does what extensions want, as if the person had asked for it. Says how the chat ends, if it does.
 async fn attend(
+    desk: &Desk,
     conversation: &mut Conversation,
     signals: &Signals,
     surroundings: &Surroundings,
-) -> Result<(), CliError> {
+) -> Result<Option<Exit>, CliError> {
+    if desk.shutdown_requested() {
+        return Ok(Some(Exit::Answered));
+    }
     if let Some(end) = conversation.attend(signals.next()).await? {
         remark_on(&end, &conversation.output(), surroundings);
     }
-    Ok(())
+    Ok(signals.ended().then_some(Exit::Cancelled))
 }
 
 /// Goes back to a checkpoint, if the line says so. What goes wrong is told, and the chat goes on.
