@@ -1,8 +1,11 @@
 //! Signals: Ctrl-C and a polite kill cancel what is going on, so that it ends properly.
+//!
+//! They are heard on a thread of their own: the scripts of extensions run on the thread of whoever calls them, and one
+//! that does not end must not keep the person's Ctrl-C from being heard.
 
 use std::sync::{Arc, Mutex};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::CliError;
@@ -32,40 +35,42 @@ pub async fn unless_cancelled<T>(
 }
 
 impl Signals {
-    /// Begins to listen. Must be called inside of a runtime.
+    /// Begins to listen. From when this returns on, no signal is lost.
     pub fn listen() -> Result<Self, CliError> {
-        let open = |kind| {
-            signal(kind).map_err(|error| CliError::failed(format!("cannot listen for signals: {error}")))
+        let failed = |error| CliError::failed(format!("cannot listen for signals: {error}"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .map_err(failed)?;
+        let sources = {
+            let _inside = runtime.enter();
+            Sources::open().map_err(failed)?
         };
-        let mut interrupt = open(SignalKind::interrupt())?;
-        let mut terminate = open(SignalKind::terminate())?;
-        let mut hang_up = open(SignalKind::hangup())?;
-        // A full file limit would end the program. Once somebody listens, the write fails instead, and is reported.
-        let _ = open(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
         let signals = Self {
             current: Arc::default(),
             ended: CancellationToken::new(),
             forced: CancellationToken::new(),
         };
         let listener = signals.clone();
-        tokio::spawn(async move {
-            loop {
-                let ends = tokio::select! {
-                    _ = interrupt.recv() => false,
-                    _ = terminate.recv() => true,
-                    _ = hang_up.recv() => true,
-                };
-                // Who asks a second time does not want to wait for hooks and tools that take their time to end.
-                if listener.current().is_cancelled() {
-                    listener.forced.cancel();
-                }
-                if ends {
-                    listener.ended.cancel();
-                }
-                listener.current().cancel();
-            }
-        });
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || runtime.block_on(listener.obey(sources)))
+            .map_err(failed)?;
         Ok(signals)
+    }
+
+    async fn obey(&self, mut sources: Sources) {
+        loop {
+            let ends = sources.next().await;
+            // Who asks a second time does not want to wait for hooks and tools that take their time to end.
+            if self.current().is_cancelled() {
+                self.forced.cancel();
+            }
+            if ends {
+                self.ended.cancel();
+            }
+            self.current().cancel();
+        }
     }
 
     /// A token for what begins now: the next signal cancels it.
@@ -97,5 +102,33 @@ impl Signals {
         self.current
             .lock()
             .expect("no panic happens while the token is held")
+    }
+}
+
+/// The signals that are heard.
+struct Sources {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Sources {
+    fn open() -> std::io::Result<Self> {
+        // A full file limit would end the program. Once somebody listens, the write fails instead, and is reported.
+        let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for one, and says whether the program must end for good.
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            _ = self.interrupt.recv() => false,
+            _ = self.terminate.recv() => true,
+            _ = self.hang_up.recv() => true,
+        }
     }
 }
