@@ -1,10 +1,13 @@
 //! What extensions cost: loading them, calling their handlers, and holding them; against the bare engine in the same run.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use becket_dialects::pi;
+use becket_dialects::pi::host_call::HostCall;
 use becket_hooks::{Field, ScriptHandler};
 use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report as Told, Reporter, Transformer};
 use futures_util::future::BoxFuture;
@@ -38,40 +41,34 @@ const SAMPLE: &str = include_str!("extensions/sample.ts");
 const TYPES: &str = "const same = (x) => x; export const Type = { Object: same, String: same, Number: same, Optional: same };";
 const PATHS: &str = "export const join = (...parts) => parts.join('/');";
 
-/// What an extension is started with.
-const PRELUDE: &str = r#"
-export default async function (module: any) {
-    const { host, keep } = __becket;
-    const tools = new Map();
-    await module.default({
-        on: (name: string, run: (event: any) => unknown) => host.call("on", { name, number: keep(run) }),
-        registerTool: (tool: any) => tools.set(tool.name, tool),
-        registerCommand: (name: string, command: any) => tools.set(name, command),
-    });
-}
-"#;
+/// What an extension hears about itself.
+const ABOUT: &str = r#"{"path":"sample.ts","cwd":"/","mode":"print","hasUI":false}"#;
 
-/// The same for the bare engine.
+/// The API of the bare engine.
 const BARE_PI: &str = "const tools = new Map(); globalThis.handlers = {}; globalThis.pi = {
     on: (name, run) => { handlers[name] = run; },
     registerTool: (tool) => tools.set(tool.name, tool),
     registerCommand: (name, command) => tools.set(name, command),
 };";
 
-const MODULES: &[HostModule] = &[
-    HostModule {
-        names: &["bench:prelude"],
-        source: PRELUDE,
-    },
-    HostModule {
-        names: &["bench:types"],
-        source: TYPES,
-    },
-    HostModule {
-        names: &["bench:path"],
-        source: PATHS,
-    },
-];
+/// The modules that an extension finds: pi's API, and what the sample imports.
+fn modules() -> Vec<HostModule> {
+    let pi = pi::prelude_modules().iter().map(|module| HostModule {
+        names: module.names,
+        source: module.source,
+    });
+    let own = [
+        HostModule {
+            names: &["bench:types"],
+            source: TYPES,
+        },
+        HostModule {
+            names: &["bench:path"],
+            source: PATHS,
+        },
+    ];
+    pi.chain(own).collect()
+}
 
 pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(LOADED)?;
@@ -173,11 +170,16 @@ fn event(
 
 fn holding(report: &mut Report) -> Result<(), Problem> {
     let resident = |count: usize| -> Result<u64, Problem> {
+        let room = Room::new(count)?;
+        // What is kept on disk is there, as it is in all runs but the first.
+        drop(runtime()?.block_on(room.load())?);
         let mut program = Command::new(std::env::current_exe()?);
-        let output = program.args(["--hold-extensions", &count.to_string()]).output()?;
+        let output = program
+            .arg("--hold-extensions")
+            .arg(room.folder.path())
+            .output()?;
         Ok(String::from_utf8(output.stdout)?.trim().parse()?)
     };
-    // One of them brings what all of them share.
     let added = resident(HELD)?.saturating_sub(resident(0)?);
     let line =
         Line::new(format!("extensions, {HELD} idle"), Figure::Bytes(added)).bar(Figure::Bytes(HELD_BAR));
@@ -188,20 +190,46 @@ fn holding(report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Loads extensions, and prints how much memory the process holds with them.
-pub fn hold(count: usize) -> Result<(), Problem> {
-    let room = Room::new(count)?;
-    let loaded = runtime()?.block_on(room.load())?;
+/// Loads the extensions of a folder, and prints how much memory the process holds with them.
+pub fn hold(folder: &Path) -> Result<(), Problem> {
+    let files = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = files.collect::<Result<Vec<PathBuf>, _>>()?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "ts"));
+    let loaded = runtime()?.block_on(load(&folder.join("cache"), &files))?;
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next());
     let kilobytes: u64 = kilobytes
         .ok_or("this system does not tell how much memory a process holds")?
         .parse()?;
-    use std::io::Write;
     writeln!(std::io::stdout(), "{}", kilobytes * 1024)?;
     drop(loaded);
     Ok(())
+}
+
+/// What extensions share, with a host that keeps the numbers of their handlers.
+fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
+    let desk = Arc::new(Desk::default());
+    let kit = Kit {
+        prelude: pi::PRELUDE,
+        modules: modules(),
+        transformer: Transformer::new(Some(cache.into())),
+        host: Arc::clone(&desk) as _,
+        reporter: Arc::clone(&desk) as _,
+        limits: Limits::default(),
+        cancelled: Box::new(|| false),
+    };
+    (Arc::new(kit), desk)
+}
+
+async fn load(cache: &Path, files: &[PathBuf]) -> Result<Vec<Extension>, Problem> {
+    let (kit, _) = kit(cache);
+    let mut loaded = Vec::new();
+    for file in files {
+        let extension = Extension::load(&kit, "sample", file).await;
+        loaded.push(extension.map_err(|failure| failure.to_string())?);
+    }
+    Ok(loaded)
 }
 
 /// A folder with extensions that differ, and a cache beside them.
@@ -226,35 +254,12 @@ impl Room {
         self.folder.path().join("cache")
     }
 
-    fn kit(&self) -> (Arc<Kit>, Arc<Desk>) {
-        let desk = Arc::new(Desk::default());
-        let kit = Kit {
-            prelude: "bench:prelude",
-            modules: MODULES.to_vec(),
-            transformer: Transformer::new(Some(self.cache())),
-            host: Arc::clone(&desk) as _,
-            reporter: Arc::clone(&desk) as _,
-            limits: Limits::default(),
-            cancelled: Box::new(|| false),
-        };
-        (Arc::new(kit), desk)
-    }
-
     async fn load(&self) -> Result<Vec<Extension>, Problem> {
-        let (kit, _) = self.kit();
-        let mut loaded = Vec::new();
-        for file in &self.files {
-            loaded.push(
-                Extension::load(&kit, "sample", file)
-                    .await
-                    .map_err(|failure| failure.to_string())?,
-            );
-        }
-        Ok(loaded)
+        load(&self.cache(), &self.files).await
     }
 
     async fn handler(&self, name: &str) -> Result<(Extension, Arc<dyn ScriptHandler>), Problem> {
-        let (kit, desk) = self.kit();
+        let (kit, desk) = kit(&self.cache());
         let extension = Extension::load(&kit, "sample", &self.files[0]).await;
         let extension = extension.map_err(|failure| failure.to_string())?;
         let handlers = desk
@@ -288,15 +293,16 @@ struct Desk(Mutex<Vec<(String, u32)>>);
 
 impl Host for Desk {
     fn call(&self, _: &str, _: &str, arguments: &str) -> Result<String, HostError> {
-        let value: serde_json::Value =
-            serde_json::from_str(arguments).map_err(|error| HostError::new(error.to_string()))?;
-        let name = value["name"].as_str().unwrap_or_default().to_string();
-        let number = value["number"].as_u64().unwrap_or_default() as u32;
-        self.0
-            .lock()
-            .expect("no panic happens while this is held")
-            .push((name, number));
-        Ok(String::new())
+        let unread = |error: serde_json::Error| HostError::new(error.to_string());
+        match serde_json::from_str(arguments).map_err(unread)? {
+            HostCall::About => Ok(ABOUT.into()),
+            HostCall::On { event, handler } => {
+                let mut handlers = self.0.lock().expect("no panic happens while this is held");
+                handlers.push((event, handler));
+                Ok(String::new())
+            }
+            _ => Ok(String::new()),
+        }
     }
 
     fn call_async(&self, _: &str, name: &str, _: String) -> BoxFuture<'static, Result<String, HostError>> {

@@ -20,6 +20,7 @@ mod subagents;
 mod turns;
 mod worker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -43,9 +44,9 @@ struct Args {
     #[arg(long)]
     strict: bool,
 
-    /// Load so many extensions, print the bytes of memory that this process holds, and end.
-    #[arg(long, hide = true, value_name = "COUNT")]
-    hold_extensions: Option<usize>,
+    /// Load the extensions of a folder, print the bytes of memory that this process holds, and end.
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    hold_extensions: Option<PathBuf>,
 }
 
 /// Why a benchmark could not run.
@@ -90,8 +91,8 @@ fn main() -> ExitCode {
     becket_hooks::become_subreaper();
     let args = Args::parse();
     let mut report = Report::new(args.json);
-    if let Some(count) = args.hold_extensions {
-        return match extensions::hold(count) {
+    if let Some(folder) = &args.hold_extensions {
+        return match extensions::hold(folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => {
                 report.could_not_run("extensions", &*problem);
