@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// How long code may go on after its deadline, to settle what waits for it.
+/// How long code may go on after a deadline: to settle what waits for it, or because the deadline is somebody else's.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Says whether code has run long enough.
@@ -131,12 +131,14 @@ impl Clock {
         }
     }
 
-    /// How long code that nobody started may run, so that those who wait hear in time that they wait in vain.
+    /// How long code that nobody started may run, so that those who wait hear in time that they wait in vain. It may
+    /// belong to another one who waits, so it gets a moment in any case.
     pub(crate) fn spare(&self, timeout: Duration) -> Duration {
         let now = self.now();
         let waits = self.waits();
         let coming = waits.expiries.iter().filter(|expiry| **expiry > now);
-        coming.min().map_or(timeout, |expiry| timeout.min(*expiry - now))
+        let left = coming.min().map(|expiry| (*expiry - now).max(GRACE));
+        left.map_or(timeout, |left| timeout.min(left))
     }
 
     fn waits(&self) -> MutexGuard<'_, Waits> {

@@ -1,7 +1,7 @@
 //! becket's javascript lane: extensions in TypeScript and JavaScript, each in an engine of its own.
 //!
 //! Read `extension.rs` first: what an extension is and how it is called. `machine.rs` is the engine underneath: one
-//! QuickJS runtime with its limits, entered on the thread of whoever calls; `clock.rs` ends what does not end by itself.
+//! QuickJS runtime with its limits, entered on the thread of whoever calls; `clock.rs` ends what does not end itself.
 //! JavaScript asks for things by two host functions, one that answers at once and one that takes its time (`host.rs`,
 //! `natives.rs`); everything else that a script sees is TypeScript over those two. `transform.rs` makes JavaScript of
 //! TypeScript and knows the author's lines, `errors.rs` tells errors with them, `resolve.rs` finds modules, and

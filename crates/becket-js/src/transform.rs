@@ -1,7 +1,7 @@
 //! TypeScript becomes JavaScript, and places in the JavaScript become places in the TypeScript again.
 //!
-//! What was made once is kept on disk, under a hash of the source: the code, and beside it the table of places, which is
-//! read only when an error must be told.
+//! What was made once is kept on disk, under a hash of the source: the code, and beside it the table of places, which
+//! is read only when an error must be told.
 
 use std::collections::HashMap;
 use std::fmt::Write;

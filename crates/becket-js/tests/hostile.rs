@@ -18,8 +18,8 @@ const LIMITS: Limits = Limits {
 
 async fn with_limits(handlers: &str, limits: Limits) -> Loaded {
     let source = format!(
-        "export default (pi: any) => {{ {handlers}\n pi.on('works', () => 1); pi.on('later', async () => {{ await null; \
-         return 2; }}); }};"
+        "export default (pi: any) => {{ {handlers}\n pi.on('works', () => 1);
+        pi.on('later', async () => {{ await null; return 2; }}); }};"
     );
     try_load(&[("index.ts", &source)], limits)
         .await
@@ -411,7 +411,9 @@ async fn odd_answers_are_failures_that_say_what() {
 async fn an_extension_can_be_dropped_while_its_promises_and_timers_are_on_their_way() {
     let source = "
         setInterval(() => { throw new Error('too late'); }, 1000000);
-        pi.on('floats', () => { pi.call('nothing', 1).then(() => {}); setTimeout(() => { throw new Error('x'); }, 1); });
+        pi.on('floats', () => {
+            pi.call('nothing', 1).then(() => {}); setTimeout(() => { throw new Error('x'); }, 1);
+        });
         pi.on('cycle', (event: any) => { event.self = new Promise(() => { void event; }); return event.self; });";
     let loaded = with_limits(source, LIMITS).await;
     let waiting = loaded
@@ -445,7 +447,10 @@ async fn a_cancel_ends_running_code_and_nothing_for_good() {
 #[tokio::test]
 async fn the_clock_stands_still_while_a_person_answers() {
     let loaded = load(
-        "export default (pi: any) => pi.on('asks', async () => { await new Promise((r) => setTimeout(r, 400)); return 1; });",
+        "export default (pi: any) => pi.on('asks', async () => {
+            await new Promise((r) => setTimeout(r, 400));
+            return 1;
+        });",
     )
     .await;
     let short = Duration::from_millis(100);
@@ -468,4 +473,19 @@ async fn the_clock_stands_still_while_a_person_answers() {
     };
     let (answered, ()) = tokio::join!(waiting, end);
     assert_eq!(answered.expect_err("too slow").cause, Cause::TimedOut);
+}
+
+#[tokio::test]
+async fn a_handler_ends_soon_after_its_own_deadline_though_others_may_take_longer() {
+    let patient = Limits {
+        timeout: Duration::from_secs(600),
+        ..LIMITS
+    };
+    let source = "pi.on('bad', () => pi.call('echo', 1).then(() => { for (;;) {} }));";
+    let loaded = with_limits(source, patient).await;
+    let began = std::time::Instant::now();
+    let failure = loaded.fire_within(LIMITS.timeout, "bad", Vec::new()).await;
+    assert_eq!(failure.expect_err("it never ends").cause, Cause::TimedOut);
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    works(&loaded, "a loop after a host call").await;
 }

@@ -1,4 +1,4 @@
-//! What extensions cost: loading them, calling their handlers, and holding them; against the bare engine in the same run.
+//! What extensions cost: loading them, calling their handlers, and holding them; against the bare engine.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ const HELD_BAR: u64 = 30_000_000;
 const SAMPLE: &str = include_str!("extensions/sample.ts");
 
 /// The modules that the sample imports, as small as they can be.
-const TYPES: &str = "const same = (x) => x; export const Type = { Object: same, String: same, Number: same, Optional: same };";
+const TYPES: &str = "const same = (x) => x;
+    export const Type = { Object: same, String: same, Number: same, Optional: same };";
 const PATHS: &str = "export const join = (...parts) => parts.join('/');";
 
 /// What an extension hears about itself.

@@ -100,7 +100,8 @@ export default function (pi: any) {
 
     pi.on("before_agent_start", async (event: any) => {
         if (!enabled) return undefined;
-        return { systemPrompt: `${event.systemPrompt}\nKeep a list of what is to be done in ${join("notes", "todo.md")}.` };
+        const file = join("notes", "todo.md");
+        return { systemPrompt: `${event.systemPrompt}\nKeep a list of what is to be done in ${file}.` };
     });
 
     pi.registerTool({
