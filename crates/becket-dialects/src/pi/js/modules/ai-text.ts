@@ -1,6 +1,6 @@
 // What models write and what tools are given: arguments are checked against a tool's schema, JSON that is broken or not
 // complete is read as far as it goes, and errors are told apart.
-import { Convert, Check, Errors } from "pi:typebox-value";
+import { Check, Clone, Convert, Errors } from "pi:typebox-value";
 
 // Arguments of tools
 
@@ -13,7 +13,7 @@ const placeOf = (problem: any): string => {
 
 /** The arguments in the types that the tool's schema asks for, or an error that says what is wrong with them. */
 export function validateToolArguments(tool: any, call: any): any {
-  const args = Convert(tool.parameters, structuredClone(call.arguments));
+  const args = Convert(tool.parameters, Clone(call.arguments));
   if (Check(tool.parameters, args)) return args;
   const problems = Errors(tool.parameters, args).map((problem) => `  - ${placeOf(problem)}: ${problem.message}`);
   const received = JSON.stringify(call.arguments, null, 2);

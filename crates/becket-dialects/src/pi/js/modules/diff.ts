@@ -106,3 +106,32 @@ export function generateDiffString(before: string, after: string, context = 4) {
   });
   return { diff: output.join("\n"), firstChangedLine };
 }
+
+/** A patch as other programs read it, with some lines around what changed. */
+export function generateUnifiedPatch(path: string, before: string, after: string, context = 4): string {
+  const marks = { same: " ", added: "+", removed: "-" };
+  const all = diffLines(before, after).flatMap((run) => run.lines.map((line) => ({ kind: run.kind, line })));
+  const changes = all.flatMap(({ kind }, at) => (kind === "same" ? [] : [at]));
+  // Changes that are near each other stand in one piece.
+  const pieces: [number, number][] = [];
+  for (const at of changes) {
+    const last = pieces[pieces.length - 1];
+    if (last && at - context <= last[1] + context) last[1] = at;
+    else pieces.push([at, at]);
+  }
+  const count = (to: number, without: Run["kind"], from = 0) =>
+    all.slice(from, to).filter(({ kind }) => kind !== without).length;
+  const hunks = pieces.map(([first, last]) => {
+    const [from, to] = [Math.max(0, first - context), Math.min(all.length, last + context + 1)];
+    const range = (without: Run["kind"]) => {
+      const lines = count(to, without, from);
+      return `${count(from, without) + (lines > 0 ? 1 : 0)},${lines}`;
+    };
+    const shown = all.slice(from, to).map(({ kind, line }) => {
+      const text = marks[kind] + line;
+      return line.endsWith("\n") ? text : `${text}\n\\ No newline at end of file\n`;
+    });
+    return `@@ -${range("added")} +${range("removed")} @@\n${shown.join("")}`;
+  });
+  return `--- ${path}\n+++ ${path}\n${hunks.join("")}`;
+}

@@ -1,13 +1,14 @@
-// Two kinds of exports that cost next to nothing until they are used. `room` gives values of another module, which is
-// loaded on the first touch of one of them: every extension has an engine of its own, and most use three names out of
-// hundreds. `later` gives what becket does not serve yet: it can be imported and extended, and says so when it is used.
-// Both are meant for `export const { A, B } = …`, since the names of a module's exports must stand in its text.
+// Exports that cost next to nothing until they are used. `room` gives functions and classes of another module, `shelf`
+// its plain objects: the module is loaded on the first touch of one of them, since every extension has an engine of
+// its own, and most use three names out of hundreds. `later` gives what becket does not serve yet: it can be imported
+// and extended, and says so when it is used. All are meant for `export const { A, B } = …`, because the names of a
+// module's exports must stand in its text.
 import { createRequire } from "node:module";
 
 const load = createRequire("/");
 
 /** What a stand-in knows: its name, its module, and the real thing once it has been touched. */
-type Stand = ((...args: any[]) => any) & { module: string; stand: any; real: any };
+type Stand = { name: string; module: string; stand?: any; real?: any };
 
 const real = (target: Stand): any => (target.real ??= load(target.module)[target.name]);
 
@@ -32,6 +33,23 @@ export function room(module: string): any {
       return (target.stand = new Proxy(target, lazily));
     },
   });
+}
+
+const shelved: ProxyHandler<any> = {
+  get: (target, key) => real(target)[key],
+  set: (target, key, value) => Reflect.set(real(target), key, value),
+  has: (target, key) => key in real(target),
+  ownKeys: (target) => Reflect.ownKeys(real(target)),
+  getOwnPropertyDescriptor(target, key) {
+    const described = Object.getOwnPropertyDescriptor(real(target), key);
+    return described && { ...described, configurable: true };
+  },
+  getPrototypeOf: (target) => Object.getPrototypeOf(real(target)),
+};
+
+/** All plain objects of a module, by name. */
+export function shelf(module: string): any {
+  return new Proxy({}, { get: (_, name) => new Proxy({ module, name }, shelved) });
 }
 
 function refuse(target: Stand): never {

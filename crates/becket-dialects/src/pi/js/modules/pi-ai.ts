@@ -1,9 +1,9 @@
 // `pi-ai` with all its subpaths: the vocabulary of models, messages and streams. Only what nearly every extension uses
 // stands here; the rest is in rooms that are loaded when they are needed. Requests to a model go to becket, which has
 // the keys; a stream function that an extension has registered for an API of its own comes first.
-import { room } from "pi:lazy";
+import { room, shelf } from "pi:lazy";
 
-export const { Type } = room("pi:typebox");
+export const { Type } = shelf("pi:typebox");
 
 /** A choice among texts, as an `enum`, which every provider understands. */
 export function StringEnum(values: readonly string[], options?: { description?: string; default?: string }): any {

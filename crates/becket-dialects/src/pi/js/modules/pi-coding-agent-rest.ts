@@ -16,9 +16,8 @@ export const {
   createExtensionRuntime, createLocalPowerShellOperations, createMcpExtension, createPowerShellTool,
   createPowerShellToolDefinition, createSyntheticSourceInfo, createToolSearchExtension, discoverAndLoadExtensions,
   findCutPoint, findTurnStartIndex, formatDimensionNote, formatReadLineRange, formatSkillsForPrompt,
-  generateBranchSummary, generateSummary, generateSummaryWithUsage, generateUnifiedPatch, getDocsPath,
-  getExamplesPath, getPackageDir, getPowerShellConfig, getReadmePath, hasTrustRequiringProjectResources,
-  loadProjectContextFiles, loadSkills, loadSkillsFromDir, main, parseArgs, prepareBranchEntries, readStoredCredential,
-  resizeImage, resolveCliModel, resolveModelScopeWithDiagnostics, runPrintMode, runRpcMode, wrapRegisteredTool,
-  wrapRegisteredTools,
+  generateBranchSummary, generateSummary, generateSummaryWithUsage, getDocsPath, getExamplesPath, getPackageDir,
+  getPowerShellConfig, getReadmePath, hasTrustRequiringProjectResources, loadProjectContextFiles, loadSkills,
+  loadSkillsFromDir, main, parseArgs, prepareBranchEntries, readStoredCredential, resizeImage, resolveCliModel,
+  resolveModelScopeWithDiagnostics, runPrintMode, runRpcMode, wrapRegisteredTool, wrapRegisteredTools,
 } = later;

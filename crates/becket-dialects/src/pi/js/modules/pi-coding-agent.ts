@@ -45,7 +45,7 @@ export const {
   createCodingTools, createReadOnlyTools, readTool, bashTool, editTool, writeTool, grepTool, findTool, lsTool,
   codingTools, readOnlyTools,
 } = room("pi:tool-sets");
-export const { generateDiffString } = room("pi:diff");
+export const { generateDiffString, generateUnifiedPatch } = room("pi:diff");
 
 export const {
   parseFrontmatter, stripFrontmatter, convertToLlm, serializeConversation, estimateTokens, calculateContextTokens,

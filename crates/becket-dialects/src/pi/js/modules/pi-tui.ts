@@ -1,6 +1,6 @@
 // `pi-tui`: parts of screens, and what they are made of. They give lines and listen to keys wherever they run; what
 // needs a terminal of its own comes with becket's screen.
-import { room } from "pi:lazy";
+import { room, shelf } from "pi:lazy";
 
 /** Where a component that has the keyboard wants the cursor. */
 export const CURSOR_MARKER = "\x1b_pi:c\x07";
@@ -10,9 +10,10 @@ export const {
   fuzzyFilter,
 } = room("pi:screen-text");
 
+export const { Key, TUI_KEYBINDINGS } = shelf("pi:screen-keys");
 export const {
-  Key, matchesKey, parseKey, isKeyRelease, isKeyRepeat, decodeKittyPrintable, setKittyProtocolActive,
-  isKittyProtocolActive, TUI_KEYBINDINGS, KeybindingsManager, getKeybindings, setKeybindings,
+  matchesKey, parseKey, isKeyRelease, isKeyRepeat, decodeKittyPrintable, setKittyProtocolActive,
+  isKittyProtocolActive, KeybindingsManager, getKeybindings, setKeybindings,
 } = room("pi:screen-keys");
 
 export const {

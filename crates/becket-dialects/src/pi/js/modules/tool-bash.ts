@@ -9,7 +9,7 @@ import { Type } from "pi:typebox";
 import { MAX_BYTES, MAX_LINES, endOf, formatSize, plainTool, textResult, truncateTail } from "pi:tool-shared";
 
 const UPDATE_EVERY_MS = 100;
-const PIPE_GRACE_MS = 100;
+const PIPE_GRACE_MS = 500;
 
 export function getShellConfig(shellPath?: string): { shell: string; args: string[] } {
   const args = ["-c"];
@@ -33,12 +33,25 @@ function killTree(child: any): void {
   }
 }
 
-/** The exit code, once the pipes are closed, or a moment after the end if something in the background holds them. */
+/** The exit code, once the pipes are closed, or when they are silent after the end because something else holds them. */
 function ended(child: any): Promise<number | null> {
   return new Promise((done, fail) => {
+    let [over, code, timer]: [boolean, number | null, any] = [false, null, undefined];
+    const wait = () => {
+      clearTimeout(timer);
+      if (over) timer = setTimeout(() => done(code), PIPE_GRACE_MS);
+    };
+    child.stdout?.on("data", wait);
+    child.stderr?.on("data", wait);
     child.once("error", fail);
-    child.once("close", done);
-    child.once("exit", (code: number | null) => setTimeout(() => done(code), PIPE_GRACE_MS));
+    child.once("exit", (status: number | null) => {
+      [over, code] = [true, status];
+      wait();
+    });
+    child.once("close", (status: number | null) => {
+      clearTimeout(timer);
+      done(status);
+    });
   });
 }
 

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { generateDiffString } from "pi:diff";
+import { generateDiffString, generateUnifiedPatch } from "pi:diff";
 import { Type } from "pi:typebox";
 import {
   MAX_BYTES, MAX_LINES, abortable, formatSize, plainTool, resolveReadPath, resolveToCwd, textResult, truncateHead,
@@ -269,7 +269,8 @@ async function runEdit(operations: any, file: string, path: string, edits: Edit[
   const windows = text.indexOf("\r\n") !== -1 && text.indexOf("\r\n") < text.indexOf("\n");
   const { before, after } = applyEdits(unixLines(text), edits, path);
   await operations.writeFile(file, bom + (windows ? after.replace(/\n/g, "\r\n") : after));
-  return textResult(`Successfully replaced ${edits.length} block(s) in ${path}.`, generateDiffString(before, after));
+  const details = { ...generateDiffString(before, after), patch: generateUnifiedPatch(path, before, after) };
+  return textResult(`Successfully replaced ${edits.length} block(s) in ${path}.`, details);
 }
 
 export function createEditToolDefinition(cwd: string, options: any = {}): any {
