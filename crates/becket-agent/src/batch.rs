@@ -16,12 +16,12 @@ use crate::front::{Company, Front, Sight};
 use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
 use crate::handoff::Word;
 use crate::hooks::Hooks;
-use crate::message::tool_result;
+use crate::message::detailed_result;
 use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
 use crate::subagent::Parent;
-use crate::tool::{Tool, ToolOutput, ToolRun};
+use crate::tool::{Progress, Tool, ToolOutput, ToolRun};
 
 /// How many tools of one answer run.
 const MAX_CALLS: usize = 100;
@@ -77,6 +77,8 @@ pub(crate) struct FinishedCall {
     pub(crate) message: Message,
     /// Who has the word, if the call ran and said so.
     pub(crate) word: Option<Word>,
+    /// Whether the model need not be asked again on its account.
+    pub(crate) ends_run: bool,
     original: Map<String, Value>,
     settled: Settled,
     ran: bool,
@@ -214,16 +216,20 @@ impl Batch<'_> {
     /// Finds the tool, reads the arguments, and asks the gate. Also says whether everything is to stop.
     async fn judge<'c>(&self, call: &'c ToolCall, hindrance: Option<&str>) -> (JudgedCall<'c>, bool) {
         let started = Instant::now();
-        self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
         let tool = self.tool(call);
-        let read = match (&tool, hindrance) {
-            (_, Some(words)) => Err(words.to_string()),
-            (None, None) => Err(self.unknown_tool(&call.name)),
-            (Some(tool), None) => {
-                let arguments =
-                    read_arguments(&call.arguments).and_then(|arguments| tool.normalise(arguments));
-                arguments.map(|arguments| (Arc::clone(tool), arguments))
-            }
+        let known = match &tool {
+            None => Err(self.unknown_tool(&call.name)),
+            Some(tool) => read_arguments(&call.arguments)
+                .and_then(|arguments| tool.normalise(arguments))
+                .map(|arguments| (Arc::clone(tool), arguments)),
+        };
+        let normalised = known.as_ref().ok().map(|(_, arguments)| arguments);
+        self.hooks
+            .tell::<ToolStart>(|| start_payload(call, tool.as_deref(), normalised))
+            .await;
+        let read = match hindrance {
+            Some(words) => Err(words.to_string()),
+            None => known,
         };
         let own_name = tool
             .as_ref()
@@ -373,7 +379,7 @@ impl Batch<'_> {
         let summary = tool.as_ref().and_then(|tool| tool.summary(&arguments));
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
-                let (output, changes) = self.run_noting_changes(&*tool, permit, &own_name).await;
+                let (output, changes) = self.run_noting_changes(&*tool, permit, &call.name).await;
                 (output, true, changes)
             }
             (Err(words), _) => (words, false, Vec::new()),
@@ -392,13 +398,18 @@ impl Batch<'_> {
             arguments: &arguments,
             ran,
         };
+        let ends_run = output.ends_run;
         let settled = way.settle(output).await;
         let duration = started.elapsed();
         let payload = || ToolEndPayload {
             tool_call_id: call.id.clone(),
             tool_name: own_name.clone(),
+            called_as: call.name.clone(),
+            operation,
             content: settled.content.clone(),
+            details: settled.details.clone().unwrap_or_default(),
             is_error: settled.is_error,
+            ran,
             duration_ms: duration.as_millis() as u64,
         };
         self.hooks.tell::<ToolEnd>(payload).await;
@@ -406,7 +417,8 @@ impl Batch<'_> {
             self.show_result(&own_name, &arguments, summary.as_deref(), company, &settled);
         }
         let is_error = settled.is_error;
-        let message = tool_result(&call.id, &call.name, settled.content.clone(), is_error);
+        let (content, details) = (settled.content.clone(), settled.details.clone());
+        let message = detailed_result(&call.id, &call.name, content, is_error, details);
         let record = CallRecord {
             tool_call_id: call.id.clone(),
             tool_name: own_name,
@@ -419,6 +431,7 @@ impl Batch<'_> {
             record,
             message,
             word,
+            ends_run,
             original,
             settled,
             ran,
@@ -432,22 +445,40 @@ impl Batch<'_> {
         &self,
         tool: &dyn Tool,
         permit: Permit,
-        own_name: &str,
+        called_as: &str,
     ) -> (ToolOutput, Vec<VfsChange>) {
         let changes = permit.vfs_changes().to_vec();
-        let output = self.run_permitted(tool, permit, own_name).await;
+        let output = self.run_permitted(tool, permit, called_as).await;
         let changes = if output.is_error { Vec::new() } else { changes };
         (output, changes)
     }
 
-    async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, own_name: &str) -> ToolOutput {
+    async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, called_as: &str) -> ToolOutput {
         let (progress, mut pieces) = mpsc::unbounded_channel();
-        let tool_call_id = permit.tool_call_id().to_string();
-        let report = async |output: String| {
-            let payload = || ToolUpdatePayload {
-                tool_call_id: tool_call_id.clone(),
-                tool_name: own_name.into(),
-                output,
+        let spec = tool.spec();
+        let arguments = match self.hooks.listens::<ToolUpdate>() {
+            true => permit.arguments().clone(),
+            false => Map::new(),
+        };
+        let update = ToolUpdatePayload {
+            tool_call_id: permit.tool_call_id().to_string(),
+            tool_name: spec.own_name.clone(),
+            called_as: called_as.into(),
+            operation: spec.operation,
+            arguments,
+            output: String::new(),
+            partial: None,
+        };
+        let report = async |news: Progress| {
+            let payload = || {
+                let update = update.clone();
+                match news {
+                    Progress::Output(output) => ToolUpdatePayload { output, ..update },
+                    Progress::Partial(partial) => ToolUpdatePayload {
+                        partial: Some(partial),
+                        ..update
+                    },
+                }
             };
             self.hooks.tell::<ToolUpdate>(payload).await;
         };
@@ -491,14 +522,21 @@ impl JudgedCall<'_> {
     }
 }
 
-fn start_payload(call: &ToolCall) -> ToolStartPayload {
+fn start_payload(
+    call: &ToolCall,
+    tool: Option<&dyn Tool>,
+    normalised: Option<&Map<String, Value>>,
+) -> ToolStartPayload {
     // Arguments that are no JSON are shown as the text that they are.
     let arguments = Json::parse(call.arguments.clone())
         .unwrap_or_else(|_| Json::from(Value::String(call.arguments.clone())));
     ToolStartPayload {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),
+        own_name: tool.map(|tool| tool.spec().own_name.clone()),
+        operation: tool.and_then(|tool| tool.spec().operation),
         arguments,
+        normalised: normalised.cloned(),
     }
 }
 

@@ -58,6 +58,13 @@ struct Plan {
     instructions: Option<String>,
 }
 
+/// A summary that is to stand for the older messages.
+struct Written {
+    text: String,
+    by_hook: bool,
+    details: Option<serde_json::Value>,
+}
+
 impl Session {
     /// Summarises the whole conversation because the person wants it.
     pub async fn compact(
@@ -202,19 +209,26 @@ impl Session {
             .summary
             .get()
             .filter(|summary| !summary.text.trim().is_empty());
-        let by_hook = brought.is_some();
-        let written = match brought {
-            Some(summary) => Ok((summary.text.clone(), self.cut_of(&summary, plan.cut))),
-            None => {
-                let wishes = plan.instructions.iter().chain(&reply.context.0);
-                let wishes: Vec<&str> = wishes.map(String::as_str).collect();
-                self.ask_for_summary(&plan, &wishes, run.as_deref()).await
-            }
-        };
-        match written {
-            Ok((summary, cut)) => self.replace(Plan { cut, ..plan }, summary, by_hook, run).await,
-            Err(end) => Ok(end),
+        if let Some(brought) = brought {
+            let cut = self.cut_of(&brought, plan.cut);
+            let written = Written {
+                text: brought.text,
+                by_hook: true,
+                details: brought.details,
+            };
+            return self.replace(Plan { cut, ..plan }, written, run).await;
         }
+        let wishes = plan.instructions.iter().chain(&reply.context.0);
+        let wishes: Vec<&str> = wishes.map(String::as_str).collect();
+        let written = Written {
+            text: match self.ask_for_summary(&plan, &wishes, run.as_deref()).await {
+                Ok(text) => text,
+                Err(end) => return Ok(end),
+            },
+            by_hook: false,
+            details: None,
+        };
+        self.replace(plan, written, run).await
     }
 
     /// How many tokens the model has written in this session, those for the prompt at hand included.
@@ -229,6 +243,7 @@ impl Session {
             message_count: self.messages.len() as u32,
             messages: self.messages[..plan.cut].to_vec(),
             first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
+            kept: self.messages[plan.cut..].to_vec(),
             summary: self.summary.clone(),
             instructions: plan.instructions.clone(),
             input_tokens,
@@ -260,7 +275,7 @@ impl Session {
         plan: &Plan,
         wishes: &[&str],
         run: Option<&Run>,
-    ) -> Result<(String, usize), CompactEnd> {
+    ) -> Result<String, CompactEnd> {
         let answer = self
             .request_summary(plan, wishes, run)
             .await
@@ -284,7 +299,7 @@ impl Session {
                 "the summary was cut off at its length limit (agent.max_tokens)",
             )),
             (_, "") => Err(CompactEnd::NoSummary("the model wrote no summary")),
-            (_, text) => Ok((text.into(), plan.cut)),
+            (_, text) => Ok(text.into()),
         }
     }
 
@@ -327,10 +342,14 @@ impl Session {
     async fn replace(
         &mut self,
         plan: Plan,
-        summary: String,
-        by_hook: bool,
+        written: Written,
         run: Option<&mut Run>,
     ) -> Result<CompactEnd, StoreError> {
+        let Written {
+            text: summary,
+            by_hook,
+            details,
+        } = written;
         let before = self.messages.len();
         let input_tokens = self.context_tokens();
         let output_tokens = self.written(run.as_deref());
@@ -340,10 +359,15 @@ impl Session {
             }
             _ => summary,
         };
+        let first_kept_id: Option<String> = self.messages.get(plan.cut).map(|kept| kept.id().into());
         let entry = NewEntry::new(EntryContent::Compaction {
             summary: summary.clone(),
-            first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
+            first_kept_id: first_kept_id.clone(),
+            tokens_before: input_tokens,
+            by_hook,
+            details: details.clone(),
         });
+        let entry_id = entry.id.clone();
         let _ = self.write(vec![entry], Vec::new()).await?;
         let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
         self.summary = Some(summary.clone());
@@ -362,6 +386,9 @@ impl Session {
             message_count_before: before as u32,
             message_count: self.messages.len() as u32,
             summary: summary.clone(),
+            entry_id,
+            first_kept_id,
+            details,
             by_hook,
             input_tokens,
             output_tokens,

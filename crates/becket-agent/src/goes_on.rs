@@ -1,23 +1,28 @@
 //! Does the run go on, and who has the word? After no answer, an empty one, a whole one, and a round of tools.
 
-use becket_events::{ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, TurnEnd};
+use becket_events::{
+    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, TurnEnd, TurnEndedReply,
+};
 
 use crate::batch::FinishedCall;
 use crate::front::Sight;
 use crate::fuel::REPETITION_COST;
 use crate::handoff::{Word, continuation_prompt};
-use crate::message::{assistant, note, user};
+use crate::message::{assistant, from_draft, note, user};
 use crate::model_call::CallFailure;
 use crate::provider::{ProviderError, ProviderErrorKind};
 use crate::run::{Ending, Run, TurnOver};
 use crate::session::Session;
-use crate::store::StoreError;
+use crate::store::{EntryContent, NewEntry, StoreError};
 
-/// How often hooks of `stop` may send the model on for one prompt.
+/// How often hooks of `stop` and `turn_end` may send the model on for one prompt.
 const MAX_STOP_CONTINUATIONS: u32 = 10;
 
 /// How many empty answers in a row end a run.
 const MAX_EMPTY_ANSWERS: u32 = 3;
+
+/// What the model reads when a hook sends it on without words.
+const GO_ON: &str = "Go on.";
 
 impl Session {
     pub(crate) async fn no_answer(
@@ -112,6 +117,7 @@ impl Session {
             continuations: run.stop_continuations,
         };
         let reply = self.hooks.tell::<Stop>(payload).await;
+        self.add_drafts(reply.entries.0).await?;
         if let Some(reason) = reply.continue_with.get()
             && self.may_go_on(run, &reason)
         {
@@ -121,6 +127,48 @@ impl Session {
             return Ok(Some(TurnEnd::Continue));
         }
         Ok(self.queues.has_steering().then_some(TurnEnd::Steered))
+    }
+
+    /// What hooks of `turn_end` want: their drafts are stored, whatever ended the turn. Where the model had answered, it
+    /// may be asked once more.
+    pub(crate) async fn after_turn(
+        &mut self,
+        run: &mut Run,
+        reply: TurnEndedReply,
+        ending: Option<Ending>,
+    ) -> Result<Option<Ending>, StoreError> {
+        let drafts = reply.entries.get().unwrap_or_default();
+        let says_something = drafts.iter().any(|draft| matches!(draft, EntryDraft::Note(_)));
+        self.add_drafts(drafts).await?;
+        if reply.go_on.get() != Some(true) || ending.is_none() {
+            return Ok(ending);
+        }
+        if ending != Some(Ending::Answered) || run.stop_continuations >= MAX_STOP_CONTINUATIONS {
+            self.agent.front.show(Sight::Warning(
+                "a hook of turn_end wanted the model to go on; it was not followed",
+            ));
+            return Ok(ending);
+        }
+        run.stop_continuations += 1;
+        if !says_something {
+            // Providers want to hear something after the model's own words.
+            self.add(vec![note("stop", GO_ON)]).await?;
+        }
+        Ok(None)
+    }
+
+    /// Adds what hooks want to add, in their order.
+    async fn add_drafts(&mut self, drafts: Vec<EntryDraft>) -> Result<(), StoreError> {
+        for draft in drafts {
+            match draft {
+                EntryDraft::Note(draft) => self.add(vec![from_draft(draft)]).await?,
+                EntryDraft::Record { kind, data } => {
+                    let entry = NewEntry::new(EntryContent::Custom { kind, data });
+                    let _ = self.write(vec![entry], Vec::new()).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A hook may send the model on, but not for ever, and not twice in a row for the same reason.

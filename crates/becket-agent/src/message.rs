@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, Usage};
+use serde_json::Value;
 
 /// An id that sorts by time.
 pub(crate) fn new_id() -> String {
@@ -73,12 +74,24 @@ pub(crate) fn from_draft(draft: NoteDraft) -> Message {
     ))
 }
 
+/// A result in words alone.
 pub(crate) fn tool_result(call_id: &str, tool_name: &str, content: Vec<Part>, is_error: bool) -> Message {
+    detailed_result(call_id, tool_name, content, is_error, None)
+}
+
+pub(crate) fn detailed_result(
+    call_id: &str,
+    tool_name: &str,
+    content: Vec<Part>,
+    is_error: bool,
+    details: Option<Value>,
+) -> Message {
     let body = MessageBody::Tool {
         tool_call_id: call_id.into(),
         tool_name: tool_name.into(),
         content,
         is_error,
+        details,
     };
     Message::new(record(new_id(), body))
 }

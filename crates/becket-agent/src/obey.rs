@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use becket_events::{Level, ModelChange, ModelChangePayload, ModelChoice};
+use becket_events::{
+    EndReason, Level, ModelChange, ModelChangePayload, ModelChoice, Settled, SettledPayload,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::compact::CompactEnd;
@@ -63,7 +65,19 @@ impl Session {
             self.queues.hold();
         }
         self.forget_cancel();
+        if std::mem::take(&mut self.unsettled) {
+            self.tell_settled(&result).await;
+        }
         result
+    }
+
+    /// Tells that nothing is left to do. What is said from now on is a wish, and begins something new.
+    async fn tell_settled(&self, result: &Result<Option<RunEnd>, StoreError>) {
+        let reason = match result {
+            Ok(end) => end.as_ref().map_or(EndReason::Done, |end| end.ending.reason()),
+            Err(_) => EndReason::Failed,
+        };
+        self.hooks.tell::<Settled>(|| SettledPayload { reason }).await;
     }
 
     async fn chain(&mut self, first: Option<Said>) -> Result<Option<RunEnd>, StoreError> {

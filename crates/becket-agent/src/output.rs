@@ -29,6 +29,8 @@ pub(crate) struct Settled {
     /// What the model sees.
     pub(crate) content: Vec<Part>,
     pub(crate) is_error: bool,
+    /// Data that the model does not see.
+    pub(crate) details: Option<Value>,
     /// The words before anything was put aside.
     pub(crate) full_text: String,
     pub(crate) cached: bool,
@@ -41,7 +43,9 @@ impl OutputOf<'_> {
             content,
             is_error,
             details,
+            ..
         } = output;
+        let details = details.unwrap_or_default();
         let payload = || PreToolOutputPayload {
             tool_call_id: self.tool_call_id.into(),
             tool_name: self.tool_name.into(),
@@ -51,12 +55,16 @@ impl OutputOf<'_> {
             content: content.clone(),
             is_error,
             ran: self.ran,
-            details,
+            details: details.clone(),
         };
         let reply = self.hooks.tell::<PreToolOutput>(payload).await;
-        let content = match reply.withheld.get() {
-            Some(words) => vec![Part::text(words)],
-            None => reply.content.get().unwrap_or(content),
+        // What is withheld may be in the data too.
+        let (content, details) = match reply.withheld.get() {
+            Some(words) => (vec![Part::text(words)], Value::Null),
+            None => (
+                reply.content.get().unwrap_or(content),
+                reply.details.get().unwrap_or(details),
+            ),
         };
         let is_error = reply.is_error.get().unwrap_or(is_error);
         let full_text = text_of(&content);
@@ -81,6 +89,7 @@ impl OutputOf<'_> {
         Settled {
             content,
             is_error,
+            details: Some(details).filter(|details| !details.is_null()),
             full_text,
             cached,
         }

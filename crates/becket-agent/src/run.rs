@@ -12,7 +12,8 @@ use becket_events::{
     EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LimitRaised,
     LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, NoteDraft, Part, Steering,
     SteeringPayload, StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload,
-    TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt, UserPromptPayload, text_of,
+    TurnEndedReply, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
+    UserPromptPayload, text_of,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -97,6 +98,8 @@ impl Ending {
 /// What one prompt carries along.
 pub(crate) struct Run {
     pub(crate) prompt: String,
+    /// The prompt as messages, until the first turn has begun; then they are stored.
+    coming: Option<Coming>,
     pub(crate) system_prompt: String,
     /// Whether hooks of `agent_start` wrote the system prompt; then it holds for the whole run.
     system_prompt_is_fixed: bool,
@@ -136,6 +139,7 @@ impl Run {
     fn new(prompt: String, context: Vec<String>, fuel: Fuel, settings: &AgentSettings) -> Self {
         Self {
             prompt,
+            coming: None,
             system_prompt: String::new(),
             system_prompt_is_fixed: false,
             context,
@@ -170,6 +174,13 @@ impl Run {
         self.left.insert(from.into(), own);
         self.limit = self.iteration + self.left.remove(to).unwrap_or(usual);
     }
+}
+
+/// A prompt that is about to become part of the conversation.
+struct Coming {
+    messages: Vec<Message>,
+    /// The letters that the first of them shows.
+    arrivals: Arrivals,
 }
 
 /// A turn that is over.
@@ -238,6 +249,11 @@ impl Session {
             }
         };
         let result = self.turns(&mut run).await;
+        // The person has said it, also where no turn has begun.
+        let result = match self.store_prompt(&mut run).await {
+            Ok(()) => result,
+            Err(error) => result.and(Err(error)),
+        };
         self.usage = self.usage.plus(run.usage);
         let reason = result.as_ref().map_or(EndReason::Failed, Ending::reason);
         let payload = || AgentEndPayload {
@@ -246,6 +262,7 @@ impl Session {
             usage: run.usage,
         };
         self.hooks.tell::<AgentEnd>(payload).await;
+        self.unsettled = true;
         self.call_attention(AttentionReason::Idle, "ready for the next prompt")
             .await;
         result.map(|ending| RunEnd {
@@ -302,11 +319,19 @@ impl Session {
             Some(note) => from_draft(reworded(note, &run.prompt, images)),
         };
         let (waited, _) = self.messages_of(self.queues.take_with_next()).await;
-        let messages = std::iter::once(first).chain(waited).chain(notes);
-        self.add_showing(messages.collect(), &arrivals).await?;
+        let messages = std::iter::once(first).chain(waited).chain(notes).collect();
+        run.coming = Some(Coming { messages, arrivals });
         run.tasks = self.open_tasks();
         self.start_loop(&mut run).await;
         Ok(Ok(run))
+    }
+
+    /// Makes the prompt a part of the conversation, once.
+    async fn store_prompt(&mut self, run: &mut Run) -> Result<(), StoreError> {
+        match run.coming.take() {
+            Some(Coming { messages, arrivals }) => self.add_showing(messages, &arrivals).await,
+            None => Ok(()),
+        }
     }
 
     /// A prompt passes its hooks: the words that they leave, and what they add to them.
@@ -392,6 +417,7 @@ impl Session {
             fuel_total: run.fuel.total,
             fallback: run.fallback,
             message: run.prompt.clone(),
+            continuation: run.continuation,
         };
         let reply = self.hooks.ask::<LoopStart>(payload).await;
         run.fallback = reply.fallback.get().unwrap_or(run.fallback);
@@ -467,9 +493,10 @@ impl Session {
 
     /// One request and the tools it asks for. Returns how the run ends, if it does.
     async fn turn(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
-        if let Some(ending) = self.add_steering(run).await? {
-            return Ok(Some(ending));
-        }
+        let said = match self.steered(run).await {
+            Ok(said) => said,
+            Err(ending) => return Ok(Some(ending)),
+        };
         let turn_index = run.iteration;
         run.iteration += 1;
         self.turn += 1;
@@ -481,22 +508,12 @@ impl Session {
                 time_ms: now_ms(),
             })
             .await;
-        let result = self.turn_body(run, started.context.0).await;
-        let over = match &result {
-            Ok(over) => (over.reason, over.message.clone(), over.tool_results.clone()),
-            Err(_) => (TurnEnd::Error, None, Vec::new()),
+        let result = match self.hear_prompt(run, said).await {
+            Ok(()) => self.turn_body(run, started.context.0).await,
+            Err(error) => Err(error),
         };
-        let payload = || {
-            let (reason, message, tool_results) = over;
-            TurnEndedPayload {
-                turn_index,
-                reason,
-                message,
-                tool_results,
-            }
-        };
-        self.hooks.tell::<TurnEnded>(payload).await;
-        let ending = result?.ending;
+        let ended = self.tell_turn_end(turn_index, &result).await;
+        let ending = self.after_turn(run, ended, result?.ending).await?;
         // Whatever ended the turn, the conversation says already that another one goes on.
         if let Some(member) = run.handed_to.take() {
             self.hand_over(run, &member).await?;
@@ -507,12 +524,35 @@ impl Session {
         Ok(ending)
     }
 
-    /// Words that the person said while the model was at work become messages, if hooks agree; otherwise the run ends.
-    async fn add_steering(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
+    async fn tell_turn_end(&self, turn_index: u32, result: &Result<TurnOver, StoreError>) -> TurnEndedReply {
+        let payload = || {
+            let (reason, message, tool_results) = match result {
+                Ok(over) => (over.reason, over.message.clone(), over.tool_results.clone()),
+                Err(_) => (TurnEnd::Error, None, Vec::new()),
+            };
+            TurnEndedPayload {
+                turn_index,
+                reason,
+                message,
+                tool_results,
+                entries: Vec::new(),
+                go_on: false,
+            }
+        };
+        self.hooks.tell::<TurnEnded>(payload).await
+    }
+
+    /// The prompt and what was said in between become part of the conversation when the turn has begun.
+    async fn hear_prompt(&mut self, run: &mut Run, said: Vec<Message>) -> Result<(), StoreError> {
+        self.store_prompt(run).await?;
+        self.add(said).await
+    }
+
+    /// What was said while the model was at work, as messages, if hooks agree to the words; otherwise the run ends.
+    async fn steered(&self, run: &mut Run) -> Result<Vec<Message>, Ending> {
         let (messages, words) = self.messages_of(self.queues.take_steering()).await;
         if words.is_empty() {
-            self.add(messages).await?;
-            return Ok(None);
+            return Ok(messages);
         }
         let payload = || SteeringPayload { messages: words };
         let (reply, handlers) = self.hooks.ask_whom::<Steering>(payload).await;
@@ -521,15 +561,14 @@ impl Session {
             .consent(&self.hooks, "what you said", reply.verdict, handlers)
             .await;
         if self.hooks.cancel().is_cancelled() {
-            return Ok(Some(Ending::Cancelled));
+            return Err(Ending::Cancelled);
         }
         if let Err(reason) = consent {
             self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Ok(Some(Ending::Blocked(reason)));
+            return Err(Ending::Blocked(reason));
         }
         run.context.extend(reply.context.0);
-        self.add(messages).await?;
-        Ok(None)
+        Ok(messages)
     }
 
     /// What was said as messages, and the words among it. Words that a hook takes care of become none.
@@ -605,8 +644,9 @@ impl Session {
         let batch = Batch::of(&parent);
         let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
         run.usage = run.usage.plus(parent.spent());
-        let tool_results: Vec<Message> = calls.iter().map(|call| call.message.clone()).collect();
-        self.add(tool_results.clone()).await?;
+        let results = calls.iter().map(|call| call.message.clone()).collect();
+        let tool_results = self.finished(results).await;
+        self.store_messages(tool_results.clone()).await?;
         let after = batch.after(&calls).await;
         if !after.context.is_empty() {
             self.add(vec![note("hook", &after.context.join("\n\n"))]).await?;
@@ -618,7 +658,13 @@ impl Session {
             self.announce_handoff(&member).await;
             run.handed_to = Some(member);
         }
-        let word = words.pop();
+        // Where every call says that the model need not be asked again, the person has the word.
+        let ends_run = calls.iter().all(|call| call.ends_run);
+        let word = if ends_run {
+            Some(Word::Person(None))
+        } else {
+            words.pop()
+        };
         let records = calls.into_iter().map(|call| call.record).collect();
         let payload = || ToolBatchPayload {
             tool_calls: records,

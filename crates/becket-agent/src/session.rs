@@ -81,6 +81,8 @@ pub struct Session {
     pub(crate) desk: Option<Desk>,
     /// The tools that the model is offered, where somebody has chosen.
     pub(crate) active_tools: Option<Vec<String>>,
+    /// Whether something has run since hooks were told that nothing is left to do.
+    pub(crate) unsettled: bool,
     /// How many requests hooks have caused by what they said since the person last spoke.
     pub(crate) unasked: u32,
     /// Whether nothing of the session becomes part of the conversation.
@@ -206,6 +208,7 @@ impl Session {
             queues: desk.as_ref().map(Desk::queues).unwrap_or_default(),
             desk,
             active_tools: None,
+            unsettled: false,
             unasked: 0,
             beside: false,
             messages,

@@ -190,6 +190,15 @@ pub enum EntryContent {
         summary: String,
         /// The first message that is kept; `None` when none is.
         first_kept_id: Option<String>,
+        /// How many tokens the conversation had before.
+        #[serde(default)]
+        tokens_before: u64,
+        /// Whether a hook wrote the summary.
+        #[serde(default)]
+        by_hook: bool,
+        /// Data of the hook that wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<serde_json::Value>,
     },
     /// From here on this member of a team has the word.
     Speaker {
@@ -240,6 +249,7 @@ impl Conversation {
                 EntryContent::Compaction {
                     summary,
                     first_kept_id,
+                    ..
                 } => {
                     let kept = read
                         .messages

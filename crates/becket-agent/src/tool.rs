@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use becket_events::{OperationKind, Part};
+use becket_events::{OperationKind, Part, PartialResult};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -139,12 +139,33 @@ pub enum Handoff {
 /// What a running tool can use besides its permit.
 #[derive(Debug, Clone)]
 pub struct ToolRun {
-    /// Takes pieces of output while the tool runs.
-    pub progress: mpsc::UnboundedSender<String>,
+    /// Takes what the tool has to tell while it runs.
+    pub progress: mpsc::UnboundedSender<Progress>,
     /// Tells when the call is cancelled; the tool then ends soon.
     pub cancel: CancellationToken,
     /// The session that makes the call, for a tool that asks sub-agents or makes further calls.
     pub parent: Option<Parent>,
+}
+
+/// What a running tool tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// More output.
+    Output(String),
+    /// What its result would be by now.
+    Partial(PartialResult),
+}
+
+impl From<String> for Progress {
+    fn from(output: String) -> Self {
+        Self::Output(output)
+    }
+}
+
+impl From<&str> for Progress {
+    fn from(output: &str) -> Self {
+        Self::Output(output.into())
+    }
 }
 
 /// What a tool produced. A failure is an output too: the model reads it.
@@ -156,6 +177,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// Data for hooks and front ends that the model does not see.
     pub details: Option<Value>,
+    /// Whether the model need not be asked again. The run ends if every call of its answer says so.
+    pub ends_run: bool,
 }
 
 impl ToolOutput {
@@ -165,6 +188,7 @@ impl ToolOutput {
             content: vec![Part::text(text)],
             is_error: false,
             details: None,
+            ends_run: false,
         }
     }
 
@@ -174,6 +198,7 @@ impl ToolOutput {
             content: vec![Part::text(text)],
             is_error: true,
             details: None,
+            ends_run: false,
         }
     }
 }

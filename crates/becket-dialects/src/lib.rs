@@ -6,6 +6,8 @@
 //!
 //! This crate decides nothing: it finds and translates. What it must know of the machine, it is told.
 
+mod alignment;
+mod called;
 pub mod chibi;
 pub mod docker_agent;
 pub mod pi;

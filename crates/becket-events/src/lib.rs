@@ -27,7 +27,8 @@ pub use event::{
 pub use finding::{Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop};
 pub use json::Json;
 pub use message::{
-    Delta, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage, text_of,
+    Delta, EntryDraft, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage,
+    text_of,
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,

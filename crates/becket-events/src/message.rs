@@ -65,6 +65,9 @@ pub enum MessageBody {
         content: Vec<Part>,
         /// Whether the call failed or was refused.
         is_error: bool,
+        /// Data of the tool, never sent to the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<serde_json::Value>,
     },
     /// Text from a hook or from becket itself. The model sees it as a user's message.
     Note {
@@ -297,6 +300,22 @@ pub struct NoteDraft {
     /// Data of the hook, never sent to the model.
     #[serde(default)]
     pub details: Option<serde_json::Value>,
+}
+
+/// Something that a hook wants to add to the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EntryDraft {
+    /// A message, which the model sees.
+    Note(NoteDraft),
+    /// Data of the hook, which the model never sees.
+    Record {
+        /// A name of the hook's own choice.
+        kind: String,
+        /// The data.
+        #[serde(default)]
+        data: serde_json::Value,
+    },
 }
 
 /// A part of an answer while it arrives.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::OperationKind;
+use crate::{OperationKind, Part};
 
 /// Declares an enum of plain words, written in snake_case.
 macro_rules! words {
@@ -283,6 +283,25 @@ pub struct ShellResult {
     pub output: String,
     /// Its exit code; `None` when it was ended by a signal.
     pub exit_code: Option<i32>,
+    /// Whether it was cancelled.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// Whether the output is not all that there was.
+    #[serde(default)]
+    pub truncated: bool,
+    /// The file that holds all of it, where there is one.
+    #[serde(default)]
+    pub full_output_path: Option<String>,
+}
+
+/// What a running tool has so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartialResult {
+    /// What the model would see.
+    pub content: Vec<Part>,
+    /// Data of the tool that the model does not see.
+    #[serde(default)]
+    pub details: Option<Value>,
 }
 
 /// A hook took the person's words upon itself.

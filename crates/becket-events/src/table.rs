@@ -15,7 +15,8 @@ use crate::rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,
 };
 use crate::{
-    Delta, Json, LineEdit, Message, NoteDraft, OperationKind, Part, Replacement, StopReason, Usage, Verdict,
+    Delta, EntryDraft, Json, LineEdit, Message, NoteDraft, OperationKind, Part, Replacement, StopReason,
+    Usage, Verdict,
 };
 
 /// The reply field that every event has.
@@ -147,6 +148,10 @@ events! {
         verdict: Strictest,
         /// The summary of the branch that is left.
         summary: First<Summary>,
+        /// What the summary should pay attention to, instead of what the person said.
+        instructions: Last<String>,
+        /// Whether these instructions are the whole of what the model is told, and not an addition.
+        instructions_alone: Last<bool>,
         /// A label for the entry.
         label: First<String>,
     }
@@ -160,6 +165,8 @@ events! {
         previous_leaf_id: Option<String>,
         /// The summary of the branch that was left.
         summary: Option<Summary>,
+        /// The entry that holds the summary.
+        summary_id: Option<String>,
         /// Whether a hook wrote that summary.
         by_hook: bool,
     }
@@ -238,6 +245,8 @@ events! {
         verdict: Strictest,
         /// The result, instead of running the command.
         result: Answer<ShellResult>,
+        /// Something of the handler's lane that runs the command in the shell's place.
+        runner: Answer<Value>,
     }
 
     // ---------------------------------------------------------------- the system prompt
@@ -322,6 +331,8 @@ events! {
         fallback: Fallback,
         /// The prompt.
         message: String,
+        /// How often the model was asked again without the person.
+        continuation: u32,
     }
     reply LoopStartReply {
         /// Who goes on when the model has answered.
@@ -343,8 +354,9 @@ events! {
         context: Append<String>,
     }
 
-    /// A turn is over, for whatever reason. Fires exactly once for every `turn_start`.
-    "turn_end" => TurnEnded, class: Observe,
+    /// A turn is over, for whatever reason. Fires exactly once for every `turn_start`. May add to the conversation, or
+    /// send the model on.
+    "turn_end" => TurnEnded, class: Transform,
     payload TurnEndedPayload {
         /// The turn within this run, counted from 0.
         turn_index: u32,
@@ -354,8 +366,27 @@ events! {
         message: Option<Message>,
         /// The results of its tool calls.
         tool_results: Vec<Message>,
+        /// What handlers want to add to the conversation so far.
+        entries: Vec<EntryDraft>,
+        /// Whether a handler wants the model to go on although nothing is left to do.
+        go_on: bool,
     }
-    reply TurnEndedReply {}
+    reply TurnEndedReply {
+        /// All that is to be added: what earlier handlers wanted, as far as it shall stay, and more.
+        entries: Rewrite<Vec<EntryDraft>>,
+        /// Whether the model is asked once more, where it had answered; ten times for one prompt at most, those of `stop`
+        /// included.
+        go_on: Rewrite<bool>,
+    }
+
+    /// Everything that a prompt has brought about is done: its turns, its follow-ups, and no word waits. Fires once after
+    /// the last `agent_end`.
+    "settled" => Settled, class: Observe,
+    payload SettledPayload {
+        /// Why the last run ended.
+        reason: EndReason,
+    }
+    reply SettledReply {}
 
     /// The messages of a request are chosen. May rewrite what the model sees, or stop the run; the transcript stays.
     "model_context" => ModelContext, class: Guard,
@@ -492,8 +523,14 @@ events! {
         tool_call_id: String,
         /// The tool's name as the model wrote it.
         tool_name: String,
+        /// The tool, in becket's own words, if it exists.
+        own_name: Option<String>,
+        /// What it does, where it is one of becket's operations.
+        operation: Option<OperationKind>,
         /// The arguments as the model wrote them.
         arguments: Json,
+        /// The same under their normalised names, if the tool exists and can read them.
+        normalised: Option<Map<String, Value>>,
     }
     reply ToolStartReply {}
 
@@ -662,8 +699,16 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
+        /// What it does, where it is one of becket's operations.
+        operation: Option<OperationKind>,
+        /// The arguments that it got.
+        arguments: Map<String, Value>,
         /// The output that was added.
         output: String,
+        /// What the result would be by now, from a tool that tells it; it takes the place of all output before.
+        partial: Option<PartialResult>,
     }
     reply ToolUpdateReply {}
 
@@ -686,12 +731,14 @@ events! {
         is_error: bool,
         /// Whether the tool ran at all; a call that was refused has an output too.
         ran: bool,
-        /// Data of the tool that the model does not see.
-        details: Option<Value>,
+        /// Data of the tool that the model does not see; `null` when there is none.
+        details: Value,
     }
     reply PreToolOutputReply {
         /// New output.
         content: Rewrite<Vec<Part>>,
+        /// New data.
+        details: Rewrite<Value>,
         /// Whether it counts as failed.
         is_error: Rewrite<bool>,
         /// The output is withheld: the model sees these words instead, and no other handler sees it.
@@ -778,10 +825,18 @@ events! {
         tool_call_id: String,
         /// The tool, in becket's own words.
         tool_name: String,
+        /// The tool's name as the model called it.
+        called_as: String,
+        /// What it does, where it is one of becket's operations.
+        operation: Option<OperationKind>,
         /// What the model sees.
         content: Vec<Part>,
+        /// Data of the tool that the model does not see; `null` when there is none.
+        details: Value,
         /// Whether it failed or was refused.
         is_error: bool,
+        /// Whether the tool ran at all.
+        ran: bool,
         /// How long it took, judging included.
         duration_ms: u64,
     }
@@ -841,7 +896,8 @@ events! {
 
     // ---------------------------------------------------------------- the end of an answer
 
-    /// The model has said everything. May send it on with a reason; the same reason twice in a row ends that.
+    /// The model has said everything. May add to the conversation, or send the model on with a reason; the same reason
+    /// twice in a row ends that.
     "stop" => Stop, class: Transform,
     payload StopPayload {
         /// The answer.
@@ -854,6 +910,8 @@ events! {
     reply StopReply {
         /// Why the model must go on; it is told so.
         continue_with: First<String>,
+        /// What is to be added to the conversation, whether the model goes on or not.
+        entries: Append<EntryDraft>,
     }
 
     // ---------------------------------------------------------------- compaction
@@ -871,6 +929,8 @@ events! {
         messages: Vec<Message>,
         /// The first message that is kept as it is.
         first_kept_id: Option<String>,
+        /// The messages that are kept as they are.
+        kept: Vec<Message>,
         /// The summary so far.
         summary: Option<String>,
         /// What the person wants the summary to pay attention to.
@@ -904,6 +964,12 @@ events! {
         message_count: u32,
         /// The new summary.
         summary: String,
+        /// The entry that holds it.
+        entry_id: String,
+        /// The first message that was kept as it is.
+        first_kept_id: Option<String>,
+        /// Data of the hook that wrote the summary.
+        details: Option<Value>,
         /// Whether a hook wrote it.
         by_hook: bool,
         /// Tokens of the context before.

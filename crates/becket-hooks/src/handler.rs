@@ -36,9 +36,11 @@ pub struct HandlerInfo {
 
 impl HandlerInfo {
     /// Whether the next handler may run beside this one. What one format knows by two names happens there one after
-    /// the other, and a refusal of the first keeps the second from being asked.
+    /// the other, and a refusal of the first keeps the second from being asked. Functions of scripts are written for a
+    /// system that calls one after the other, and may count on what the one before has done.
     pub(crate) fn same_moment(&self, next: &Self) -> bool {
-        self.dialect != next.dialect || self.known_as == next.known_as
+        let scripts = self.lane == LaneKind::Javascript && next.lane == LaneKind::Javascript;
+        !scripts && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 
     /// Whether it can refuse: a guard, also one of becket's own that may fail open. In other formats a hook that is no

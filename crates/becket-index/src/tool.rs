@@ -505,7 +505,7 @@ impl<'a> Report<'a> {
             self.last = Instant::now();
             let words = format!("{} of {} files\n", self.done, self.total);
             // Nobody needs to watch.
-            drop(self.run.progress.send(words));
+            drop(self.run.progress.send(words.into()));
         }
     }
 }

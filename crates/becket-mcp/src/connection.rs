@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use becket_agent::tool::Progress;
 use becket_hooks::Companion;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams,
@@ -221,7 +222,7 @@ impl Connection {
         tool: &str,
         arguments: Map<String, Value>,
         deadline: Instant,
-        (cancel, progress): (&CancellationToken, UnboundedSender<String>),
+        (cancel, progress): (&CancellationToken, UnboundedSender<Progress>),
     ) -> Result<CallToolResult, Trouble> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use becket_agent::tool::Progress;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ErrorCode, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
@@ -26,7 +27,7 @@ pub(crate) struct Guest {
     directory: PathBuf,
     settings: ServerSettings,
     /// Who wants to hear of progress, by the token of the call.
-    listeners: Mutex<HashMap<ProgressToken, UnboundedSender<String>>>,
+    listeners: Mutex<HashMap<ProgressToken, UnboundedSender<Progress>>>,
     changed: AtomicBool,
 }
 
@@ -41,7 +42,7 @@ impl Guest {
     }
 
     /// Passes on what a server says of the progress of a call, until the listener is dropped.
-    pub(crate) fn listen(&self, token: ProgressToken, progress: UnboundedSender<String>) -> Listening<'_> {
+    pub(crate) fn listen(&self, token: ProgressToken, progress: UnboundedSender<Progress>) -> Listening<'_> {
         self.listeners().insert(token.clone(), progress);
         Listening { guest: self, token }
     }
@@ -51,7 +52,7 @@ impl Guest {
         self.changed.load(Ordering::Relaxed)
     }
 
-    fn listeners(&self) -> MutexGuard<'_, HashMap<ProgressToken, UnboundedSender<String>>> {
+    fn listeners(&self) -> MutexGuard<'_, HashMap<ProgressToken, UnboundedSender<Progress>>> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +113,7 @@ impl ClientHandler for Guest {
             return;
         };
         let message = self.settings.discreet(&message);
-        let _ = listener.send(format!("{message}\n"));
+        let _ = listener.send(format!("{message}\n").into());
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

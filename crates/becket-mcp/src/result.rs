@@ -26,6 +26,7 @@ pub(crate) fn output(result: CallToolResult) -> ToolOutput {
         content: joined(content),
         is_error: result.is_error.unwrap_or(false),
         details: structured.map(|data| json!({"structured_content": data})),
+        ends_run: false,
     }
 }
 

@@ -114,6 +114,7 @@ fn result(id: &str, text: &str, is_error: bool) -> Message {
         tool_name: "t".into(),
         content: vec![Part::text(text)],
         is_error,
+        details: None,
     })
 }
 

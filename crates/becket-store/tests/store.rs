@@ -132,6 +132,7 @@ fn every_kind() -> Vec<NewEntry> {
                 tool_name: "shell".into(),
                 content: vec![Part::text("")],
                 is_error: true,
+                details: Some(json!({"exit_code": 1})),
             },
         ),
         message(
@@ -149,6 +150,9 @@ fn every_kind() -> Vec<NewEntry> {
             content: EntryContent::Compaction {
                 summary: "they talked".into(),
                 first_kept_id: Some("tool".into()),
+                tokens_before: 9_000,
+                by_hook: true,
+                details: Some(json!({"files": ["a"]})),
             },
         },
         NewEntry {
@@ -157,6 +161,9 @@ fn every_kind() -> Vec<NewEntry> {
             content: EntryContent::Compaction {
                 summary: String::new(),
                 first_kept_id: None,
+                tokens_before: 0,
+                by_hook: false,
+                details: None,
             },
         },
         NewEntry {

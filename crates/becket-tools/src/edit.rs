@@ -56,6 +56,7 @@ fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
         ))],
         is_error: false,
         details: Some(json!({"replacements": replacements, "diff": diff})),
+        ends_run: false,
     })
 }
 

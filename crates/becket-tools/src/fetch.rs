@@ -212,6 +212,7 @@ fn told(status: u16, target: &str, reason: &str) -> ToolOutput {
         ))],
         is_error: false,
         details: Some(json!({"status": status, "location": target})),
+        ends_run: false,
     }
 }
 
@@ -267,6 +268,7 @@ async fn answer(
             "bytes": bytes.len(),
             "complete": whole,
         })),
+        ends_run: false,
     };
     Ok(Answer {
         output,

@@ -71,6 +71,7 @@ fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
             content: vec![Part::text(lines.join("\n"))],
             is_error: false,
             details: Some(json!({"files": found.len(), "complete": notice.is_none()})),
+            ends_run: false,
         },
         finding: Some(Finding::Find {
             files: found.iter().map(|below| below.display().to_string()).collect(),

@@ -287,6 +287,7 @@ fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<
                 "files": found.files,
                 "complete": !found.more && end.is_ok(),
             })),
+            ends_run: false,
         },
         finding: Some(Finding::Grep {
             passages: found.passages,

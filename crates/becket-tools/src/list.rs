@@ -161,6 +161,7 @@ fn listing(root: String, entries: Vec<Entry>, reader: &Reader) -> Answer {
             content: vec![Part::text(lines.join("\n"))],
             is_error: false,
             details: Some(json!({"entries": count, "left_out": reader.left_out})),
+            ends_run: false,
         },
         finding: Some(Finding::List {
             root,

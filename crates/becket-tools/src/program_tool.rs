@@ -278,6 +278,7 @@ fn report(finished: Finished) -> ToolOutput {
         content: vec![Part::text(text)],
         is_error: code != 0,
         details,
+        ends_run: false,
     }
 }
 

@@ -121,6 +121,7 @@ fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64)
         content: vec![note, picture],
         is_error: false,
         details: Some(json!({"media_type": media_type, "bytes": bytes.len()})),
+        ends_run: false,
     })
 }
 
@@ -222,6 +223,7 @@ fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, l
                 "lines": lines.count,
                 "total_lines": lines.total,
             })),
+            ends_run: false,
         },
         finding: Some(Finding::Read {
             text,

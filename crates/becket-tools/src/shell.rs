@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use becket_agent::tool::{ToolOutput, ToolRun};
+use becket_agent::tool::{Progress, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
 use serde_json::json;
@@ -153,7 +153,7 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
 struct Output {
     standard: Stream,
     error: Option<Stream>,
-    progress: Progress,
+    progress: Pieces,
 }
 
 /// What arrives through one pipe.
@@ -193,7 +193,7 @@ impl Output {
         Self {
             standard: Stream::new(standard, most),
             error: error.map(|pipe| Stream::new(pipe, most)),
-            progress: Progress {
+            progress: Pieces {
                 sender: run.progress.clone(),
                 room: most,
                 torn: Vec::new(),
@@ -231,14 +231,14 @@ impl Output {
 
 /// Output on its way to whoever watches. It ends after as many bytes as are kept, so that a flood does not pile up
 /// before a slow watcher.
-struct Progress {
-    sender: tokio::sync::mpsc::UnboundedSender<String>,
+struct Pieces {
+    sender: tokio::sync::mpsc::UnboundedSender<Progress>,
     room: usize,
     /// The beginning of a character whose end has not arrived.
     torn: Vec<u8>,
 }
 
-impl Progress {
+impl Pieces {
     fn send(&mut self, bytes: &[u8]) {
         if self.room == 0 {
             return;
@@ -253,7 +253,7 @@ impl Progress {
         let text = String::from_utf8_lossy(&std::mem::replace(&mut self.torn, rest)).into_owned();
         if !text.is_empty() {
             // Nobody has to watch.
-            let _ = self.sender.send(text);
+            let _ = self.sender.send(Progress::Output(text));
         }
     }
 }
@@ -290,6 +290,7 @@ fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
                 "cancelled": matches!(ending, Ending::Cancelled),
                 "left_out_bytes": left_out,
             })),
+            ends_run: false,
         },
         finding: Some(shell_finding(stdout, stderr, &notes, ending)),
     }
@@ -359,7 +360,7 @@ mod tests {
         _folder: tempfile::TempDir,
         path: PathBuf,
         settings: ToolSettings,
-        progress: mpsc::UnboundedReceiver<String>,
+        progress: mpsc::UnboundedReceiver<Progress>,
         run: ToolRun,
     }
 
@@ -633,7 +634,7 @@ mod tests {
             text.len()
         );
         let mut streamed = 0;
-        while let Ok(piece) = room.progress.try_recv() {
+        while let Ok(Progress::Output(piece)) = room.progress.try_recv() {
             streamed += piece.len();
         }
         assert!(streamed < 200_000, "progress of a flood is bounded: {streamed}");
@@ -669,13 +670,13 @@ mod tests {
         let (_, pieces) = timeout(HANGS, async { tokio::join!(command, watch) })
             .await
             .unwrap();
-        assert_eq!(pieces, ("early\n".to_owned(), "late\n".to_owned()));
+        assert_eq!(pieces, ("early\n".into(), "late\n".into()));
     }
 
     #[test]
     fn a_character_in_two_pieces_is_sent_whole() {
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let mut progress = Progress {
+        let mut progress = Pieces {
             sender,
             room: 100,
             torn: Vec::new(),
@@ -684,9 +685,9 @@ mod tests {
         progress.send(&bytes[..2]);
         progress.send(&bytes[2..]);
         progress.send(&[0xFF, b'b']);
-        assert_eq!(receiver.try_recv().unwrap(), "a");
-        assert_eq!(receiver.try_recv().unwrap(), "ä");
-        assert_eq!(receiver.try_recv().unwrap(), "\u{FFFD}b");
+        assert_eq!(receiver.try_recv().unwrap(), "a".into());
+        assert_eq!(receiver.try_recv().unwrap(), "ä".into());
+        assert_eq!(receiver.try_recv().unwrap(), "\u{FFFD}b".into());
     }
 
     #[tokio::test]

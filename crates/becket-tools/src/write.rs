@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
                 ))],
                 is_error: false,
                 details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
+                ends_run: false,
             }
         }
         Err(error) => ToolOutput::error(format!("Cannot write {}: {}.", arguments.path, reason(&error))),

@@ -39,6 +39,7 @@ fn compactions(stage: &Stage) -> Vec<(String, Option<String>)> {
         EntryContent::Compaction {
             summary,
             first_kept_id,
+            ..
         } => Some((summary.clone(), first_kept_id.clone())),
         _ => None,
     });

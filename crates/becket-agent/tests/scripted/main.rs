@@ -2,6 +2,7 @@
 //! store in memory, a person with prepared answers.
 
 mod approval;
+mod boundaries;
 mod compaction;
 mod desk;
 mod endings;

@@ -14,9 +14,11 @@ use becket_agent::store::{
     Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
 };
 use becket_agent::team::Team;
-use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{BUILTIN, Handoff, Progress, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
-use becket_events::{Delta, EventId, InputSource, Json, Message, OperationKind, StopReason, Usage};
+use becket_events::{
+    Delta, EventId, InputSource, Json, Message, OperationKind, PartialResult, StopReason, Usage,
+};
 use becket_hooks::{DispatchTrace, Engine};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -163,7 +165,8 @@ pub struct Prop {
     spec: ToolSpec,
     pub runs: Arc<Mutex<Vec<String>>>,
     delay: Duration,
-    output: String,
+    output: ToolOutput,
+    partial: Option<PartialResult>,
 }
 
 impl Prop {
@@ -189,7 +192,8 @@ impl Prop {
             spec,
             runs: Arc::clone(runs),
             delay: Duration::ZERO,
-            output: format!("{name} ran"),
+            output: ToolOutput::text(format!("{name} ran")),
+            partial: None,
         }
     }
 
@@ -215,7 +219,22 @@ impl Prop {
     }
 
     pub fn saying(mut self, output: &str) -> Self {
-        self.output = output.into();
+        self.output = ToolOutput::text(output);
+        self
+    }
+
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.output.details = Some(details);
+        self
+    }
+
+    pub fn ending_the_run(mut self) -> Self {
+        self.output.ends_run = true;
+        self
+    }
+
+    pub fn telling(mut self, partial: PartialResult) -> Self {
+        self.partial = Some(partial);
         self
     }
 }
@@ -238,6 +257,9 @@ impl Tool for Prop {
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let _ = run.progress.send("working".into());
+            if let Some(partial) = &self.partial {
+                let _ = run.progress.send(Progress::Partial(partial.clone()));
+            }
             tokio::select! {
                 () = tokio::time::sleep(self.delay) => {}
                 () = run.cancel.cancelled() => return ToolOutput::error("cancelled"),
@@ -247,7 +269,7 @@ impl Tool for Prop {
                 .lock()
                 .unwrap()
                 .push(format!("{} {arguments}", self.spec.own_name));
-            ToolOutput::text(self.output.clone())
+            self.output.clone()
         })
     }
 }

@@ -215,6 +215,7 @@ pub const ABSENT: &[EventId] = &[
     EventId::AgentEnd,
     EventId::TurnStart,
     EventId::TurnEnded,
+    EventId::Settled,
     EventId::ModelContext,
     EventId::ResponseStart,
     EventId::Response,

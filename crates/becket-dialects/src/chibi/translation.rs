@@ -174,7 +174,7 @@ fn new_words_of_an_output_leave_its_pictures_and_a_block_leaves_nothing() {
         content: vec![Part::text("old"), picture.clone()],
         is_error: false,
         ran: true,
-        details: None,
+        details: Value::Null,
     };
     let output = |answer| answered::<PreToolOutput>(read::output, &payload, answer).unwrap();
     let rewritten = output(json!({"output": "new"})).content.get();
@@ -434,6 +434,9 @@ fn a_compaction_tells_both_numbers() {
         message_count_before: 20,
         message_count: 8,
         summary: "s".into(),
+        entry_id: String::new(),
+        first_kept_id: None,
+        details: None,
         by_hook: false,
         input_tokens: 0,
         output_tokens: 0,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::output::wrong;
 use super::show::{Input, usage};
+use crate::alignment::{Origin, origins};
 
 /// A message as hooks read it.
 pub(super) fn shown(message: &Message) -> Value {
@@ -58,27 +59,23 @@ pub(super) fn shown(message: &Message) -> Value {
 /// everything that hooks do not see.
 pub(super) fn written(originals: &[Message], written: &[Value]) -> Result<Vec<Message>, Failure> {
     let before: Vec<Value> = originals.iter().map(shown).collect();
-    let mut next = 0;
-    let mut messages = Vec::with_capacity(written.len());
-    for (index, value) in written.iter().enumerate() {
+    let origins = origins(&before, written, "role");
+    let message = |(index, (origin, value)): (usize, (Origin, &Value))| {
         let fields = value
             .as_object()
             .ok_or_else(|| wrong(format!("`updated_messages[{index}]` is an object, not {value}")))?;
-        let same = (next..before.len()).find(|place| before[*place] == *value);
-        let message = match (same, originals.get(next)) {
-            (Some(place), _) => {
-                next = place + 1;
-                originals[place].clone()
-            }
-            (None, Some(original)) if before[next]["role"] == value["role"] => {
-                next += 1;
-                changed(Some(original), fields, index)?
-            }
-            (None, _) => changed(None, fields, index)?,
-        };
-        messages.push(message);
-    }
-    Ok(messages)
+        match origin {
+            Origin::Same(place) => Ok(originals[place].clone()),
+            Origin::Changed(place) => changed(Some(&originals[place]), fields, index),
+            Origin::New => changed(None, fields, index),
+        }
+    };
+    origins
+        .into_iter()
+        .zip(written)
+        .enumerate()
+        .map(message)
+        .collect()
 }
 
 /// A message with what a hook wrote; without an original, a new one.
@@ -115,15 +112,18 @@ fn changed(
         (Some("tool"), original) => {
             let id = text("tool_call_id")
                 .ok_or_else(|| wrong(format!("`updated_messages[{index}]` has no `tool_call_id`")))?;
-            let name = match original {
-                Some(MessageBody::Tool { tool_name, .. }) => tool_name.clone(),
-                _ => String::new(),
+            let (name, details) = match original {
+                Some(MessageBody::Tool {
+                    tool_name, details, ..
+                }) => (tool_name.clone(), details.clone()),
+                _ => Default::default(),
             };
             MessageBody::Tool {
                 tool_call_id: id,
                 tool_name: name,
                 content,
                 is_error: fields.get("is_error").and_then(Value::as_bool).unwrap_or(false),
+                details,
             }
         }
         (role, _) => {
@@ -334,6 +334,7 @@ mod tests {
                     tool_name: "shell".into(),
                     content: vec![Part::text("a b")],
                     is_error: true,
+                    details: Some(json!({"lines": 1})),
                 },
             ),
         ]

@@ -14,7 +14,7 @@ use super::hook::{Builtin, HookEntry, HookKind, Owner};
 use super::read::{self, Answer};
 use super::run::{self, HookHost};
 use super::show::{self, Input};
-use super::words::Called;
+use crate::called::Called;
 
 /// One of docker-agent's events.
 pub(super) trait Row: Send + Sync {
@@ -280,6 +280,7 @@ pub const ABSENT: &[EventId] = &[
     EventId::AgentStart,
     EventId::AgentEnd,
     EventId::LoopStart,
+    EventId::Settled,
     EventId::ToolsOffered,
     EventId::PreRequest,
     EventId::ResponseStart,

@@ -11,7 +11,8 @@ use becket_events::{
 use serde_json::{Map, Value, json};
 
 use super::messages;
-use super::words::Called;
+use super::words::PROFILE;
+use crate::called::{Called, calls};
 
 /// Every key that a hook may find, for templates.
 pub(super) const KEYS: &[&str] = &[
@@ -110,38 +111,13 @@ impl Input {
     }
 }
 
-/// The tool call that an event is about: its payloads name the parts of a call alike.
-macro_rules! calls {
-    ($($name:ident($Payload:ty),)+) => {
-        $(
-            pub(super) fn $name(call: &$Payload) -> Called<'_> {
-                Called {
-                    id: &call.tool_call_id,
-                    own_name: &call.tool_name,
-                    called_as: &call.called_as,
-                    operation: call.operation,
-                    arguments: &call.arguments,
-                }
-            }
-        )+
-    };
-}
-
 calls! {
+    PROFILE;
     pre_tool_call(PreToolPayload),
     post_tool_call(PostToolPayload),
     output_call(PreToolOutputPayload),
     request_call(PermissionRequestPayload),
-}
-
-fn decided_call(call: &ApprovalDecidedPayload) -> Called<'_> {
-    Called {
-        id: &call.tool_call_id,
-        own_name: &call.tool_name,
-        called_as: &call.called_as,
-        operation: call.operation,
-        arguments: &call.arguments,
-    }
+    decided_call(ApprovalDecidedPayload),
 }
 
 /// Nothing but what every event tells.

@@ -194,6 +194,7 @@ fn compaction() -> PreCompactPayload {
         scope: CompactScope::Full,
         message_count: 3,
         messages: Vec::new(),
+        kept: Vec::new(),
         first_kept_id: None,
         summary: None,
         instructions: None,
@@ -227,6 +228,8 @@ fn turn_end() -> TurnEndedPayload {
         turn_index: 0,
         reason: TurnEnd::Limit,
         message: None,
+        entries: Vec::new(),
+        go_on: false,
         tool_results: Vec::new(),
     }
 }
@@ -610,7 +613,7 @@ async fn outputs_messages_and_summaries_are_rewritten() {
         content: vec![Part::text(text)],
         is_error: false,
         ran: true,
-        details: None,
+        details: Value::Null,
     };
     let clear = r#"echo '{"hook_specific_output":{"updated_tool_response":""}}'"#;
     let engine = engine_with(&hook("tool_response_transform", clear, json!({})));

@@ -2,24 +2,15 @@
 
 use std::sync::LazyLock;
 
-use becket_events::{Face, OperationKind, Profile};
+use becket_events::{OperationKind, Profile};
 use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
 use super::output::wrong;
 use super::tools::profile;
+use crate::called::Called;
 
-static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
-
-/// A tool call as an event tells it.
-#[derive(Clone, Copy)]
-pub(super) struct Called<'a> {
-    pub(super) id: &'a str,
-    pub(super) own_name: &'a str,
-    pub(super) called_as: &'a str,
-    pub(super) operation: Option<OperationKind>,
-    pub(super) arguments: &'a Map<String, Value>,
-}
+pub(super) static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
 
 impl Called<'_> {
     /// The same call under the other name that it has here: that of the first tool for what it does, so that a guard of
@@ -38,19 +29,6 @@ impl Called<'_> {
         }
     }
 
-    /// The tool's name here. One without an operation keeps its own.
-    pub(super) fn name(&self) -> &str {
-        self.face().map_or(self.own_name, |face| face.name)
-    }
-
-    /// Its arguments here.
-    pub(super) fn foreign_arguments(&self) -> Map<String, Value> {
-        match self.face() {
-            Some(face) => (face.to_foreign)(self.arguments),
-            None => self.arguments.clone(),
-        }
-    }
-
     /// What kind of tool it is, where that is known.
     pub(super) fn category(&self) -> &'static str {
         match self.operation {
@@ -63,40 +41,9 @@ impl Called<'_> {
 
     /// The whole arguments in becket's words, after a hook has replaced some of them in its own.
     pub(super) fn patched(&self, patch: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-        let Some(face) = self.face() else {
-            let mut arguments = self.arguments.clone();
-            arguments.extend(patch.clone());
-            return Ok(arguments);
-        };
-        // What only the tool's own schema declares means the same to everybody.
-        let (extra, own): (Map<_, _>, Map<_, _>) = self
-            .arguments
-            .clone()
-            .into_iter()
-            .partition(|(name, _)| !face.knows(name));
-        let mut written = (face.to_foreign)(&own);
-        let mut extra = extra;
-        for (name, value) in patch {
-            let target = if extra.contains_key(name) {
-                &mut extra
-            } else {
-                &mut written
-            };
-            target.insert(name.clone(), value.clone());
-        }
-        let read = face
-            .read(written)
-            .map_err(|error| wrong(format!("`updated_input`: {error}")))?;
-        Ok(read.arguments().into_iter().chain(extra).collect())
-    }
-
-    /// The tool as which the call is shown: the one that the model called, where it is one of these; otherwise the
-    /// one that says the call best.
-    fn face(&self) -> Option<&'static Face> {
-        let operation = self.operation?;
-        PROFILE
-            .face_named(self.called_as)
-            .filter(|face| face.operation == operation)
-            .or_else(|| PROFILE.face_for(operation, self.arguments))
+        let mut written = self.foreign_arguments();
+        written.extend(patch.clone());
+        self.read(written)
+            .map_err(|error| wrong(format!("`updated_input`: {error}")))
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use becket_events::{
     Answer, Append, Class, Event, EventId, Handled, HookFailed, PreFileRead, PreFileReadPayload,
-    PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Rewrite, Scope, Strictest, TurnEnded,
-    TurnEndedPayload, UserInput, UserInputPayload, UserInputReply, Verdict,
+    PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Rewrite, Scope, Settled, SettledPayload,
+    Strictest, UserInput, UserInputPayload, UserInputReply, Verdict,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -394,23 +394,20 @@ async fn an_answer_settles_the_matter() {
 #[tokio::test]
 async fn a_class_stronger_than_the_events_is_cut_down() {
     let (engine, _) = engine();
-    register::<TurnEnded>(
+    register::<Settled>(
         &engine,
         "x",
         Class::Guard,
         0,
         Action::Native(Arc::new(|_| Ok(Default::default()))),
     );
-    assert_eq!(engine.handlers_of(EventId::TurnEnded)[0].class, Class::Observe);
-    let payload = || TurnEndedPayload {
-        turn_index: 0,
-        reason: becket_events::TurnEnd::Normal,
-        message: None,
-        tool_results: Vec::new(),
+    assert_eq!(engine.handlers_of(EventId::Settled)[0].class, Class::Observe);
+    let payload = || SettledPayload {
+        reason: becket_events::EndReason::Done,
     };
     assert!(
         engine
-            .dispatch::<TurnEnded>(&Scope::default(), payload)
+            .dispatch::<Settled>(&Scope::default(), payload)
             .await
             .failures
             .is_empty()

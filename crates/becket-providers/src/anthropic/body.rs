@@ -407,6 +407,7 @@ mod tests {
             tool_name: "read".into(),
             content,
             is_error,
+            details: None,
         })
     }
 

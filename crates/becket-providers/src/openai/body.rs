@@ -386,6 +386,7 @@ mod tests {
             tool_name: "read".into(),
             content,
             is_error: true,
+            details: None,
         })
     }
 

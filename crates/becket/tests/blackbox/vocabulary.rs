@@ -338,10 +338,10 @@ fn one_prompt_fires_its_events_in_the_documented_order() {
         "pre_system_prompt",
         "post_system_prompt",
         "agent_start",
-        "message_start",
-        "message_end",
         "loop_start",
         "turn_start",
+        "message_start",
+        "message_end",
         "tools_offered",
         "model_context",
         "pre_request",
@@ -369,6 +369,7 @@ fn one_prompt_fires_its_events_in_the_documented_order() {
         "turn_end",
         "agent_end",
         "attention",
+        "settled",
         "session_end",
     ];
     assert_eq!(names[names.len() - end.len()..], end);

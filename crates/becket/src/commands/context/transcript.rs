@@ -121,6 +121,7 @@ fn lines_of(context: &str, entry: &StoredEntry) -> Vec<Line> {
         EntryContent::Compaction {
             summary,
             first_kept_id,
+            ..
         } => vec![Line {
             entry_type: "compaction",
             role: Some(SYSTEM),
@@ -192,6 +193,7 @@ fn lines_of_message(context: &str, entry: &StoredEntry, message: &Message) -> Ve
             tool_name,
             content,
             is_error,
+            ..
         } => vec![Line {
             entry_type: "tool_result",
             tool_call_id: Some(tool_call_id.clone()),
