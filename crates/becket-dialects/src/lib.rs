@@ -44,7 +44,7 @@ pub struct RowInfo {
 }
 
 /// The dialects whose hooks becket runs.
-pub const DIALECT_NAMES: &[&str] = &["chibi", "docker-agent"];
+pub const DIALECT_NAMES: &[&str] = &["chibi", "docker-agent", "pi"];
 
 /// All rows of all dialects.
 pub fn rows() -> Vec<RowInfo> {
@@ -60,7 +60,13 @@ pub fn rows() -> Vec<RowInfo> {
         event: contract.event,
         class: contract.class,
     });
-    chibi.chain(docker_agent).collect()
+    let pi = pi::rows().into_iter().map(|row| RowInfo {
+        dialect: "pi",
+        name: row.name(),
+        event: row.event(),
+        class: row.class(),
+    });
+    chibi.chain(docker_agent).chain(pi).collect()
 }
 
 #[cfg(test)]

@@ -1,19 +1,31 @@
-//! pi: how it names what becket does, and the API and packages that its extensions find.
+//! pi: how it names what becket does, what its extensions see of it, and the API and packages that they find.
 //!
-//! `host_call.rs` is everything that an extension can ask for, `services.rs` everything that it offers. Between them
-//! stands pi's API in TypeScript (`js/`), which runs in the engine. `modules.rs` lists the packages that extensions
-//! import beside it (`js/modules/`).
+//! `rows.rs` is the table of its events. `messages.rs` and `entries.rs` are a conversation in its words, `words.rs` tool
+//! calls and models, `tools.rs` its tool profile. `host_call.rs` is everything that an extension can ask for,
+//! `services.rs` everything that it offers. Between them stands pi's API in TypeScript (`js/`), which runs in the engine.
+//! `modules.rs` lists the packages that extensions import beside it (`js/modules/`).
 
 mod api;
 pub mod arguments;
+mod entries;
+mod fields;
+mod growing;
 pub mod host_call;
+pub mod messages;
 mod modules;
 mod prelude;
+mod read;
 mod results;
+mod rows;
 pub mod services;
+mod show;
 mod tools;
+mod words;
 
 pub use api::{EVENTS, Member, Object, State, api};
+pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
 pub use prelude::{Module, PRELUDE, prelude_modules};
+pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, register, rows};
 pub use tools::profile;
+pub use words::ModelName;
