@@ -447,5 +447,7 @@ mod tests {
         assert_eq!(guards, ["tool_call", "user_bash"]);
         let names: std::collections::BTreeSet<_> = rows.iter().map(|row| row.name()).collect();
         assert_eq!(names.len(), rows.len(), "no name stands twice");
+        let documented = crate::pi::EVENTS.iter().copied().collect();
+        assert_eq!(names, documented, "the table of the API has the same events");
     }
 }

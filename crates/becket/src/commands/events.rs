@@ -1,6 +1,7 @@
 //! `becket hooks events`: the vocabulary.
 
 use becket_agent::waits_for;
+use becket_dialects::{RowInfo, rows};
 use becket_events::{EVENTS, EventId, EventInfo, payload_schema, reply_schema};
 use becket_hooks::nearest;
 use serde_json::json;
@@ -21,6 +22,10 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<Exit, CliError> {
 fn event_named(name: &str) -> Result<&'static EventInfo, CliError> {
     EventId::named(name).map(EventId::info).ok_or_else(|| {
         let error = CliError::usage(format!("there is no event `{name}`"));
+        if let Some(row) = rows().into_iter().find(|row| row.name == name) {
+            let RowInfo { dialect, event, .. } = row;
+            return error.hint(format!("that is {dialect}'s name for `{}`", event.info().name));
+        }
         match nearest(name, EVENTS.iter().map(|event| event.name)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint("`becket hooks events` lists them"),
@@ -51,6 +56,7 @@ fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
             "class": event.class.name(),
             "doc": event.doc.trim(),
             "fires": waits_for(event.name).is_none(),
+            "known_as": known_as(event).iter().map(elsewhere_json).collect::<Vec<_>>(),
             "payload": payload_schema(event.id),
             "reply": reply_schema(event.id),
         });
@@ -78,6 +84,26 @@ fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
             field.rule
         ));
     }
+    let elsewhere = known_as(event);
+    if !elsewhere.is_empty() {
+        text.push_str("\nelsewhere\n");
+    }
+    for RowInfo {
+        dialect, name, class, ..
+    } in elsewhere
+    {
+        text.push_str(&format!("  {dialect:<22} {name} ({})\n", class.name()));
+    }
     text.push_str("\n`--json` shows the schemas.\n");
     print(&text)
+}
+
+/// The names by which other systems know an event.
+fn known_as(event: &EventInfo) -> Vec<RowInfo> {
+    let known = rows().into_iter().filter(|row| row.event == event.id);
+    known.collect()
+}
+
+fn elsewhere_json(row: &RowInfo) -> serde_json::Value {
+    json!({"dialect": row.dialect, "name": row.name, "class": row.class.name()})
 }

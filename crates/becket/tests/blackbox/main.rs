@@ -27,6 +27,7 @@ mod limit;
 mod mcp;
 mod messages;
 mod names;
+mod pi_events;
 mod pi_packages;
 mod plugin_faults;
 mod plugins;

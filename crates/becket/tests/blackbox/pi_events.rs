@@ -1,0 +1,151 @@
+//! The order in which one prompt fires pi's events: the strict one of its newest generation.
+
+use becket_dialects::pi;
+use serde_json::{Value, json};
+
+use crate::room;
+
+/// Two calls that may run beside each other, and an answer.
+const TWO_CALLS: &str = r#"
+[[turns]]
+text = "Let me see."
+tool_calls = [
+    { id = "c1", name = "read", arguments = { path = "one.txt" } },
+    { id = "c2", name = "read", arguments = { path = "two.txt" } },
+]
+
+[[turns]]
+text = "Done."
+"#;
+
+/// Events of becket's as pi's, in order, with whose message or which call each is about.
+fn in_pis_words(events: &[Value]) -> Vec<String> {
+    let rows = pi::rows();
+    let told = events.iter().filter_map(|event| {
+        let row = rows
+            .iter()
+            .find(|row| row.event().info().name == event["event"])?;
+        let about = [&event["message"]["role"], &event["tool_call_id"]];
+        let about = about.into_iter().find_map(Value::as_str);
+        Some(match about {
+            // The end of a turn is about more than its message.
+            Some(about) if row.name() != "turn_end" => format!("{} {about}", row.name()),
+            _ => row.name().to_owned(),
+        })
+    });
+    told.collect()
+}
+
+/// Takes events of a name out of a list.
+fn take(told: &mut Vec<String>, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let (taken, rest) = std::mem::take(told).into_iter().partition(|event| wanted(event));
+    *told = rest;
+    taken
+}
+
+#[test]
+fn one_prompt_with_two_calls_fires_pis_events_in_pis_order() {
+    let room = room();
+    room.write("talk.toml", TWO_CALLS);
+    room.write("one.txt", "1");
+    room.write("two.txt", "2");
+    let run = room.run(["--json", "--model", "scripted/talk.toml", "What is here?"]);
+    let mut told = in_pis_words(&run.events());
+    assert!(!told.is_empty(), "{}", run.stderr);
+    let updates = take(&mut told, |event| event.starts_with("message_update"));
+    assert_eq!(
+        updates.len(),
+        run.events()
+            .iter()
+            .filter(|event| event["event"] == "message_update")
+            .count()
+    );
+    // becket asks whether the model may stop before the turn is over, so that the turn can say how it ended.
+    let before_settle = take(&mut told, |event| event == "agent_before_settle");
+    assert_eq!(before_settle.len(), 1);
+    // Calls that run beside each other end in any order, each with its result first.
+    for call in ["c1", "c2"] {
+        let ends = |event: &str| {
+            event == format!("tool_result {call}") || event == format!("tool_execution_end {call}")
+        };
+        let place = told.iter().position(|event| ends(event)).unwrap();
+        let batch_is_judged = told.iter().position(|event| event == "tool_call c2").unwrap();
+        let batch_is_stored = told
+            .iter()
+            .position(|event| event == "message_start tool")
+            .unwrap();
+        assert!(batch_is_judged < place && place < batch_is_stored, "{told:#?}");
+        let taken = take(&mut told, ends);
+        assert_eq!(
+            taken,
+            [
+                format!("tool_result {call}"),
+                format!("tool_execution_end {call}")
+            ]
+        );
+    }
+    assert_eq!(
+        told,
+        [
+            "session_start",
+            "input",
+            "before_agent_start",
+            "agent_start",
+            "turn_start",
+            "message_start user",
+            "message_end user",
+            "context",
+            "before_provider_request",
+            "after_provider_response",
+            "message_start assistant",
+            "message_end assistant",
+            "tool_execution_start c1",
+            "tool_call c1",
+            "tool_execution_start c2",
+            "tool_call c2",
+            "message_start tool",
+            "message_end tool",
+            "message_start tool",
+            "message_end tool",
+            "turn_end",
+            "turn_start",
+            "context",
+            "before_provider_request",
+            "after_provider_response",
+            "message_start assistant",
+            "message_end assistant",
+            "turn_end",
+            "agent_end",
+            "agent_settled",
+            "session_shutdown",
+        ]
+    );
+}
+
+#[test]
+fn listings_know_pis_names() {
+    let room = room();
+    let described = room.run(["hooks", "events", "pre_tool"]);
+    let lines: Vec<String> = described
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(
+        lines.contains(&"pi tool_call (guard)".to_owned()),
+        "{}",
+        described.stdout
+    );
+    let described = room.run(["--json", "hooks", "events", "user_shell"]);
+    let described: Value = serde_json::from_str(&described.stdout).unwrap();
+    assert_eq!(
+        described["known_as"],
+        json!([{"dialect": "pi", "name": "user_bash", "class": "guard"}])
+    );
+    let foreign = room.run(["hooks", "events", "tool_call"]);
+    assert!(
+        foreign.stderr.contains("that is pi's name for `pre_tool`"),
+        "{}",
+        foreign.stderr
+    );
+}
