@@ -13,7 +13,7 @@ export default function (pi: ExtensionAPI) {
     let compacting = false;
     let turns = 0;
 
-    pi.registerFlag("turns", { type: "string", default: "20", description: "How many turns a prompt may take" });
+    pi.registerFlag("turns", { type: "string", default: "20", description: "Turns that a prompt may take" });
 
     pi.on("agent_start", () => {
         turns = 0;
@@ -65,7 +65,8 @@ export default function (pi: ExtensionAPI) {
     });
 
     pi.on("model_select", (event, ctx) => {
-        const cheap = ctx.modelRegistry.getAvailable().filter((model) => model.cost.output < event.model.cost.output);
+        const { output } = event.model.cost;
+        const cheap = ctx.modelRegistry.getAvailable().filter((model) => model.cost.output < output);
         if (cheap.length > 0) ctx.ui.notify(`cheaper would be ${cheap[0].id}`);
     });
 }

@@ -7,7 +7,7 @@
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 
-const DESTROYS = [/\brm\s+-[a-z]*r/, /\bgit\s+(reset\s+--hard|clean\s+-[a-z]*f)/, /\bmkfs\b/, /\bdd\s+.*of=\/dev\//];
+const DESTROYS = [/\brm\s+-[a-z]*r/, /\bgit\s+reset\s+--hard/, /\bgit\s+clean\s+-[a-z]*f/, /\bmkfs\b/];
 const SECRET = [/(^|\/)\.env(\.|$)/, /(^|\/)\.ssh\//, /\.pem$/];
 
 export default function (pi: ExtensionAPI) {
@@ -21,7 +21,7 @@ export default function (pi: ExtensionAPI) {
 
         if (event.toolName !== "bash" || !DESTROYS.some((pattern) => pattern.test(command ?? ""))) return;
         // Without a person nobody can say yes, so the answer is no.
-        if (!ctx.hasUI) return { block: true, reason: "this destroys something, and nobody is here to allow it" };
+        if (!ctx.hasUI) return { block: true, reason: "this destroys something, and nobody is here to ask" };
         const answer = await ctx.ui.select(`Run this?\n\n  ${command}`, ["No", "Yes"]);
         if (answer !== "Yes") return { block: true, reason: "the person said no" };
     });

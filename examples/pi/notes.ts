@@ -16,7 +16,7 @@ export default function (pi: ExtensionAPI) {
     function restore(ctx: ExtensionContext): void {
         notes = [];
         for (const entry of ctx.sessionManager.getBranch()) {
-            if (entry.type === "custom" && entry.customType === KIND) notes = (entry.data as { notes: string[] }).notes;
+            if (entry.type === "custom" && entry.customType === KIND) notes = (entry.data as any).notes;
         }
         ctx.ui.setStatus(KIND, notes.length > 0 ? `${notes.length} notes` : undefined);
     }

@@ -77,7 +77,14 @@ export default function (pi: ExtensionAPI) {
         handler: async (_args, ctx) => {
             const polly = ctx.modelRegistry.find("parrot", "polly");
             const chosen = polly !== undefined && (await pi.setModel(polly));
-            ctx.ui.notify(chosen ? "the parrot answers" : "the parrot has flown away", chosen ? "info" : "error");
+            if (chosen) ctx.ui.notify("the parrot answers");
+            else ctx.ui.notify("the parrot has flown away", "error");
         },
+    });
+
+    // `/release` opens the cage: from then on there is no such model any more.
+    pi.registerCommand("release", {
+        description: "Let the parrot fly",
+        handler: async () => pi.unregisterProvider("parrot"),
     });
 }

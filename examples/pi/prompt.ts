@@ -28,7 +28,7 @@ export default function (pi: ExtensionAPI) {
 
     // The session began on some day; the model should know which one it is now.
     pi.on("before_agent_start", (event, ctx) => ({
-        systemPrompt: `${event.systemPrompt}\n\nToday is ${new Date().toDateString()}. You work in ${ctx.cwd}.`,
+        systemPrompt: `${event.systemPrompt}\n\nIt is ${new Date().toDateString()}. You work in ${ctx.cwd}.`,
     }));
 
     // Old outputs of tools are long and no longer true: the model sees their first lines only.
@@ -47,7 +47,7 @@ export default function (pi: ExtensionAPI) {
     });
 
     // What a request really holds, for the curious: `becket --prompt-log -e …`.
-    pi.registerFlag("prompt-log", { type: "boolean", default: false, description: "Tell the size of every request" });
+    pi.registerFlag("prompt-log", { type: "boolean", default: false, description: "Tell sizes of requests" });
     pi.on("before_provider_request", (event, ctx) => {
         if (!pi.getFlag("prompt-log")) return;
         ctx.ui.notify(`request of ${JSON.stringify(event.payload).length} characters`);

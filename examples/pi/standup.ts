@@ -5,7 +5,7 @@
 // A command runs before the model hears anything. What it wants the model to hear, it says with `sendUserMessage` or,
 // in its own name, with `sendMessage`.
 
-import type { ExtensionAPI, ExtensionCommandContext } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@mariozechner/pi-coding-agent";
 
 const SINCE = ["today", "yesterday", "monday"];
 
@@ -38,7 +38,7 @@ export default function (pi: ExtensionAPI) {
         handler: (ctx) => ctx.ui.notify(about(ctx)),
     });
 
-    function about(ctx: Pick<ExtensionCommandContext, "cwd" | "mode" | "hasUI" | "isProjectTrusted">): string {
+    function about(ctx: ExtensionContext): string {
         const tools = pi.getAllTools().map((tool) => tool.name);
         const commands = pi.getCommands().map((command) => `/${command.name}`);
         return [

@@ -54,18 +54,8 @@ fn row(member: &Member, examples: &[SourceFile]) -> String {
         State::Quiet => "quiet",
         State::Later => "not yet",
     };
-    let links = links(examples, |text| uses(text, member));
+    let links = links(examples, |text| member.is_used_in(text));
     format!("| `{}` | {state} | {links} |\n", member.name)
-}
-
-/// Whether an example names a member behind a dot, as the last part of a longer way or of a shorter one.
-fn uses(text: &str, member: &Member) -> bool {
-    let last = member.object.path().rsplit('.').next().unwrap_or_default();
-    let named = format!("{last}.{}", member.name);
-    let mut places = text
-        .match_indices(&named)
-        .map(|(place, _)| &text[place + named.len()..]);
-    places.any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
 }
 
 /// Links to the examples that fit.

@@ -66,6 +66,18 @@ impl Object {
     }
 }
 
+impl Member {
+    /// Whether an extension names it behind what it belongs to: `ui.notify`, `sessionManager.getBranch`.
+    pub fn is_used_in(&self, text: &str) -> bool {
+        let last = self.object.path().rsplit('.').next().unwrap_or_default();
+        let named = format!("{last}.{}", self.name);
+        let mut places = text
+            .match_indices(&named)
+            .map(|(place, _)| &text[place + named.len()..]);
+        places.any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+    }
+}
+
 /// Events that becket fires, in the order in which a session meets them.
 pub const EVENTS: &[&str] = &[
     "session_start",

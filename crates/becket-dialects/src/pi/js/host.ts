@@ -36,10 +36,10 @@ export function serve(name: string, run: (value: any) => unknown): void {
 const LOADING =
     "Extension runtime not initialized. Action methods cannot be called during extension loading.";
 const STALE =
-    "This extension ctx is stale after session replacement or reload. Do not use a captured pi or command ctx after" +
-    " ctx.newSession(), ctx.fork(), ctx.switchSession(), or ctx.reload(). For newSession, fork, and switchSession," +
-    " move post-replacement work into withSession and use the ctx passed to withSession. For reload, do not use the" +
-    " old ctx after await ctx.reload().";
+    "This extension ctx is stale after session replacement or reload. Do not use a captured pi or command" +
+    " ctx after ctx.newSession(), ctx.fork(), ctx.switchSession(), or ctx.reload(). For newSession, fork, and" +
+    " switchSession, move post-replacement work into withSession and use the ctx passed to withSession. For" +
+    " reload, do not use the old ctx after await ctx.reload().";
 
 let phase: "loading" | "bound" | "over" = "loading";
 

@@ -29,7 +29,8 @@ export async function complete(model: Model, context: unknown, options: any = {}
 const OTHERS = [
     "stream", "streamSimple", "classify", "generateImages", "getProvider", "getProviderAuth",
     "findOfType", "getModelsOfType", "getAvailableOfType", "getModelOfType", "getRegisteredProviderConfig",
-    "getRegisteredNativeProvider", "getRegisteredProviderIds", "registerVirtualModel", "unregisterVirtualModel",
+    "getRegisteredNativeProvider", "getRegisteredProviderIds", "registerVirtualModel",
+    "unregisterVirtualModel",
 ];
 
 export const modelRegistry: Record<string, unknown> = {

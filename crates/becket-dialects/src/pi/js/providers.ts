@@ -89,13 +89,16 @@ serve("provider_stream", async ({ stream, provider, model, context, options }) =
         ...options,
         signal: controller.signal,
         onPayload: (payload: unknown) => askLater({ provider_payload: { stream, payload } }),
-        onResponse: ({ status, headers }: any) => askLater({ provider_response: { stream, status, headers } }),
+        onResponse: ({ status, headers }: any) =>
+            askLater({ provider_response: { stream, status, headers } }),
     };
     try {
         const streamSimple = providers.get(provider)?.streamSimple;
         if (streamSimple === undefined) throw new Error(`the provider ${provider} does not stream by itself`);
         const message = await drive(stream, await streamSimple(model, context, told));
-        if (message === undefined) throw new Error(`the stream of ${provider} ended without "done" or "error"`);
+        if (message === undefined) {
+            throw new Error(`the stream of ${provider} ended without "done" or "error"`);
+        }
         return { message };
     } catch (error) {
         return { message: failure(model, controller.signal.aborted, error) };

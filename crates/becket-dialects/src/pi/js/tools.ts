@@ -12,8 +12,9 @@ type Tool = {
     promptGuidelines?: string[];
     executionMode?: "sequential" | "parallel";
     prepareArguments?: (value: unknown) => unknown;
-    execute: (id: string, params: any, signal: AbortSignal, update: (part: any) => void, ctx: unknown) => unknown;
+    execute: (id: string, params: any, signal: AbortSignal, update: Update, ctx: unknown) => unknown;
 };
+type Update = (part: unknown) => void;
 
 const tools = new Map<string, Tool>();
 const running = new Map<string, AbortController>();

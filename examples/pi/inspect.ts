@@ -1,0 +1,98 @@
+// `/inspect`: what the session knows about itself. `/inspect session`, `/inspect models` and `/inspect prompt` show one
+// part of it.
+//
+//     becket -e examples/pi/inspect.ts "/inspect"
+//
+// Everything here only reads. The session is a tree of entries; the branch is the way from its root to where it stands.
+
+import { Type } from "typebox";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+
+const PARTS: Record<string, (ctx: ExtensionContext) => string[]> = {
+    session(ctx) {
+        const kinds = new Map<string, number>();
+        for (const { type } of ctx.sessionManager.getEntries()) kinds.set(type, (kinds.get(type) ?? 0) + 1);
+        const leaf = ctx.sessionManager.getLeafId();
+        const context = ctx.sessionManager.buildSessionContext?.();
+        return [
+            `session ${ctx.sessionManager.getSessionId()}`,
+            `begun: ${ctx.sessionManager.getHeader()?.timestamp ?? "now"}`,
+            `name: ${ctx.sessionManager.getSessionName() ?? "none"}`,
+            `file: ${ctx.sessionManager.getSessionFile() ?? "none"} in ${ctx.sessionManager.getSessionDir()}`,
+            `works in ${ctx.sessionManager.getCwd()}`,
+            `entries: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ") || "none"}`,
+            `roots: ${ctx.sessionManager.getTree().length}, stands at ${leaf ?? "its beginning"}`,
+            `last entry: ${leaf === null ? "none" : ctx.sessionManager.getEntry(leaf)?.type}`,
+            `the model sees ${context?.messages.length} messages`,
+        ];
+    },
+    models(ctx) {
+        const usable = ctx.modelRegistry.getAvailable().length;
+        const { model } = ctx;
+        const provider = model?.provider ?? "nobody";
+        const status = model && ctx.modelRegistry.hasConfiguredAuth(model) ? "can be used" : "has no key";
+        return [
+            `model: ${ctx.model?.id ?? "none"}, ${status}`,
+            `provider: ${ctx.modelRegistry.getProviderDisplayName(provider)}`,
+            `logged in: ${model !== undefined && ctx.modelRegistry.isUsingOAuth(model)}`,
+            `its key: ${JSON.stringify(ctx.modelRegistry.getProviderAuthStatus(provider))}`,
+            `thinks: ${ctx.thinkingLevel}`,
+            `models: ${ctx.modelRegistry.getAll().length}, ${usable} can be used`,
+            `chosen from: ${ctx.scopedModels?.length || "all"}`,
+            `problems: ${ctx.modelRegistry.getError() ?? "none"}`,
+        ];
+    },
+    prompt(ctx) {
+        return ctx.getSystemPrompt().split("\n");
+    },
+};
+
+export default function (pi: ExtensionAPI) {
+    pi.registerCommand("inspect", {
+        description: "Show what the session knows about itself",
+        getArgumentCompletions: (prefix) => {
+            const fitting = Object.keys(PARTS).filter((part) => part.startsWith(prefix));
+            return fitting.map((part) => ({ value: part, label: part }));
+        },
+        handler: async (args, ctx) => {
+            const wanted = args.trim();
+            if (wanted !== "" && !(wanted in PARTS)) throw new Error(`there is no part "${wanted}"`);
+            const parts = wanted === "" ? ["session", "models"] : [wanted];
+            ctx.ui.notify(parts.flatMap((part) => PARTS[part](ctx)).join("\n"));
+        },
+    });
+
+    // The same for the model, about itself: which tools it has.
+    pi.registerTool({
+        name: "my_tools",
+        label: "My tools",
+        description: "List the tools that you have, with the number of arguments of each.",
+        parameters: Type.Object({}),
+        async execute(_id, _params, _signal, _onUpdate, ctx) {
+            // Newer versions of pi show tools their colleagues; older ones ask the session.
+            const tools: any[] = ctx.tools ?? pi.getAllTools();
+            const size = (tool: any) => Object.keys(tool.parameters?.properties ?? {}).length;
+            const lines = tools.map((tool) => `${tool.name}: ${size(tool)}`);
+            return { content: [{ type: "text", text: lines.join("\n") }], details: { tools: tools.length } };
+        },
+    });
+
+    // Asks a model about the session, outside of it. becket adds the key, so none is needed here.
+    pi.registerCommand("title", {
+        description: "Let the model find a name for the session",
+        handler: async (_args, ctx) => {
+            const { model } = ctx;
+            await ctx.modelRegistry.refresh();
+            const known = await ctx.modelRegistry.getApiKeyForProvider(model?.provider ?? "");
+            if (model === undefined || known === undefined) return ctx.ui.notify("nobody to ask", "warning");
+            const auth = await ctx.modelRegistry.getApiKeyAndHeaders(model);
+            if (!auth.ok) return ctx.ui.notify(auth.error, "warning");
+            const content = `Find a name of three words for a session like this:\n${ctx.getSystemPrompt()}`;
+            const messages = [{ role: "user" as const, content, timestamp: Date.now() }];
+            const answer = await ctx.modelRegistry.complete(model, { messages }, { signal: ctx.signal });
+            const words = answer.content.map((part) => (part.type === "text" ? part.text : ""));
+            const name = words.join("").trim();
+            if (name !== "") pi.setSessionName(name);
+        },
+    });
+}
