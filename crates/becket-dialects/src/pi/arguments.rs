@@ -289,6 +289,14 @@ fn shortest(number: &Number) -> Number {
     }
 }
 
+/// How numbers are limited, and the sign of each limit.
+const LIMITS: &[(&str, &str)] = &[
+    ("minimum", ">="),
+    ("maximum", "<="),
+    ("exclusiveMinimum", ">"),
+    ("exclusiveMaximum", "<"),
+];
+
 /// What is wrong with the size of a value.
 fn bounds(value: &Value, schema: &Value) -> Vec<String> {
     let limit = |name: &str| schema.get(name).and_then(Value::as_f64);
@@ -316,16 +324,16 @@ fn bounds(value: &Value, schema: &Value) -> Vec<String> {
         Value::Object(members) => size(members.len(), "properties", "minProperties", "maxProperties"),
         Value::Number(number) => {
             let number = number.as_f64().unwrap_or_default();
-            let rules: [(&str, &str, fn(f64, f64) -> bool); 4] = [
-                ("minimum", ">=", |number, limit| number >= limit),
-                ("maximum", "<=", |number, limit| number <= limit),
-                ("exclusiveMinimum", ">", |number, limit| number > limit),
-                ("exclusiveMaximum", "<", |number, limit| number < limit),
-            ];
-            let broken = rules
+            let holds = |sign: &str, limit: f64| match sign {
+                ">=" => number >= limit,
+                "<=" => number <= limit,
+                ">" => number > limit,
+                _ => number < limit,
+            };
+            let broken = LIMITS
                 .iter()
-                .filter(|(name, _, holds)| limit(name).is_some_and(|limit| !holds(number, limit)));
-            problems.extend(broken.map(|(name, sign, _)| format!("must be {sign} {}", written(name))));
+                .filter(|(name, sign)| limit(name).is_some_and(|limit| !holds(sign, limit)));
+            problems.extend(broken.map(|(name, sign)| format!("must be {sign} {}", written(name))));
         }
         _ => {}
     }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod contexts;
+mod examples;
 mod loading;
 mod providers;
 mod room;
