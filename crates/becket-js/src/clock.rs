@@ -96,6 +96,12 @@ impl Clock {
         }
     }
 
+    /// How long the code that runs may go on.
+    pub(crate) fn remaining(&self) -> Duration {
+        let deadline = Duration::from_millis(self.deadline.load(Ordering::Relaxed));
+        deadline.saturating_sub(self.began.elapsed())
+    }
+
     /// How long the code that ran last was allowed to take.
     pub(crate) fn allowed(&self) -> Duration {
         Duration::from_millis(self.allowed.load(Ordering::Relaxed))

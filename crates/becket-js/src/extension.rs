@@ -1,6 +1,8 @@
 //! An extension: a file of TypeScript or JavaScript in an engine of its own, and the ways to call into it.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,8 +35,46 @@ pub struct Kit {
     pub reporter: Arc<dyn Reporter>,
     /// What one extension may use.
     pub limits: Limits,
+    /// Where extensions find themselves.
+    pub surroundings: Surroundings,
+    /// What extensions may use outside of their engine.
+    pub allowed: Allowed,
     /// Whether everything must end now; asked while code runs.
     pub cancelled: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Where extensions find themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The environment, for the extensions and for what they start.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// The person's home.
+    pub home: PathBuf,
+    /// The path of the program, for `process.execPath` and the first word of `process.argv`.
+    pub program: PathBuf,
+}
+
+/// What extensions may use outside of their engine. What is not allowed throws an error that names the setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowed {
+    /// Files.
+    pub files: bool,
+    /// Other programs.
+    pub processes: bool,
+    /// The network.
+    pub network: bool,
+}
+
+impl Default for Allowed {
+    fn default() -> Self {
+        Self {
+            files: true,
+            processes: true,
+            network: true,
+        }
+    }
 }
 
 /// A loaded extension. Cloning gives another handle.

@@ -60,6 +60,13 @@ pub enum Report {
         /// The line.
         text: String,
     },
+    /// It has used something outside of its engine.
+    Used {
+        /// The function, such as `fs.writeFile`.
+        what: &'static str,
+        /// A path, a command line or an address.
+        target: String,
+    },
     /// Code that nobody waits for has failed: a timer, or a promise without a `catch`.
     Failed {
         /// What failed and where.

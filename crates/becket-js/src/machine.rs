@@ -22,10 +22,14 @@ use crate::errors;
 use crate::extension::Kit;
 use crate::host::Report;
 use crate::natives::{self, Tasks};
+use crate::node::Node;
 use crate::resolve::Modules;
 use crate::transform::HOST;
 
+/// What runs first in every engine. Each exports a function that gives back functions for Rust; the second is given the
+/// object that the first has made.
 const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
+const MODULES: &str = include_str!("js/modules.ts");
 
 /// What one extension may use.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +58,8 @@ pub(crate) struct Machine {
     pub(crate) kit: Arc<Kit>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) tasks: Tasks,
+    modules: Modules,
+    pub(crate) node: Arc<Node>,
     context: Context,
     /// Whether a promise was rejected and nobody has caught it until now.
     floats: Arc<AtomicBool>,
@@ -86,8 +92,8 @@ impl Machine {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(kit.limits.memory);
         runtime.set_max_stack_size(kit.limits.stack);
-        let modules = Modules(Arc::clone(kit));
-        runtime.set_loader(modules.clone(), modules);
+        let modules = Modules::new(kit);
+        runtime.set_loader(modules.clone(), modules.clone());
         let clock = Arc::new(Clock::new());
         let (watch, shared) = (Arc::clone(&clock), Arc::clone(kit));
         runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over(&shared.cancelled))));
@@ -102,6 +108,8 @@ impl Machine {
         let machine = Arc::new(Self {
             name: name.into(),
             context: Context::full(&runtime).map_err(broken)?,
+            modules,
+            node: Node::new(kit, name, &clock),
             clock,
             kit: Arc::clone(kit),
             tasks: Tasks::default(),
@@ -113,10 +121,16 @@ impl Machine {
     }
 
     fn boot(self: &Arc<Self>, ctx: &Ctx<'_>) -> Result<(), Error> {
-        let start = self.shared_function(ctx, "bootstrap", BOOTSTRAP)?;
         let natives = natives::natives(self, ctx)?;
-        let offered: Object = start.call((natives,))?;
-        let functions = Entry::ALL.iter().map(|entry| offered.get(entry.name()));
+        self.modules.install(ctx, &natives)?;
+        self.node.install(ctx, &natives)?;
+        let first: Object = self.shared_function(ctx, "bootstrap", BOOTSTRAP)?.call((natives,))?;
+        let becket: Object = ctx.globals().get("__becket")?;
+        let second: Object = self.shared_function(ctx, "modules", MODULES)?.call((becket,))?;
+        let functions = Entry::ALL.iter().map(|entry| {
+            let offered = first.get::<_, Option<Function>>(entry.name())?;
+            offered.map_or_else(|| second.get(entry.name()), Ok)
+        });
         let functions = functions.collect::<Result<Vec<Function>, Error>>()?;
         ctx.store_userdata(functions).map_err(|_| Error::Unknown)?;
         entry(ctx, Entry::Seal)?.call(())
@@ -368,7 +382,7 @@ fn timed_out(timeout: Duration) -> Failure {
     Failure::new(Cause::TimedOut, words)
 }
 
-/// The functions of `bootstrap.ts` that Rust calls. They are kept where no script can reach them.
+/// The functions of `bootstrap.ts` and `modules.ts` that Rust calls. They are kept where no script can reach them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Entry {
     Load,
@@ -382,10 +396,13 @@ pub(crate) enum Entry {
     TakeFloating,
     Ring,
     Seal,
+    Builtin,
+    Require,
+    Describe,
 }
 
 impl Entry {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 14] = [
         Self::Load,
         Self::Fire,
         Self::Lazy,
@@ -397,9 +414,12 @@ impl Entry {
         Self::TakeFloating,
         Self::Ring,
         Self::Seal,
+        Self::Builtin,
+        Self::Require,
+        Self::Describe,
     ];
 
-    /// Its name in `bootstrap.ts`.
+    /// Its name there.
     fn name(self) -> String {
         let mut name = format!("{self:?}");
         name[..1].make_ascii_lowercase();

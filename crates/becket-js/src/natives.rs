@@ -44,9 +44,7 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
     let natives = Object::new(ctx.clone())?;
     let host = Arc::downgrade(machine);
     let call = move |name: String, arguments: String| {
-        let answer = host
-            .upgrade()
-            .map(|machine| machine.kit.host.call(&machine.name, &name, &arguments));
+        let answer = host.upgrade().map(|machine| answer(&machine, &name, &arguments));
         match answer {
             Some(Ok(answer)) => List((true, answer)),
             Some(Err(error)) => List((false, error_text(error))),
@@ -104,6 +102,12 @@ fn too_many(ctx: &Ctx<'_>, what: &str) -> Error {
     )
 }
 
+/// Node's functions are answered by themselves, the others by the host.
+fn answer(machine: &Machine, name: &str, arguments: &str) -> Result<String, HostError> {
+    let answer = machine.node.call(name, arguments);
+    answer.unwrap_or_else(|| machine.kit.host.call(&machine.name, name, arguments))
+}
+
 /// Begins a call of the host; `None` if there are too many.
 fn begin_call(machine: &Arc<Machine>, name: &str, arguments: String) -> Option<u64> {
     if machine.tasks.calls.load(Ordering::Relaxed) >= MOST_TASKS {
@@ -111,7 +115,10 @@ fn begin_call(machine: &Arc<Machine>, name: &str, arguments: String) -> Option<u
     }
     machine.tasks.calls.fetch_add(1, Ordering::Relaxed);
     let id = machine.tasks.last_call.fetch_add(1, Ordering::Relaxed) + 1;
-    let answer = machine.kit.host.call_async(&machine.name, name, arguments);
+    let answer = match machine.node.call_async(name, &arguments) {
+        Some(answer) => answer,
+        None => machine.kit.host.call_async(&machine.name, name, arguments),
+    };
     let machine = Arc::downgrade(machine);
     tokio::spawn(async move {
         let (answered, text) = match answer.await {

@@ -1,14 +1,26 @@
-//! Finds modules: those that the host brings by name, and files beside the one that imports them.
+//! Finds and loads modules: those that the host brings by name, Node's, files beside the one that imports them, and
+//! packages. ES modules are the engine's own; CommonJS and JSON are run by `js/modules.ts`, and an `import` of them
+//! gets a small ES module that hands on what they export.
 
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use rquickjs::context::EvalOptions;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
-use rquickjs::{Ctx, Error, Exception, Module};
+use rquickjs::prelude::List;
+use rquickjs::promise::PromiseState;
+use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Value};
+use url::Url;
 
 use crate::bytecode;
 use crate::extension::Kit;
+use crate::facts::Facts;
+use crate::machine::{Entry, entry};
+use crate::node;
+use crate::packages::{Asked, Packages};
 use crate::transform::{HOST, place_of_import};
 
 /// A module that the host brings.
@@ -20,86 +32,184 @@ pub struct HostModule {
     pub source: &'static str,
 }
 
-/// Endings that are tried for an import without one, in this order.
-const ENDINGS: &[&str] = &["ts", "js", "mts", "mjs", "cts", "cjs", "json"];
+/// How the name of one of Node's modules begins.
+const NODE: &str = "node:";
+
+/// How the name begins under which an extension's own code imports CommonJS: the default import is then what the
+/// author called `default`, if it was made from an ES module. Packages among each other see what Node shows them.
+const INTEROP: &str = "interop:";
+
+/// The parameters of a file of CommonJS.
+const COMMONJS: &str = "(function (exports, require, module, __filename, __dirname) {";
+
+/// How one of Node's modules is given to the others: as a function, in a module that is compiled once in a process.
+const BUILTIN: &str = "export default function (exports, require, module, becket) {";
+
+/// How a module is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Module,
+    Commonjs,
+    Json,
+}
 
 /// Resolves and loads the modules of one extension.
 #[derive(Clone)]
-pub(crate) struct Modules(pub(crate) Arc<Kit>);
+pub(crate) struct Modules(Arc<Inner>);
+
+struct Inner {
+    kit: Arc<Kit>,
+    packages: Packages,
+    graph: Mutex<Graph>,
+}
+
+/// The ES modules that were loaded.
+#[derive(Default)]
+struct Graph {
+    imports: HashMap<String, Vec<String>>,
+    declared: HashSet<String>,
+    /// Those that have run to their end.
+    done: HashSet<String>,
+}
 
 impl Modules {
+    pub(crate) fn new(kit: &Arc<Kit>) -> Self {
+        Self(Arc::new(Inner {
+            kit: Arc::clone(kit),
+            packages: Packages::default(),
+            graph: Mutex::default(),
+        }))
+    }
+
     fn host_module(&self, name: &str) -> Option<&HostModule> {
-        let modules = self.0.modules.iter();
-        modules.into_iter().find(|module| module.names.contains(&name))
+        self.0.kit.modules.iter().find(|module| module.names.contains(&name))
     }
 
     /// The name inside of the engine for what a module calls `name`.
-    fn find(&self, base: &str, name: &str) -> Option<String> {
+    fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, String> {
         if let Some(module) = self.host_module(name) {
-            return Some(format!("{HOST}{}", module.names[0]));
+            return Ok(format!("{HOST}{}", module.names[0]));
         }
-        let folder = Path::new(base).parent()?;
-        let wanted = match name.strip_prefix("file://") {
-            Some(path) => PathBuf::from(path),
-            None if name.starts_with('.') || name.starts_with('/') => folder.join(name),
-            None => return None,
+        let plain = name.strip_prefix(NODE).unwrap_or(name);
+        if node::is_served(plain) {
+            return Ok(format!("{NODE}{plain}"));
+        }
+        let not_served = || Err("it is not served by the embedded engine".into());
+        if name.starts_with(NODE) {
+            return not_served();
+        }
+        let base = base.strip_prefix(INTEROP).unwrap_or(base);
+        let folder = Path::new(base).parent().unwrap_or(Path::new("/"));
+        let found = if name.starts_with("file:") {
+            self.at(&path_of(name)?)
+        } else if name.starts_with('/') || is_relative(name) {
+            self.at(&folder.join(name))
+        } else if name.contains("://") || name.starts_with("data:") {
+            Err("only files and packages can be imported".into())
+        } else {
+            self.0.packages.find(folder, name, asked)
         };
-        let file = existing(&wanted)?;
-        let file = std::fs::canonicalize(&file).unwrap_or(file);
-        Some(file.to_string_lossy().into_owned())
+        match found {
+            Ok(file) => self.named(&file, folder, asked),
+            Err(_) if node::is_unserved(plain) => not_served(),
+            Err(problem) => Err(problem),
+        }
     }
 
-    fn file<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>, Error> {
+    /// The file at a path; a question mark and what follows is only there to load a file anew, as authors do.
+    fn at(&self, wanted: &Path) -> Result<PathBuf, String> {
+        let text = wanted.to_string_lossy();
+        let short = text.split(['?', '#']).next().unwrap_or_default();
+        let found = self.0.packages.existing(wanted).or_else(|| self.0.packages.existing(Path::new(short)));
+        found.ok_or_else(|| format!("{} does not exist", wanted.display()))
+    }
+
+    fn named(&self, file: &Path, importer: &Path, asked: Asked) -> Result<String, String> {
+        let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        let name = file.to_string_lossy().into_owned();
+        let in_package = |path: &Path| path.components().any(|part| part.as_os_str() == "node_modules");
+        let interop = asked == Asked::Import && in_package(&file) && !in_package(importer);
+        if interop && self.read(&name)?.0 == Kind::Commonjs {
+            return Ok(format!("{INTEROP}{name}"));
+        }
+        Ok(name)
+    }
+
+    /// The kind of a file, its JavaScript, and what is known about it.
+    fn read(&self, name: &str) -> Result<(Kind, Arc<str>, Arc<Facts>), String> {
         let path = Path::new(name);
-        let wrong = |words: String| Exception::throw_syntax(ctx, &words);
-        let source =
-            std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read {name}: {error}")))?;
-        let code = self.0.transformer.javascript(path, &source);
-        let code = code.map_err(|error| wrong(error.to_string()))?;
-        Module::declare(ctx.clone(), name, code.as_bytes()).map_err(|error| {
-            match self.0.transformer.problem(path, &source) {
-                Some(problem) => {
-                    ctx.catch();
-                    wrong(problem.to_string())
-                }
-                None => error,
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if ending == "node" {
+            return Err(format!("{name} is made for Node itself and not served by the embedded engine"));
+        }
+        let source = std::fs::read_to_string(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+        if ending == "json" {
+            return Ok((Kind::Json, source.into(), Arc::default()));
+        }
+        let transformer = &self.0.kit.transformer;
+        let code = transformer.javascript(path, &source).map_err(|error| error.to_string())?;
+        let facts = transformer.facts(&code);
+        Ok((self.kind(path, ending, &facts), code, facts))
+    }
+
+    /// What has the syntax of a module is one; the rest is CommonJS unless its ending or package says otherwise.
+    fn kind(&self, path: &Path, ending: &str, facts: &Facts) -> Kind {
+        let said = || {
+            let around = self.0.packages.around(path.parent().unwrap_or(path));
+            around.is_some_and(|(_, manifest)| manifest["type"] == "module")
+        };
+        let uses_commonjs = facts.free.iter().any(|name| name == "module" || name == "exports");
+        match ending {
+            _ if facts.module_syntax => Kind::Module,
+            "mjs" | "mts" => Kind::Module,
+            "js" | "jsx" if !uses_commonjs && said() => Kind::Module,
+            _ => Kind::Commonjs,
+        }
+    }
+
+    /// What a file of CommonJS exports, with what it passes on from others.
+    fn names(&self, name: &str, seen: &mut HashSet<String>) -> Vec<String> {
+        if !seen.insert(name.into()) {
+            return Vec::new();
+        }
+        let Ok((Kind::Commonjs, _, facts)) = self.read(name) else {
+            return Vec::new();
+        };
+        let mut names = facts.names.clone();
+        for other in &facts.passed_on {
+            if let Ok(other) = self.find(name, other, Asked::Require) {
+                names.extend(self.names(&other, seen));
             }
-        })
+        }
+        names.sort();
+        names.dedup();
+        names
     }
 
-    fn shared<'js>(&self, ctx: &Ctx<'js>, name: &str, known: &str) -> Result<Module<'js, Declared>, Error> {
-        let wrong = |words: String| Exception::throw_syntax(ctx, &words);
-        let module = self
-            .host_module(known)
-            .ok_or_else(|| wrong(format!("there is no module {known}")))?;
-        bytecode::declare(ctx, name, module.source, || {
-            let path = PathBuf::from(format!("{known}.ts"));
-            let code = self.0.transformer.javascript(&path, module.source);
-            code.map_err(|error| wrong(error.to_string()))
-        })
+    fn graph(&self) -> MutexGuard<'_, Graph> {
+        self.0.graph.lock().expect("no panic happens while the graph is held")
     }
-}
 
-/// The file that an import means: as written, TypeScript where JavaScript is named, with an ending, or a folder's index.
-fn existing(wanted: &Path) -> Option<PathBuf> {
-    let typescript = ["js", "mjs", "cjs"].iter().zip(["ts", "mts", "cts"]);
-    let typescript = typescript
-        .filter(|(ending, _)| wanted.extension().is_some_and(|extension| extension == **ending))
-        .map(|(_, ending)| wanted.with_extension(ending));
-    let with_ending = ENDINGS.iter().map(|ending| {
-        let mut name = wanted.as_os_str().to_owned();
-        name.push(".");
-        name.push(ending);
-        PathBuf::from(name)
-    });
-    let index = ENDINGS
-        .iter()
-        .map(|ending| wanted.join(format!("index.{ending}")));
-    std::iter::once(wanted.to_path_buf())
-        .chain(typescript)
-        .chain(with_ending)
-        .chain(index)
-        .find(|path| path.is_file())
+    /// The modules that may be running now.
+    fn unfinished(&self) -> HashSet<String> {
+        let graph = self.graph();
+        graph.declared.difference(&graph.done).cloned().collect()
+    }
+
+    /// One of these that is needed for `name`.
+    fn needed(&self, name: &str, of: &HashSet<String>) -> Option<String> {
+        let graph = self.graph();
+        let (mut seen, mut next) = (HashSet::new(), vec![name]);
+        while let Some(name) = next.pop() {
+            if of.contains(name) {
+                return Some(name.into());
+            }
+            if seen.insert(name) {
+                next.extend(graph.imports.get(name).into_iter().flatten().map(String::as_str));
+            }
+        }
+        None
+    }
 }
 
 impl Resolver for Modules {
@@ -110,11 +220,19 @@ impl Resolver for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String, Error> {
-        self.find(base, name).ok_or_else(|| {
-            let importer = place_of_import(base, name).unwrap_or_else(|| base.into());
-            let words = format!("cannot find module '{name}', which {importer} imports");
-            Exception::throw_message(ctx, &words)
-        })
+        match self.find(base, name, Asked::Import) {
+            Ok(found) => {
+                let mut graph = self.graph();
+                graph.imports.entry(base.into()).or_default().push(found.clone());
+                Ok(found)
+            }
+            Err(problem) => {
+                let words = not_found(base, name, &problem);
+                let exception = Exception::from_message(ctx.clone(), &words)?;
+                exception.as_object().set("code", "ERR_MODULE_NOT_FOUND")?;
+                Err(exception.throw())
+            }
+        }
     }
 }
 
@@ -125,11 +243,218 @@ impl Loader for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>, Error> {
-        let module = match name.strip_prefix(HOST) {
-            Some(known) => self.shared(ctx, name, known)?,
-            None => self.file(ctx, name)?,
-        };
-        module.meta()?.set("url", format!("file://{name}"))?;
+        if let Some(known) = name.strip_prefix(HOST) {
+            return self.shared(ctx, name, known);
+        }
+        if name.starts_with(NODE) {
+            let builtin: Object = entry(ctx, Entry::Builtin)?.call((name,))?;
+            let names = builtin.keys::<String>().collect::<Result<Vec<_>, _>>()?;
+            return handing_on(ctx, name, name, &names);
+        }
+        let file = name.strip_prefix(INTEROP).unwrap_or(name);
+        let (kind, code, facts) = self.read(file).map_err(|words| Exception::throw_syntax(ctx, &words))?;
+        match kind {
+            Kind::Module => self.declare(ctx, name, &code, &facts),
+            Kind::Json => handing_on(ctx, name, file, &[]),
+            Kind::Commonjs => handing_on(ctx, name, file, &self.names(file, &mut HashSet::new())),
+        }
+    }
+}
+
+impl Modules {
+    /// A module that the host brings.
+    fn shared<'js>(&self, ctx: &Ctx<'js>, name: &str, known: &str) -> Result<Module<'js, Declared>, Error> {
+        let wrong = |words: String| Exception::throw_syntax(ctx, &words);
+        let module = self.host_module(known).ok_or_else(|| wrong(format!("there is no module {known}")))?;
+        let module = bytecode::declare(ctx, name, module.source, || {
+            let path = PathBuf::from(format!("{known}.ts"));
+            let code = self.0.kit.transformer.javascript(&path, module.source);
+            code.map_err(|error| wrong(error.to_string()))
+        })?;
+        module.meta()?.set("url", name)?;
         Ok(module)
     }
+
+    /// An ES module. What it uses of CommonJS is declared on its first line, so that its own lines keep their numbers.
+    fn declare<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        code: &str,
+        facts: &Facts,
+    ) -> Result<Module<'js, Declared>, Error> {
+        let mut text = String::with_capacity(code.len() + 128);
+        for free in &facts.free {
+            let value = match free.as_str() {
+                "require" => "import.meta.require",
+                "module" => "{ exports: {} }",
+                "exports" => "{}",
+                "__filename" => "import.meta.filename",
+                _ => "import.meta.dirname",
+            };
+            let _ = write!(text, "const {free} = {value};");
+        }
+        text.push_str(&without_hashbang(code));
+        let _ = write!(text, "\n;__becket.native.done({});", quoted(name));
+        self.graph().declared.insert(name.into());
+        let module = Module::declare(ctx.clone(), name, text).map_err(|error| self.explained(ctx, name, error))?;
+        let path = Path::new(name);
+        let meta = module.meta()?;
+        let url = Url::from_file_path(path).map_or_else(|()| format!("file://{name}"), String::from);
+        meta.set("url", url)?;
+        meta.set("filename", name)?;
+        meta.set("dirname", path.parent().map(|folder| folder.to_string_lossy().into_owned()))?;
+        if code.contains("import.meta") || !facts.free.is_empty() {
+            entry(ctx, Entry::Describe)?.call::<_, ()>((meta, name))?;
+        }
+        Ok(module)
+    }
+
+    /// An error of the engine about a file's grammar, in better words if there are some.
+    fn explained(&self, ctx: &Ctx<'_>, name: &str, error: Error) -> Error {
+        let path = Path::new(name);
+        let source = std::fs::read_to_string(path).unwrap_or_default();
+        match self.0.kit.transformer.problem(path, &source) {
+            Some(problem) => {
+                ctx.catch();
+                Exception::throw_syntax(ctx, &problem.to_string())
+            }
+            None => error,
+        }
+    }
+
+    /// The functions that `js/modules.ts` is made of.
+    pub(crate) fn install<'js>(&self, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<(), Error> {
+        let modules = self.clone();
+        let resolve = move |base: String, name: String, required: bool| {
+            let asked = if required { Asked::Require } else { Asked::Import };
+            match modules.find(&base, &name, asked) {
+                Ok(found) => List((true, found)),
+                Err(problem) => List((false, not_found(&base, &name, &problem))),
+            }
+        };
+        natives.set("resolve", Function::new(ctx.clone(), resolve)?)?;
+        let modules = self.clone();
+        let done = move |name: String| {
+            modules.graph().done.insert(name);
+        };
+        natives.set("done", Function::new(ctx.clone(), done)?)?;
+        let modules = self.clone();
+        let read = move |ctx: Ctx<'js>, name: String| modules.prepared(&ctx, &name);
+        natives.set("read", Function::new(ctx.clone(), read)?)?;
+        let modules = self.clone();
+        let namespace = move |ctx: Ctx<'js>, name: String| modules.namespace(&ctx, &name);
+        natives.set("namespace", Function::new(ctx.clone(), namespace)?)
+    }
+
+    /// What `require` needs of a module: its function, its text if it is JSON, or nothing if it is an ES module.
+    fn prepared<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>, Error> {
+        if let Some(plain) = name.strip_prefix(NODE) {
+            return self.builtin(ctx, plain);
+        }
+        if name.starts_with(HOST) {
+            return Ok(Value::new_undefined(ctx.clone()));
+        }
+        let (kind, code, _) = self.read(name).map_err(|words| Exception::throw_message(ctx, &words))?;
+        match kind {
+            Kind::Json => Ok(rquickjs::String::from_str(ctx.clone(), &code)?.into_value()),
+            Kind::Module => Ok(Value::new_undefined(ctx.clone())),
+            Kind::Commonjs => {
+                let mut options = EvalOptions::default();
+                options.strict = false;
+                options.filename = Some(name.into());
+                ctx.eval_with_options(format!("{COMMONJS}{}\n}})", without_hashbang(&code)), options)
+                    .map_err(|error| self.explained(ctx, name, error))
+            }
+        }
+    }
+
+    /// The function that makes one of Node's modules.
+    fn builtin<'js>(&self, ctx: &Ctx<'js>, plain: &str) -> Result<Value<'js>, Error> {
+        let wrong = |words: String| Exception::throw_message(ctx, &words);
+        let source = node::source(plain).ok_or_else(|| wrong(format!("there is no module node:{plain}")))?;
+        let module = bytecode::declare(ctx, &format!("{HOST}node/{plain}"), source, || {
+            let path = PathBuf::from(format!("node/{plain}.cts"));
+            let code = self.0.kit.transformer.javascript(&path, source);
+            let code = code.map_err(|error| wrong(error.to_string()))?;
+            Ok(format!("{BUILTIN}{code}\n}}").into())
+        })?;
+        let (module, made) = module.eval()?;
+        made.finish::<()>()?;
+        module.get("default")
+    }
+
+    /// Runs an ES module at once, for `require`, and gives back what it exports.
+    fn namespace<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>, Error> {
+        let unfinished = self.unfinished();
+        let text = format!("import * as all from {}; export {{ all }};", quoted(name));
+        let module = Module::declare(ctx.clone(), format!("require:{name}"), text)?;
+        // The engine cannot run a module while it runs.
+        if let Some(unfinished) = self.needed(name, &unfinished) {
+            let words = format!("cannot require {name}: {unfinished}, which it needs, is still being run");
+            return Err(Exception::throw_message(ctx, &words));
+        }
+        let (module, promise) = module.eval()?;
+        match promise.state() {
+            PromiseState::Resolved => module.get("all"),
+            PromiseState::Pending => {
+                let words = format!("cannot require {name}: it awaits something; import it instead");
+                Err(Exception::throw_message(ctx, &words))
+            }
+            PromiseState::Rejected => {
+                entry(ctx, Entry::Rejected)?.call::<_, ()>((promise.clone(), (), true))?;
+                promise.result::<Value>().unwrap_or(Err(Error::Unknown))
+            }
+        }
+    }
+}
+
+/// An ES module that hands on what a module of another kind exports.
+fn handing_on<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    file: &str,
+    names: &[String],
+) -> Result<Module<'js, Declared>, Error> {
+    let mut text = format!("const all = import.meta.require({});", quoted(file));
+    text.push_str(match name == file {
+        true => "export default all;",
+        false => "export default all?.__esModule && 'default' in all ? all.default : all;",
+    });
+    let exported = || names.iter().enumerate().filter(|(_, name)| *name != "default");
+    for (at, name) in exported() {
+        let _ = write!(text, "const v{at} = all?.[{}];", quoted(name));
+    }
+    let exported: Vec<String> = exported().map(|(at, name)| format!("v{at} as {name}")).collect();
+    let _ = write!(text, "export {{ {} }};", exported.join(", "));
+    let module = Module::declare(ctx.clone(), name, text)?;
+    module.meta()?.set("require", entry(ctx, Entry::Require)?)?;
+    Ok(module)
+}
+
+fn not_found(base: &str, name: &str, problem: &str) -> String {
+    let base = base.strip_prefix(INTEROP).unwrap_or(base);
+    let importer = place_of_import(base, name).unwrap_or_else(|| base.into());
+    format!("cannot find module '{name}', which {importer} imports: {problem}")
+}
+
+fn is_relative(name: &str) -> bool {
+    name == "." || name == ".." || name.starts_with("./") || name.starts_with("../")
+}
+
+fn path_of(address: &str) -> Result<PathBuf, String> {
+    let url = Url::parse(address).map_err(|error| error.to_string())?;
+    url.to_file_path().map_err(|()| "it is no path of this machine".into())
+}
+
+/// A line that names the program for a file is no JavaScript inside of a function.
+fn without_hashbang(code: &str) -> std::borrow::Cow<'_, str> {
+    match code.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}").into(),
+        None => code.into(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

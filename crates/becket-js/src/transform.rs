@@ -16,6 +16,8 @@ use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
 use oxc::transformer::{TransformOptions, Transformer as Transform};
 
+use crate::facts::Facts;
+
 /// Part of every hash: another number when the same source would give other JavaScript.
 const VERSION: &str = "2";
 
@@ -29,6 +31,7 @@ pub struct Transformer {
     folder: Option<PathBuf>,
     /// What is known about the files that were asked for.
     files: Mutex<HashMap<PathBuf, Places>>,
+    facts: Mutex<HashMap<blake3::Hash, Arc<Facts>>>,
 }
 
 /// Where the table of a file's places is.
@@ -66,7 +69,24 @@ impl Transformer {
         Self {
             folder,
             files: Mutex::default(),
+            facts: Mutex::default(),
         }
+    }
+
+    /// What is known about JavaScript.
+    pub(crate) fn facts(&self, code: &str) -> Arc<Facts> {
+        let hash = hash_of(Path::new("facts"), code);
+        let mut known = self.facts.lock().expect("no panic happens while facts are held");
+        let find = || {
+            let kept = self.kept(&hash, "facts").and_then(|text| serde_json::from_str(&text).ok());
+            let facts = kept.unwrap_or_else(|| {
+                let facts = Facts::of(code);
+                self.keep(&hash, "facts", &serde_json::to_string(&facts).unwrap_or_default());
+                facts
+            });
+            Arc::new(facts)
+        };
+        Arc::clone(known.entry(hash).or_insert_with(find))
     }
 
     /// The JavaScript of a file. What is JavaScript already stays as it is.

@@ -1,0 +1,204 @@
+//! What has to be known about a file of JavaScript before it runs: whether it is an ES module, which names of
+//! CommonJS it uses, and what it exports if it is CommonJS. What was found out is kept beside the transformed code.
+
+use oxc::allocator::Allocator;
+use oxc::ast::ast::{
+    Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ObjectPropertyKind,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::parser::Parser;
+use oxc::semantic::SemanticBuilder;
+use oxc::span::SourceType;
+use serde::{Deserialize, Serialize};
+
+/// Names that CommonJS gives to every file, and that extensions use in ES modules too.
+const COMMONJS: &[&str] = &["require", "module", "exports", "__filename", "__dirname"];
+
+/// What is known about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// Whether it has `import`, `export` or `import.meta`.
+    pub(crate) module_syntax: bool,
+    /// The names of CommonJS that it uses without declaring them.
+    pub(crate) free: Vec<String>,
+    /// What it exports by CommonJS, as far as that can be seen.
+    pub(crate) names: Vec<String>,
+    /// The modules whose exports it passes on by CommonJS.
+    pub(crate) passed_on: Vec<String>,
+}
+
+impl Facts {
+    /// Looks at JavaScript.
+    pub(crate) fn of(source: &str) -> Self {
+        let allocator = Allocator::default();
+        let parsed = Parser::new(&allocator, source, SourceType::unambiguous()).parse();
+        let module_syntax = parsed.module_record.has_module_syntax;
+        let semantic = SemanticBuilder::new().build(&parsed.program).semantic;
+        let unresolved = semantic.scoping().root_unresolved_references();
+        let is_free = |name: &&&str| unresolved.keys().any(|key| key.as_str() == **name);
+        let free = COMMONJS.iter().filter(is_free).map(|name| (*name).to_string()).collect();
+        let mut exports = Exports::default();
+        if !module_syntax {
+            exports.visit_program(&parsed.program);
+        }
+        Self {
+            module_syntax,
+            free,
+            names: exports.names,
+            passed_on: exports.passed_on,
+        }
+    }
+}
+
+/// Collects what a file exports by CommonJS, wherever the statement stands.
+#[derive(Default)]
+struct Exports {
+    names: Vec<String>,
+    passed_on: Vec<String>,
+}
+
+impl Exports {
+    fn name(&mut self, name: &str) {
+        if name != "default" && is_plain(name) && !self.names.iter().any(|known| known == name) {
+            self.names.push(name.into());
+        }
+    }
+
+    fn pass_on(&mut self, module: &str) {
+        if !self.passed_on.iter().any(|known| known == module) {
+            self.passed_on.push(module.into());
+        }
+    }
+
+    /// What stands on the right of `module.exports =`.
+    fn whole(&mut self, value: &Expression<'_>) {
+        match value {
+            Expression::ObjectExpression(object) => {
+                for property in &object.properties {
+                    match property {
+                        ObjectPropertyKind::ObjectProperty(property) => {
+                            if let Some(name) = property.key.static_name() {
+                                self.name(&name);
+                            }
+                        }
+                        ObjectPropertyKind::SpreadProperty(spread) => self.whole_of_module(&spread.argument),
+                    }
+                }
+            }
+            Expression::AssignmentExpression(inner) => self.whole(&inner.right),
+            other => self.whole_of_module(other),
+        }
+    }
+
+    fn whole_of_module(&mut self, value: &Expression<'_>) {
+        if let Some(module) = required(value) {
+            self.pass_on(&module);
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Exports {
+    fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
+        match &assignment.left {
+            AssignmentTarget::StaticMemberExpression(member) => {
+                if is_exports(&member.object) {
+                    self.name(&member.property.name);
+                } else if member.property.name == "exports" && is_name(&member.object, "module") {
+                    self.whole(&assignment.right);
+                }
+            }
+            AssignmentTarget::ComputedMemberExpression(member) if is_exports(&member.object) => {
+                if let Expression::StringLiteral(name) = &member.expression {
+                    self.name(&name.value);
+                }
+            }
+            _ => {}
+        }
+        walk::walk_assignment_expression(self, assignment);
+    }
+
+    fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
+        let function = match &call.callee {
+            Expression::Identifier(name) => name.name.as_str(),
+            Expression::StaticMemberExpression(member) => member.property.name.as_str(),
+            _ => "",
+        };
+        let first = call.arguments.first().and_then(Argument::as_expression);
+        match function {
+            "defineProperty" if first.is_some_and(is_exports) => {
+                if let Some(Argument::StringLiteral(name)) = call.arguments.get(1) {
+                    self.name(&name.value);
+                }
+            }
+            "__exportStar" | "__export" | "__reExport" => {
+                let arguments = call.arguments.iter().filter_map(Argument::as_expression);
+                arguments.for_each(|argument| self.whole_of_module(argument));
+            }
+            _ => {}
+        }
+        walk::walk_call_expression(self, call);
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let mut letters = name.chars();
+    let begins = letters.next().is_some_and(|first| first.is_alphabetic() || first == '_' || first == '$');
+    begins && letters.all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$')
+}
+
+fn is_name(value: &Expression<'_>, name: &str) -> bool {
+    matches!(value, Expression::Identifier(identifier) if identifier.name == name)
+}
+
+/// `exports` or `module.exports`.
+fn is_exports(value: &Expression<'_>) -> bool {
+    match value {
+        Expression::StaticMemberExpression(member) => {
+            member.property.name == "exports" && is_name(&member.object, "module")
+        }
+        other => is_name(other, "exports"),
+    }
+}
+
+/// The module that `require("x")` names.
+fn required(value: &Expression<'_>) -> Option<String> {
+    let Expression::CallExpression(call) = value else { return None };
+    match call.arguments.first() {
+        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => Some(name.value.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exports_of_commonjs_are_seen_in_all_their_shapes() {
+        for (source, names, passed_on) in [
+            ("exports.a = exports.b = void 0; exports['c'] = 1;", "a b c", ""),
+            ("module.exports = { a, b: 1, 'c': 2, 'not-plain': 3, ...require('./x') };", "a b c", "./x"),
+            ("module.exports = require('./y');", "", "./y"),
+            ("Object.defineProperty(exports, 'late', { get() {} });", "late", ""),
+            ("Object.defineProperty(exports, '__esModule', { value: true });", "__esModule", ""),
+            ("tslib_1.__exportStar(require('./z'), exports);", "", "./z"),
+            ("0 && (module.exports = { hinted });", "hinted", ""),
+            ("(function (exports) { exports.inner = 1; })(exports);", "inner", ""),
+            ("module.exports = exports = { both: 1 };", "both", ""),
+        ] {
+            let facts = Facts::of(source);
+            assert!(!facts.module_syntax, "{source}");
+            assert_eq!(facts.names.join(" "), names, "{source}");
+            assert_eq!(facts.passed_on.join(" "), passed_on, "{source}");
+        }
+    }
+
+    #[test]
+    fn names_that_a_file_declares_are_not_free() {
+        let facts = Facts::of("import x from 'x'; const __dirname = x; require(__filename, __dirname);");
+        assert!(facts.module_syntax);
+        assert_eq!(facts.free, ["require", "__filename"]);
+        assert!(Facts::of("console.log(import.meta.url)").module_syntax);
+        assert!(!Facts::of("module.exports = () => import('x')").module_syntax);
+    }
+}

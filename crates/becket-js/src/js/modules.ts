@@ -1,0 +1,154 @@
+// Modules that the engine does not run by itself: Node's, CommonJS and JSON; and the globals that Node's modules bring.
+//
+// Everything here is made when somebody asks for it: what an extension does not use, it does not pay for.
+
+export default (given: any) => {
+    const { native } = given;
+    const { create, defineProperty, freeze } = Object;
+    /** What Node's modules are given. */
+    const inner = freeze({ ...given, requireFrom });
+
+    type Loaded = { id: string; filename: string; exports: any; loaded: boolean };
+
+    const builtins: Record<string, any> = create(null);
+    const cache: Record<string, Loaded> = create(null);
+
+    /** One of Node's modules. While it is made, others that need it see what there is so far. */
+    function builtin(name: string): any {
+        const id = name.startsWith("node:") ? name : `node:${name}`;
+        if (id in builtins) return builtins[id].exports;
+        const run = native.read(id);
+        const module = builtins[id] = { exports: {} };
+        run(module.exports, builtin, module, inner);
+        return module.exports;
+    }
+
+    /** What a module exports, by its name inside of the engine. */
+    function load(name: string): any {
+        if (name.startsWith("node:")) return builtin(name);
+        const known = cache[name];
+        if (known !== undefined) return known.exports;
+        const module: Loaded = { id: name, filename: name, exports: {}, loaded: false };
+        cache[name] = module;
+        try {
+            run(name, module);
+        } catch (error) {
+            delete cache[name];
+            throw error;
+        }
+        module.loaded = true;
+        return module.exports;
+    }
+
+    function run(name: string, module: Loaded): void {
+        const read = native.read(name);
+        if (read === undefined) {
+            const namespace = native.namespace(name);
+            module.exports = "module.exports" in namespace ? namespace["module.exports"] : namespace;
+        } else if (typeof read === "string") {
+            module.exports = parsed(name, read);
+        } else {
+            const folder = name.slice(0, name.lastIndexOf("/")) || "/";
+            read.call(module.exports, module.exports, requireFrom(name), module, name, folder);
+        }
+    }
+
+    function parsed(name: string, text: string): unknown {
+        try {
+            return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+        } catch (error) {
+            throw new SyntaxError(`${name}: ${(error as Error).message}`);
+        }
+    }
+
+    function resolve(base: string, name: unknown, required: boolean): string {
+        if (typeof name !== "string" || name === "") {
+            throw Object.assign(new TypeError('The "id" argument must be a non-empty string'), {
+                code: "ERR_INVALID_ARG_VALUE",
+            });
+        }
+        const [found, text] = native.resolve(base, name, required);
+        if (!found) throw Object.assign(new Error(text), { code: "MODULE_NOT_FOUND", requireStack: [base] });
+        return text;
+    }
+
+    /** `require` for the file `base`. */
+    function requireFrom(base: string): any {
+        const require = (name: string) => load(resolve(base, name, true));
+        return Object.assign(require, {
+            resolve: Object.assign((name: string) => resolve(base, name, true), { paths: () => [] }),
+            cache,
+            main: undefined,
+            extensions: { ".js": () => {}, ".json": () => {} },
+        });
+    }
+
+    /** Completes `import.meta` of a file. */
+    function describe(meta: any, name: string): void {
+        meta.resolve = (wanted: string) => {
+            const found = resolve(name, wanted, false).replace(/^interop:/, "");
+            return found.startsWith("/") ? builtin("url").pathToFileURL(found).href : found;
+        };
+        let require: any;
+        defineProperty(meta, "require", { configurable: true, get: () => require ??= requireFrom(name) });
+    }
+
+    // ---------------------------------------------------------------- globals
+
+    /** Where a global comes from: a module, and the name there if it is another. */
+    const sources: Record<string, string> = {
+        buffer: "Buffer Blob File atob btoa",
+        url: "URL URLSearchParams",
+        util: "TextEncoder TextDecoder",
+        events: "Event EventTarget CustomEvent",
+        "internal/abort": "AbortController AbortSignal",
+        "internal/fetch": "fetch Headers Request Response FormData",
+        "internal/webstreams": `ReadableStream WritableStream TransformStream ByteLengthQueuingStrategy
+            CountQueuingStrategy TextDecoderStream TextEncoderStream`,
+        "internal/clone": "structuredClone",
+        "internal/intl": "Intl",
+    };
+
+    function lazily(name: string, make: () => unknown): void {
+        const settle = (value: unknown) => {
+            defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
+            return value;
+        };
+        defineProperty(globalThis, name, {
+            configurable: true, enumerable: false, get: () => settle(make()), set: settle,
+        });
+    }
+
+    for (const module of Object.keys(sources)) {
+        for (const name of sources[module].split(/\s+/)) {
+            if (name !== "") lazily(name, () => builtin(module)[name]);
+        }
+    }
+    lazily("process", () => builtin("process"));
+    lazily("crypto", () => builtin("crypto").webcrypto);
+
+    // The engine knows no languages; what its own methods would do with them is done here.
+    const intl = () => builtin("internal/intl");
+    const localised: [any, string, (value: any, locales: any, options: any) => unknown][] = [
+        [Number, "toLocaleString", (value, locales, options) => new (intl().NumberFormat)(locales, options).format(value)],
+        [BigInt, "toLocaleString", (value, locales, options) => new (intl().NumberFormat)(locales, options).format(value)],
+        [Date, "toLocaleString", (value, locales, options) => intl().localDate(value, locales, options, true, true)],
+        [Date, "toLocaleDateString", (value, locales, options) => intl().localDate(value, locales, options, true, false)],
+        [Date, "toLocaleTimeString", (value, locales, options) => intl().localDate(value, locales, options, false, true)],
+    ];
+    for (const [type, name, run] of localised) {
+        defineProperty(type.prototype, name, {
+            configurable: true, writable: true, value(locales?: any, options?: any) {
+                return run(this.valueOf(), locales, options);
+            },
+        });
+    }
+    defineProperty(String.prototype, "localeCompare", {
+        configurable: true, writable: true, value(other: any, locales?: any, options?: any) {
+            return new (intl().Collator)(locales, options).compare(String(this), String(other));
+        },
+    });
+
+
+    return { builtin, require: load, describe };
+};

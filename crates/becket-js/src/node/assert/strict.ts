@@ -1,0 +1,3 @@
+// Assertions that are always strict.
+
+module.exports = require("assert").strict;

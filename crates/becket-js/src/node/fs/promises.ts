@@ -1,0 +1,3 @@
+// Files as promises.
+
+module.exports = require("fs").promises;

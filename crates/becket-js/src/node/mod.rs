@@ -1,0 +1,267 @@
+//! Node's modules: TypeScript beside this file, and the functions of Rust under it.
+//!
+//! The TypeScript asks by the same two host functions as everything else; names like `fs.stat` are answered here and
+//! never reach the host. Whatever leaves the engine goes through [`Node::permit`]: it must be allowed, and it is told to
+//! the reporter. Bytes that Rust gives are put into a parcel, whose number is in the answer.
+
+mod digests;
+mod files;
+mod processes;
+mod system;
+mod watch;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rquickjs::{Ctx, Error, Exception, Function, Object, TypedArray};
+use serde_json::{Value, json};
+
+use crate::clock::Clock;
+use crate::extension::Kit;
+use crate::host::{HostError, Report};
+
+macro_rules! builtins {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!($name, ".ts")))),*]
+    };
+}
+
+/// Node's modules that are served, and their TypeScript.
+const BUILTINS: &[(&str, &str)] = builtins![
+    "assert", "assert/strict", "async_hooks", "buffer", "child_process", "console", "constants", "crypto",
+    "diagnostics_channel", "events", "fs", "fs/promises", "internal/abort", "internal/arguments", "internal/clone", "internal/errors",
+    "internal/fetch", "internal/inspect", "internal/intl", "internal/webstreams", "module", "os", "path", "path/posix",
+    "path/win32", "perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises",
+    "stream/web", "string_decoder", "timers", "timers/promises", "tty", "url", "util", "util/types",
+];
+
+/// Node's modules that are not served, so that an error can say so.
+const UNSERVED: &[&str] = &[
+    "cluster", "dgram", "dns", "dns/promises", "domain", "http", "http2", "https", "inspector", "net", "punycode", "repl",
+    "sea", "sqlite", "stream/consumers", "sys", "test", "tls", "trace_events", "v8", "vm", "wasi", "worker_threads",
+    "zlib",
+];
+
+/// Whether a module can be imported. Those under `internal/` are for the others only.
+pub(crate) fn is_served(name: &str) -> bool {
+    !name.starts_with("internal/") && source(name).is_some()
+}
+
+/// Whether Node has a module that is not served here.
+pub(crate) fn is_unserved(name: &str) -> bool {
+    UNSERVED.contains(&name)
+}
+
+/// The TypeScript of a module.
+pub(crate) fn source(name: &str) -> Option<&'static str> {
+    let found = BUILTINS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, source)| *source)
+}
+
+/// What an extension must be allowed to use.
+#[derive(Debug, Clone, Copy)]
+enum Need {
+    Files,
+    Processes,
+    Network,
+}
+
+/// The state of Node's modules in one engine.
+pub(crate) struct Node {
+    kit: Arc<Kit>,
+    extension: String,
+    clock: Arc<Clock>,
+    directory: Mutex<PathBuf>,
+    last: AtomicU64,
+    parcels: Mutex<HashMap<u64, Vec<u8>>>,
+    files: files::Open,
+    watchers: watch::Watchers,
+    processes: processes::Processes,
+}
+
+type Answer = Result<Value, HostError>;
+
+impl Node {
+    pub(crate) fn new(kit: &Arc<Kit>, extension: &str, clock: &Arc<Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            kit: Arc::clone(kit),
+            extension: extension.into(),
+            clock: Arc::clone(clock),
+            directory: Mutex::new(kit.surroundings.directory.clone()),
+            last: AtomicU64::new(2),
+            parcels: Mutex::default(),
+            files: Mutex::default(),
+            watchers: Mutex::default(),
+            processes: Mutex::default(),
+        })
+    }
+
+    /// Functions that take or give what is no JSON.
+    pub(crate) fn install<'js>(self: &Arc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<(), Error> {
+        let node = Arc::clone(self);
+        let parcel = move |ctx: Ctx<'js>, number: u64| {
+            let bytes = node.parcels.lock().expect("no panic happens while parcels are held").remove(&number);
+            let bytes = bytes.ok_or_else(|| Exception::throw_message(&ctx, "there is no such parcel"))?;
+            TypedArray::<u8>::new(ctx, bytes)
+        };
+        natives.set("parcel", Function::new(ctx.clone(), parcel)?)?;
+        let node = Arc::clone(self);
+        natives.set("ticket", Function::new(ctx.clone(), move || node.number())?)?;
+        let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
+        natives.set("encode", Function::new(ctx.clone(), encode)?)?;
+        let decode = |ctx: Ctx<'js>, bytes: String, encoding: String| {
+            let bytes = STANDARD.decode(bytes);
+            let bytes = bytes.map_err(|error| Exception::throw_message(&ctx, &format!("no base64: {error}")))?;
+            Ok::<_, Error>(decoded(&bytes, &encoding))
+        };
+        natives.set("decode", Function::new(ctx.clone(), decode)?)
+    }
+
+    /// Answers at once, if it is one of Node's functions.
+    pub(crate) fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Option<Result<String, HostError>> {
+        let (area, function) = name.split_once('.')?;
+        let arguments = parsed(arguments);
+        let answer = match area {
+            "fs" if function.starts_with("watch") => watch::call(self, function, &arguments),
+            "fs" => files::call(self, function, &arguments),
+            "process" => processes::call(self, function, &arguments),
+            "crypto" => digests::call(self, function, &arguments),
+            "system" => system::call(self, function, &arguments),
+            _ => return None,
+        };
+        Some(answer.map(|answer| answer.to_string()))
+    }
+
+    /// Answers in its own time, if it is one of Node's functions. What would hold the thread does so on another one.
+    pub(crate) fn call_async(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: &str,
+    ) -> Option<BoxFuture<'static, Result<String, HostError>>> {
+        if name == "fetch" {
+            let address = parsed(arguments)["url"].as_str().unwrap_or_default().to_string();
+            let refused = self.permit(Need::Network, "fetch", &address).err()?;
+            return Some(async move { Err(refused) }.boxed());
+        }
+        let (area, function) = name.split_once('.')?;
+        let answer = match (area, function) {
+            ("fs", "watchNext") => watch::next(self, &parsed(arguments)),
+            ("process", _) => processes::call_async(self, function, &parsed(arguments)),
+            ("fs", _) => {
+                let (node, name, arguments) = (Arc::clone(self), name.to_string(), arguments.to_string());
+                let work = tokio::task::spawn_blocking(move || node.call(&name, &arguments));
+                return Some(work.map(|done| done.ok().flatten().unwrap_or_else(|| Err(ended()))).boxed());
+            }
+            _ => return None,
+        };
+        Some(answer.map(|answer| answer.map(|answer| answer.to_string())).boxed())
+    }
+
+    /// Asks whether something may be used, and tells that it is.
+    fn permit(&self, need: Need, what: &'static str, target: &str) -> Result<(), HostError> {
+        let allowed = self.kit.allowed;
+        let (is_allowed, setting, scope) = match need {
+            Need::Files => (allowed.files, "js.allow.files", "FileSystem"),
+            Need::Processes => (allowed.processes, "js.allow.processes", "ChildProcess"),
+            Need::Network => (allowed.network, "js.allow.network", "Net"),
+        };
+        if !is_allowed {
+            let words = format!("{what} is not allowed to extensions; the setting {setting} says so");
+            let refused = HostError::new(words).with("code", "ERR_ACCESS_DENIED");
+            return Err(refused.with("permission", scope).with("resource", target));
+        }
+        let report = Report::Used {
+            what,
+            target: target.into(),
+        };
+        self.kit.reporter.report(&self.extension, report);
+        Ok(())
+    }
+
+    /// Keeps bytes until the script takes them.
+    fn parcel(&self, bytes: Vec<u8>) -> Value {
+        let number = self.number();
+        let mut parcels = self.parcels.lock().expect("no panic happens while parcels are held");
+        parcels.insert(number, bytes);
+        json!({ "parcel": number })
+    }
+
+    fn number(&self) -> u64 {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The working directory of the extension.
+    fn directory(&self) -> PathBuf {
+        self.directory.lock().expect("no panic happens while the directory is held").clone()
+    }
+
+    /// A path, seen from the working directory of the extension.
+    fn path(&self, path: &str) -> PathBuf {
+        if Path::new(path).is_absolute() {
+            return path.into();
+        }
+        self.directory().join(path)
+    }
+}
+
+/// Bytes as text.
+fn decoded(bytes: &[u8], encoding: &str) -> String {
+    match encoding {
+        "latin1" => bytes.iter().map(|byte| char::from(*byte)).collect(),
+        "ascii" => bytes.iter().map(|byte| char::from(*byte & 127)).collect(),
+        "utf16le" => {
+            let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            String::from_utf16_lossy(&units)
+        }
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+fn parsed(arguments: &str) -> Value {
+    serde_json::from_str(arguments).unwrap_or_default()
+}
+
+fn ended() -> HostError {
+    HostError::new("it was ended before it was done")
+}
+
+/// Bytes that a script gives: text, or base64.
+fn bytes_of(value: &Value) -> Result<Vec<u8>, HostError> {
+    match value {
+        Value::String(text) => Ok(text.clone().into_bytes()),
+        Value::Object(_) => {
+            let text = value["base64"].as_str().unwrap_or_default();
+            STANDARD.decode(text).map_err(|error| HostError::new(format!("no base64: {error}")))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// An error of the system as Node shows it.
+fn system_error(error: &std::io::Error, syscall: &str, path: Option<&str>, dest: Option<&str>) -> HostError {
+    let (code, words) = system::error_name(error);
+    let mut message = format!("{code}: {words}, {syscall}");
+    if let Some(path) = path {
+        message += &format!(" '{path}'");
+    }
+    if let Some(dest) = dest {
+        message += &format!(" -> '{dest}'");
+    }
+    let mut shown = HostError::new(message).with("code", code).with("syscall", syscall);
+    if let Some(number) = error.raw_os_error() {
+        shown = shown.with("errno", -number);
+    }
+    if let Some(path) = path {
+        shown = shown.with("path", path);
+    }
+    if let Some(dest) = dest {
+        shown = shown.with("dest", dest);
+    }
+    shown
+}

@@ -1,0 +1,3 @@
+// Paths of another system.
+
+module.exports = require("path").win32;

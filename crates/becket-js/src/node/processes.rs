@@ -1,0 +1,399 @@
+//! Programs that an extension starts: what `child_process` asks for.
+//!
+//! Each is started as the leader of a group of its own and with a mark, so that it ends, with all that it started, when
+//! the extension's engine does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becket_hooks::{Mark, Program, Tree};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::{Mutex as Turn, watch};
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::Instant;
+
+use super::{Answer, Need, Node, bytes_of, ended, system_error};
+use crate::host::HostError;
+
+/// The most bytes that a script is given at once.
+const CHUNK: usize = 64 * 1024;
+
+/// How often a program that a script waits for without doing anything else is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long output may be open after its program has ended: something in the background may hold it for ever.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Running programs by their numbers.
+pub(super) type Processes = Mutex<HashMap<u64, Arc<Running>>>;
+
+type Output = Box<dyn AsyncRead + Send + Unpin>;
+
+pub(super) struct Running {
+    pid: i32,
+    stdin: Turn<Option<ChildStdin>>,
+    outputs: [Turn<Option<Output>>; 2],
+    exit: watch::Receiver<Option<ExitStatus>>,
+    /// Whoever drops the task ends the program.
+    task: AbortHandle,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answer {
+    match function {
+        "spawn" => spawn(node, arguments),
+        "spawnSync" => spawn_sync(node, arguments),
+        "signal" => signal(node, arguments),
+        "forget" => {
+            let mut processes = node.processes.lock().expect("no panic happens while processes are held");
+            processes.remove(&arguments["id"].as_u64().unwrap_or_default());
+            Ok(Value::Null)
+        }
+        _ => Err(HostError::new(format!("there is no function process.{function}"))),
+    }
+}
+
+pub(super) fn call_async(node: &Arc<Node>, function: &str, arguments: &Value) -> BoxFuture<'static, Answer> {
+    let id = arguments["id"].as_u64().unwrap_or_default();
+    let found = node.processes.lock().expect("no panic happens while processes are held").get(&id).cloned();
+    let Some(running) = found else {
+        return async { Err(ended()) }.boxed();
+    };
+    let node = Arc::downgrade(node);
+    let (function, arguments) = (function.to_string(), arguments.clone());
+    async move {
+        match function.as_str() {
+            "read" => {
+                let which = usize::from(arguments["stream"] == 2);
+                let bytes = running.read(which).await;
+                let node = node.upgrade().ok_or_else(ended)?;
+                Ok(bytes.map_or(Value::Null, |bytes| node.parcel(bytes)))
+            }
+            "write" => running.write(bytes_of(&arguments["data"])?).await,
+            "end" => {
+                drop(running.stdin.lock().await.take());
+                Ok(Value::Null)
+            }
+            "wait" => Ok(ended_as(running.wait().await)),
+            other => Err(HostError::new(format!("there is no function process.{other}"))),
+        }
+    }
+    .boxed()
+}
+
+impl Running {
+    /// The next bytes; nothing at the end.
+    async fn read(&self, which: usize) -> Option<Vec<u8>> {
+        let mut output = self.outputs[which].lock().await;
+        let mut bytes = Vec::with_capacity(CHUNK);
+        let read = output.as_mut()?.read_buf(&mut bytes);
+        tokio::pin!(read);
+        let count = tokio::select! {
+            count = &mut read => count.unwrap_or_default(),
+            () = exited(self.exit.clone()) => {
+                tokio::time::timeout(GRACE, read).await.ok().and_then(Result::ok).unwrap_or_default()
+            }
+        };
+        if count == 0 {
+            *output = None;
+            return None;
+        }
+        Some(bytes)
+    }
+
+    async fn write(&self, bytes: Vec<u8>) -> Answer {
+        let mut stdin = self.stdin.lock().await;
+        let failed = |error: io::Error| system_error(&error, "write", None, None);
+        let pipe = stdin.as_mut().ok_or_else(|| failed(Errno::PIPE.into()))?;
+        let written = tokio::select! {
+            written = pipe.write_all(&bytes) => written,
+            () = exited(self.exit.clone()) => Err(Errno::PIPE.into()),
+        };
+        written.map(|()| Value::Null).map_err(failed)
+    }
+
+    async fn wait(&self) -> Option<ExitStatus> {
+        exited(self.exit.clone()).await;
+        *self.exit.borrow()
+    }
+}
+
+/// Waits until a program has ended, or until nobody watches it any more.
+async fn exited(mut exit: watch::Receiver<Option<ExitStatus>>) {
+    let _ = exit.wait_for(Option::is_some).await;
+}
+
+/// What is to be started.
+struct Start {
+    file: String,
+    words: Vec<String>,
+    directory: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    /// For each of the three streams: `pipe`, or nothing.
+    pipes: [bool; 3],
+}
+
+impl Start {
+    fn of(node: &Node, arguments: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let words = arguments["args"].as_array().into_iter().flatten().map(text).collect();
+        let environment = match arguments["env"].as_object() {
+            Some(given) => given.iter().map(|(name, value)| (name.into(), text(value).into())).collect(),
+            None => (*node.kit.surroundings.environment).clone(),
+        };
+        let directory = arguments["cwd"].as_str().map_or_else(|| node.directory(), |path| node.path(path));
+        let pipe = |at: usize| arguments["stdio"][at] == "pipe";
+        Self {
+            file: text(&arguments["file"]),
+            words,
+            directory,
+            environment,
+            pipes: [pipe(0), pipe(1), pipe(2)],
+        }
+    }
+
+    fn line(&self) -> String {
+        let words = std::iter::once(&self.file).chain(&self.words);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    fn begin(&self) -> Result<(Child, Mark), HostError> {
+        let failed = |error: &io::Error| {
+            let (code, _) = super::system::error_name(error);
+            let syscall = format!("spawn {}", self.file);
+            let shown = HostError::new(format!("{syscall} {code}")).with("code", code).with("syscall", syscall);
+            let number = error.raw_os_error().unwrap_or_default();
+            shown.with("errno", -number).with("path", self.file.as_str()).with("spawnargs", self.words.clone())
+        };
+        let environment = Arc::new(self.environment.clone());
+        let program = Program::exec([self.file.as_str()]).environment(environment);
+        let missing = || failed(&Errno::NOENT.into());
+        let path = program.resolve(&self.directory).map_err(|_| missing())?;
+        if !self.directory.is_dir() {
+            return Err(missing());
+        }
+        let mark = Mark::within(&self.environment);
+        let (name, value) = mark.variable();
+        let stream = |piped: bool| if piped { Stdio::piped() } else { Stdio::null() };
+        let mut command = Command::new(path);
+        command.args(&self.words).env_clear().envs(&self.environment).env(name, value);
+        command.current_dir(&self.directory).process_group(0);
+        command.stdin(stream(self.pipes[0])).stdout(stream(self.pipes[1])).stderr(stream(self.pipes[2]));
+        let child = command.spawn().map_err(|error| failed(&error))?;
+        Ok((child, mark))
+    }
+}
+
+fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
+    let start = Start::of(node, arguments);
+    node.permit(Need::Processes, "child_process.spawn", &start.line())?;
+    let (mut child, mark) = start.begin()?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let pid = child.id().unwrap_or_default();
+    let tree = Tree::adopt(child, &mark);
+    let mut tree = tree.map_err(|error| HostError::new(format!("{}: {error}", start.line())))?;
+    let (sender, exit) = watch::channel(None);
+    let task = tokio::spawn(async move {
+        let status = tree.wait().await;
+        // What it leaves in the background lives on, as it does under Node.
+        tree.release();
+        let _ = sender.send(Some(status.unwrap_or_default()));
+    });
+    let running = Running {
+        pid: pid as i32,
+        stdin: Turn::new(stdin),
+        outputs: [
+            Turn::new(stdout.map(|pipe| Box::new(pipe) as Output)),
+            Turn::new(stderr.map(|pipe| Box::new(pipe) as Output)),
+        ],
+        exit,
+        task: task.abort_handle(),
+    };
+    let number = node.number();
+    let mut processes = node.processes.lock().expect("no panic happens while processes are held");
+    processes.insert(number, Arc::new(running));
+    Ok(json!({ "id": number, "pid": pid }))
+}
+
+/// Signals a program by its number here, or any process by its number in the system.
+fn signal(node: &Node, arguments: &Value) -> Answer {
+    let number = arguments["signal"].as_i64().unwrap_or_default() as i32;
+    let failed = |error: Errno| system_error(&error.into(), "kill", None, None);
+    let pid = match arguments["id"].as_u64() {
+        Some(id) => {
+            let processes = node.processes.lock().expect("no panic happens while processes are held");
+            match processes.get(&id) {
+                Some(running) if running.exit.borrow().is_none() => i64::from(running.pid),
+                _ => return Ok(json!(false)),
+            }
+        }
+        None => {
+            let pid = arguments["pid"].as_i64().unwrap_or_default();
+            node.permit(Need::Processes, "process.kill", &pid.to_string())?;
+            pid
+        }
+    };
+    if pid.unsigned_abs() == u64::from(std::process::id()) && number != 0 {
+        return Err(HostError::new("an extension cannot end becket").with("code", "ERR_ACCESS_DENIED"));
+    }
+    let process = Pid::from_raw(pid.unsigned_abs() as i32).ok_or_else(|| failed(Errno::SRCH))?;
+    let sent = match Signal::from_named_raw(number) {
+        None if number == 0 && pid > 0 => rustix::process::test_kill_process(process),
+        None if number == 0 => rustix::process::test_kill_process_group(process),
+        None => Err(Errno::INVAL),
+        Some(signal) if pid > 0 => kill_process(process, signal),
+        Some(signal) => kill_process_group(process, signal),
+    };
+    sent.map(|()| json!(true)).map_err(failed)
+}
+
+fn ended_as(status: Option<ExitStatus>) -> Value {
+    let status = status.unwrap_or_default();
+    json!({ "code": status.code(), "signal": status.signal() })
+}
+
+/// Runs a program while the script stands still. Ends with the script's own deadline, and when everything is
+/// cancelled.
+fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
+    let start = Start::of(node, arguments);
+    node.permit(Need::Processes, "child_process.spawnSync", &start.line())?;
+    let input = bytes_of(&arguments["input"])?;
+    let wanted = arguments["timeout"].as_f64().filter(|wanted| *wanted > 0.0);
+    let wanted = wanted.map(|wanted| Duration::from_millis(wanted as u64));
+    let most = arguments["maxBuffer"].as_u64().map_or(1 << 20, |most| most as usize);
+    let bounds = Bounds {
+        until: Instant::now() + wanted.unwrap_or(Duration::MAX / 4).min(node.clock.remaining()),
+        most,
+        signal: arguments["killSignal"].as_i64().unwrap_or(15) as i32,
+    };
+    // A thread of its own, because this one belongs to a runtime already.
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| HostError::new(format!("no thread for it: {error}")))?;
+        runtime.block_on(run_to_end(node, &start, input, bounds))
+    };
+    let done = std::thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|_| Err(ended()))
+}
+
+/// When a program that a script waits for is ended.
+#[derive(Clone, Copy)]
+struct Bounds {
+    until: Instant,
+    most: usize,
+    signal: i32,
+}
+
+async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bounds) -> Answer {
+    let (mut child, mark) = start.begin()?;
+    let pid = child.id().unwrap_or_default();
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut tree = Tree::adopt(child, &mark).map_err(|error| HostError::new(error.to_string()))?;
+    let writing = tokio::spawn(async move {
+        if let Some(mut stdin) = stdin {
+            let _ = stdin.write_all(&input).await;
+        }
+    });
+    let (full, filled) = watch::channel(false);
+    let out = Collected::from(stdout, bounds.most, full.clone());
+    let err = Collected::from(stderr, bounds.most, full);
+    let over = async {
+        while Instant::now() < bounds.until && !(node.kit.cancelled)() {
+            tokio::time::sleep(PAUSE.min(bounds.until - Instant::now())).await;
+        }
+    };
+    let (status, problem) = tokio::select! {
+        status = tree.wait() => (status.ok(), None),
+        () = over => (None, Some("ETIMEDOUT")),
+        () = overflown(filled) => (None, Some("ENOBUFS")),
+    };
+    let status = match status {
+        Some(status) => status,
+        None => end(&mut tree, pid, bounds.signal).await,
+    };
+    writing.abort();
+    let mut answer = ended_as(Some(status));
+    for (name, output) in [("stdout", out), ("stderr", err)] {
+        if let Some(output) = output {
+            answer[name] = node.parcel(output.finish().await);
+        }
+    }
+    tree.release();
+    answer["pid"] = json!(pid);
+    answer["problem"] = json!(problem);
+    Ok(answer)
+}
+
+/// Waits until there is more output than the script wants; for ever if there never is.
+async fn overflown(mut full: watch::Receiver<bool>) {
+    if full.wait_for(|full| *full).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Asks a program to end with the signal that the script chose; then everything that is left is ended.
+async fn end(tree: &mut Tree, pid: u32, signal: i32) -> ExitStatus {
+    let process = Pid::from_raw(pid as i32);
+    if let (Some(process), Some(signal)) = (process, Signal::from_named_raw(signal)) {
+        let _ = kill_process_group(process, signal);
+    }
+    let status = tokio::time::timeout(GRACE, tree.wait()).await;
+    tree.terminate().await;
+    match status {
+        Ok(status) => status.unwrap_or_default(),
+        Err(_) => tree.wait().await.unwrap_or_default(),
+    }
+}
+
+/// What is read from a pipe meanwhile.
+struct Collected {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    task: JoinHandle<()>,
+}
+
+impl Collected {
+    /// Reads until the end, or until there is more than the script wants.
+    fn from(pipe: Option<impl AsyncRead + Unpin + Send + 'static>, most: usize, full: watch::Sender<bool>) -> Option<Self> {
+        let mut pipe = pipe?;
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bytes);
+        let task = tokio::spawn(async move {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            while let Ok(1..) = pipe.read_buf(&mut chunk).await {
+                let mut kept = kept.lock().expect("no panic happens while output is held");
+                kept.append(&mut chunk);
+                if kept.len() > most {
+                    kept.truncate(most);
+                    full.send_replace(true);
+                    break;
+                }
+            }
+        });
+        Some(Self { bytes, task })
+    }
+
+    /// The program has ended; something in the background may hold the pipe for ever.
+    async fn finish(mut self) -> Vec<u8> {
+        if tokio::time::timeout(GRACE, &mut self.task).await.is_err() {
+            self.task.abort();
+        }
+        std::mem::take(&mut self.bytes.lock().expect("no panic happens while output is held"))
+    }
+}

@@ -1,0 +1,3 @@
+// Streams as promises.
+
+module.exports = require("stream").promises;

@@ -1,0 +1,3 @@
+// Streams of the web.
+
+module.exports = require("internal/webstreams");

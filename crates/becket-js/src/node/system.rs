@@ -1,0 +1,171 @@
+//! What a script can learn about the machine and its surroundings, addresses, and the names of system errors.
+
+use std::io;
+
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use url::{Url, quirks};
+
+use super::{Answer, Node, system_error};
+use crate::host::HostError;
+
+/// Codes of system errors and Node's words for them.
+const ERRORS: &[(Errno, &str, &str)] = &[
+    (Errno::NOENT, "ENOENT", "no such file or directory"),
+    (Errno::EXIST, "EEXIST", "file already exists"),
+    (Errno::ACCESS, "EACCES", "permission denied"),
+    (Errno::PERM, "EPERM", "operation not permitted"),
+    (Errno::NOTDIR, "ENOTDIR", "not a directory"),
+    (Errno::ISDIR, "EISDIR", "illegal operation on a directory"),
+    (Errno::NOTEMPTY, "ENOTEMPTY", "directory not empty"),
+    (Errno::BADF, "EBADF", "bad file descriptor"),
+    (Errno::INVAL, "EINVAL", "invalid argument"),
+    (Errno::LOOP, "ELOOP", "too many symbolic links encountered"),
+    (Errno::XDEV, "EXDEV", "cross-device link not permitted"),
+    (Errno::MFILE, "EMFILE", "too many open files"),
+    (Errno::NFILE, "ENFILE", "file table overflow"),
+    (Errno::NOSPC, "ENOSPC", "no space left on device"),
+    (Errno::ROFS, "EROFS", "read-only file system"),
+    (Errno::NAMETOOLONG, "ENAMETOOLONG", "name too long"),
+    (Errno::BUSY, "EBUSY", "resource busy or locked"),
+    (Errno::TXTBSY, "ETXTBSY", "text file is busy"),
+    (Errno::PIPE, "EPIPE", "broken pipe"),
+    (Errno::SRCH, "ESRCH", "no such process"),
+    (Errno::NOEXEC, "ENOEXEC", "exec format error"),
+    (Errno::TOOBIG, "E2BIG", "argument list too long"),
+    (Errno::FBIG, "EFBIG", "file too large"),
+    (Errno::MLINK, "EMLINK", "too many links"),
+    (Errno::IO, "EIO", "i/o error"),
+    (Errno::NOSYS, "ENOSYS", "function not implemented"),
+    (Errno::TIMEDOUT, "ETIMEDOUT", "connection timed out"),
+];
+
+/// The code and the words of an error.
+pub(super) fn error_name(error: &io::Error) -> (&'static str, String) {
+    let known = error.raw_os_error().map(Errno::from_raw_os_error);
+    match ERRORS.iter().find(|(number, ..)| Some(*number) == known) {
+        Some((_, code, words)) => (code, (*words).into()),
+        None => ("UNKNOWN", error.to_string()),
+    }
+}
+
+pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+    match function {
+        "about" => Ok(about(node)),
+        "memory" => Ok(memory()),
+        "cwd" => Ok(json!(node.directory().to_string_lossy())),
+        "chdir" => change_directory(node, arguments["path"].as_str().unwrap_or_default()),
+        "parseUrl" => parse_url(arguments),
+        "setUrl" => set_url(arguments),
+        _ => Err(HostError::new(format!("there is no function system.{function}"))),
+    }
+}
+
+fn about(node: &Node) -> Value {
+    let surroundings = &node.kit.surroundings;
+    let environment = surroundings.environment.iter();
+    let environment: serde_json::Map<String, Value> = environment
+        .map(|(name, value)| (name.to_string_lossy().into(), json!(value.to_string_lossy())))
+        .collect();
+    let uname = rustix::system::uname();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    json!({
+        "environment": environment,
+        "home": surroundings.home.to_string_lossy(),
+        "program": surroundings.program.to_string_lossy(),
+        "pid": std::process::id(),
+        "parent": rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get()),
+        "uid": rustix::process::getuid().as_raw(),
+        "gid": rustix::process::getgid().as_raw(),
+        "euid": rustix::process::geteuid().as_raw(),
+        "egid": rustix::process::getegid().as_raw(),
+        "system": uname.sysname().to_string_lossy(),
+        "release": uname.release().to_string_lossy(),
+        "version": uname.version().to_string_lossy(),
+        "machine": uname.machine().to_string_lossy(),
+        "hostname": uname.nodename().to_string_lossy(),
+        "platform": match std::env::consts::OS { "macos" => "darwin", other => other },
+        "arch": match std::env::consts::ARCH { "x86_64" => "x64", "aarch64" => "arm64", "x86" => "ia32", other => other },
+        "endianness": if cfg!(target_endian = "big") { "BE" } else { "LE" },
+        "cpus": cpus,
+    })
+}
+
+fn memory() -> Value {
+    #[cfg(target_os = "linux")]
+    {
+        let system = rustix::system::sysinfo();
+        let unit = u64::from(system.mem_unit);
+        // The system counts load in 65536ths.
+        let load = system.loads.map(|load| load as f64 / 65536.0);
+        json!({
+            "total": system.totalram as u64 * unit,
+            "free": system.freeram as u64 * unit,
+            "uptime": system.uptime,
+            "load": load,
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        json!({ "total": 0, "free": 0, "uptime": 0, "load": [0, 0, 0] })
+    }
+}
+
+fn change_directory(node: &Node, path: &str) -> Answer {
+    let wanted = node.path(path);
+    let failed = |error: io::Error| system_error(&error, "chdir", Some(path), None);
+    let found = std::fs::canonicalize(wanted).map_err(failed)?;
+    if !found.is_dir() {
+        return Err(failed(Errno::NOTDIR.into()));
+    }
+    *node.directory.lock().expect("no panic happens while the directory is held") = found;
+    Ok(Value::Null)
+}
+
+/// An address in its parts, or nothing if it is none.
+fn parse_url(arguments: &Value) -> Answer {
+    let input = arguments["input"].as_str().unwrap_or_default();
+    let parsed = match arguments["base"].as_str() {
+        Some(base) => Url::parse(base).and_then(|base| base.join(input)),
+        None => Url::parse(input),
+    };
+    Ok(parsed.map_or(Value::Null, |url| parts(&url)))
+}
+
+fn set_url(arguments: &Value) -> Answer {
+    let text = |name: &str| arguments[name].as_str().unwrap_or_default();
+    let Ok(mut url) = Url::parse(text("href")) else {
+        return Ok(Value::Null);
+    };
+    let value = text("value");
+    // What does not fit leaves the address as it is, as everywhere.
+    match text("part") {
+        "protocol" => drop(quirks::set_protocol(&mut url, value)),
+        "username" => drop(quirks::set_username(&mut url, value)),
+        "password" => drop(quirks::set_password(&mut url, value)),
+        "host" => drop(quirks::set_host(&mut url, value)),
+        "hostname" => drop(quirks::set_hostname(&mut url, value)),
+        "port" => drop(quirks::set_port(&mut url, value)),
+        "pathname" => quirks::set_pathname(&mut url, value),
+        "search" => quirks::set_search(&mut url, value),
+        "hash" => quirks::set_hash(&mut url, value),
+        _ => {}
+    }
+    Ok(parts(&url))
+}
+
+fn parts(url: &Url) -> Value {
+    json!({
+        "href": quirks::href(url),
+        "origin": quirks::origin(url),
+        "protocol": quirks::protocol(url),
+        "username": quirks::username(url),
+        "password": quirks::password(url),
+        "host": quirks::host(url),
+        "hostname": quirks::hostname(url),
+        "port": quirks::port(url),
+        "pathname": quirks::pathname(url),
+        "search": quirks::search(url),
+        "hash": quirks::hash(url),
+    })
+}

@@ -1,0 +1,168 @@
+//! A place for extensions under test: a host that keeps handlers, a small prelude, and folders that go with the test.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becket_hooks::{Failure, Field};
+use becket_js::{
+    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+/// Keeps the handlers that an extension names, and tells the host their numbers.
+const PRELUDE: &str = r#"
+export default async function (module: any) {
+    const { host, keep, services } = __becket;
+    await module.default({
+        on: (name: string, run: (event: any) => unknown) => host.call("on", { name, number: keep(run) }),
+        call: (name: string, value: unknown) => host.callAsync(name, value),
+        serve: (name: string, run: (value: any) => unknown) => services.set(name, run),
+    });
+}
+"#;
+
+const MODULES: &[HostModule] = &[HostModule {
+    names: &["test:prelude"],
+    source: PRELUDE,
+}];
+
+#[derive(Default)]
+pub(crate) struct Room {
+    pub(crate) handlers: Mutex<Vec<(String, u32)>>,
+    pub(crate) reports: Mutex<Vec<Report>>,
+}
+
+impl Host for Room {
+    fn call(&self, _: &str, name: &str, arguments: &str) -> Result<String, HostError> {
+        let value: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
+        if name != "on" {
+            return Err(HostError::new(format!("no {name} here")).with("code", "ENONE"));
+        }
+        let number = value["number"].as_u64().expect("a number") as u32;
+        let name = value["name"].as_str().expect("a name").to_string();
+        self.handlers.lock().expect("no panic").push((name, number));
+        Ok(String::new())
+    }
+
+    fn call_async(
+        &self,
+        _: &str,
+        name: &str,
+        arguments: String,
+    ) -> BoxFuture<'static, Result<String, HostError>> {
+        let name = name.to_string();
+        async move {
+            tokio::task::yield_now().await;
+            match name.as_str() {
+                "echo" => Ok(arguments),
+                other => Err(HostError::new(format!("no {other} here")).with("code", "ENONE")),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Reporter for Room {
+    fn report(&self, _: &str, report: Report) {
+        self.reports.lock().expect("no panic").push(report);
+    }
+}
+
+pub(crate) struct Loaded {
+    pub(crate) room: Arc<Room>,
+    pub(crate) extension: Extension,
+    pub(crate) folder: Folder,
+}
+
+/// A folder that goes with the test.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn folder(files: &[(&str, &str)]) -> Folder {
+    static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("becket-js-{}-{number}", std::process::id()));
+    for (name, text) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+    Folder(folder)
+}
+
+/// The surroundings of the test itself, in a folder of its own.
+pub(crate) fn surroundings(folder: &Folder) -> Surroundings {
+    Surroundings {
+        directory: std::fs::canonicalize(&folder.0).expect("a folder"),
+        environment: Arc::new(std::env::vars_os().collect()),
+        home: folder.0.clone(),
+        program: "/usr/bin/becket".into(),
+    }
+}
+
+pub(crate) async fn load_from(
+    folder: Folder,
+    file: &str,
+    limits: Limits,
+    allowed: Allowed,
+) -> Result<Loaded, Failure> {
+    let room = Arc::new(Room::default());
+    let kit = Arc::new(Kit {
+        prelude: "test:prelude",
+        modules: MODULES.to_vec(),
+        transformer: Transformer::default(),
+        host: Arc::clone(&room) as _,
+        reporter: Arc::clone(&room) as _,
+        limits,
+        surroundings: surroundings(&folder),
+        allowed,
+        cancelled: Box::new(|| false),
+    });
+    let extension = Extension::load(&kit, "test", &folder.0.join(file)).await?;
+    Ok(Loaded {
+        room,
+        extension,
+        folder,
+    })
+}
+
+pub(crate) async fn try_load(files: &[(&str, &str)], limits: Limits) -> Result<Loaded, Failure> {
+    load_from(folder(files), files[0].0, limits, Allowed::default()).await
+}
+
+pub(crate) async fn load(source: &str) -> Loaded {
+    try_load(&[("index.ts", source)], Limits::default())
+        .await
+        .expect("it loads")
+}
+
+impl Loaded {
+    /// Fires one event at the first handler of that name, and shows what came back.
+    pub(crate) async fn fire(
+        &self,
+        name: &str,
+        fields: Vec<Field>,
+    ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
+        let handlers = self.room.handlers.lock().expect("no panic").clone();
+        let (_, number) = handlers
+            .iter()
+            .find(|(known, _)| known == name)
+            .expect("a handler");
+        let handler = self.extension.handler(*number, Duration::from_secs(20));
+        let answered = handler.call(fields).await?;
+        Ok((answered.returned, answered.changed))
+    }
+
+    /// Fires an event without fields and reads what came back.
+    pub(crate) async fn value(&self, name: &str) -> serde_json::Value {
+        let (returned, _) = self.fire(name, Vec::new()).await.expect("an answer");
+        returned.map_or(serde_json::Value::Null, |text| serde_json::from_str(&text).expect("JSON"))
+    }
+}
