@@ -36,7 +36,11 @@ impl Facts {
         let semantic = SemanticBuilder::new().build(&parsed.program).semantic;
         let unresolved = semantic.scoping().root_unresolved_references();
         let is_free = |name: &&&str| unresolved.keys().any(|key| key.as_str() == **name);
-        let free = COMMONJS.iter().filter(is_free).map(|name| (*name).to_string()).collect();
+        let free = COMMONJS
+            .iter()
+            .filter(is_free)
+            .map(|name| (*name).to_string())
+            .collect();
         let mut exports = Exports::default();
         if !module_syntax {
             exports.visit_program(&parsed.program);
@@ -142,7 +146,9 @@ impl<'a> Visit<'a> for Exports {
 
 fn is_plain(name: &str) -> bool {
     let mut letters = name.chars();
-    let begins = letters.next().is_some_and(|first| first.is_alphabetic() || first == '_' || first == '$');
+    let begins = letters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_' || first == '$');
     begins && letters.all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$')
 }
 
@@ -162,9 +168,13 @@ fn is_exports(value: &Expression<'_>) -> bool {
 
 /// The module that `require("x")` names.
 fn required(value: &Expression<'_>) -> Option<String> {
-    let Expression::CallExpression(call) = value else { return None };
+    let Expression::CallExpression(call) = value else {
+        return None;
+    };
     match call.arguments.first() {
-        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => Some(name.value.to_string()),
+        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => {
+            Some(name.value.to_string())
+        }
         _ => None,
     }
 }
@@ -177,13 +187,29 @@ mod tests {
     fn exports_of_commonjs_are_seen_in_all_their_shapes() {
         for (source, names, passed_on) in [
             ("exports.a = exports.b = void 0; exports['c'] = 1;", "a b c", ""),
-            ("module.exports = { a, b: 1, 'c': 2, 'not-plain': 3, ...require('./x') };", "a b c", "./x"),
+            (
+                "module.exports = { a, b: 1, 'c': 2, 'not-plain': 3, ...require('./x') };",
+                "a b c",
+                "./x",
+            ),
             ("module.exports = require('./y');", "", "./y"),
-            ("Object.defineProperty(exports, 'late', { get() {} });", "late", ""),
-            ("Object.defineProperty(exports, '__esModule', { value: true });", "__esModule", ""),
+            (
+                "Object.defineProperty(exports, 'late', { get() {} });",
+                "late",
+                "",
+            ),
+            (
+                "Object.defineProperty(exports, '__esModule', { value: true });",
+                "__esModule",
+                "",
+            ),
             ("tslib_1.__exportStar(require('./z'), exports);", "", "./z"),
             ("0 && (module.exports = { hinted });", "hinted", ""),
-            ("(function (exports) { exports.inner = 1; })(exports);", "inner", ""),
+            (
+                "(function (exports) { exports.inner = 1; })(exports);",
+                "inner",
+                "",
+            ),
             ("module.exports = exports = { both: 1 };", "both", ""),
         ] {
             let facts = Facts::of(source);

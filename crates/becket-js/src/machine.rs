@@ -340,6 +340,12 @@ impl Machine {
     }
 }
 
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.node.end();
+    }
+}
+
 /// Runs code that nobody waits for: a failure is reported, and kills nothing.
 pub(crate) fn unattended<T>(
     machine: &Weak<Machine>,

@@ -10,8 +10,12 @@ use serde_json::Value;
 const ENDINGS: &[&str] = &["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs", "json"];
 
 /// Endings of JavaScript, and the TypeScript that may stand in their place.
-const TYPESCRIPT: &[(&str, &[&str])] =
-    &[("js", &["ts", "tsx"]), ("jsx", &["tsx"]), ("mjs", &["mts"]), ("cjs", &["cts"])];
+const TYPESCRIPT: &[(&str, &[&str])] = &[
+    ("js", &["ts", "tsx"]),
+    ("jsx", &["tsx"]),
+    ("mjs", &["mts"]),
+    ("cjs", &["cts"]),
+];
 
 /// Who asks for a module; packages may give them different files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +64,17 @@ impl Packages {
             if found.is_dir() {
                 return self.inside(&found, &rest, asked, name);
             }
-            if rest == "." && ancestor.join("node_modules").is_dir()
+            if rest == "."
+                && ancestor.join("node_modules").is_dir()
                 && let Some(file) = self.existing(&found)
             {
                 return Ok(file);
             }
         }
-        Err(format!("no node_modules folder at or above {} has it", folder.display()))
+        Err(format!(
+            "no node_modules folder at or above {} has it",
+            folder.display()
+        ))
     }
 
     /// A file of a package that was found.
@@ -125,7 +133,9 @@ impl Packages {
                 return None;
             }
             let manifest = self.manifest(wanted).unwrap_or_default();
-            let mains = ["main", "module"].iter().filter_map(|field| manifest[*field].as_str());
+            let mains = ["main", "module"]
+                .iter()
+                .filter_map(|field| manifest[*field].as_str());
             let main = mains
                 .map(|main| wanted.join(main))
                 .find_map(|main| file_like(&main).or_else(|| file_like(&main.join("index"))));
@@ -135,23 +145,33 @@ impl Packages {
 }
 
 fn file_like(wanted: &Path) -> Option<PathBuf> {
-    let ending = wanted.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let ending = wanted
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
     let typescript = TYPESCRIPT.iter().filter(|(javascript, _)| *javascript == ending);
-    let typescript = typescript.flat_map(|(_, endings)| endings.iter().map(|ending| wanted.with_extension(ending)));
+    let typescript =
+        typescript.flat_map(|(_, endings)| endings.iter().map(|ending| wanted.with_extension(ending)));
     let with_ending = ENDINGS.iter().map(|ending| {
         let mut name = wanted.as_os_str().to_owned();
         name.push(".");
         name.push(ending);
         PathBuf::from(name)
     });
-    let mut candidates = std::iter::once(wanted.to_path_buf()).chain(typescript).chain(with_ending);
+    let mut candidates = std::iter::once(wanted.to_path_buf())
+        .chain(typescript)
+        .chain(with_ending);
     candidates.find(|path| path.is_file())
 }
 
 /// The name of the package, and the path in it as `exports` writes it.
 fn split(name: &str) -> (&str, String) {
     let slashes = name.match_indices('/').map(|(at, _)| at);
-    let end = if name.starts_with('@') { slashes.clone().nth(1) } else { slashes.clone().next() };
+    let end = if name.starts_with('@') {
+        slashes.clone().nth(1)
+    } else {
+        slashes.clone().next()
+    };
     match end {
         Some(at) => (&name[..at], format!(".{}", name[at..].trim_end_matches('/'))),
         None => (name, ".".into()),
@@ -160,8 +180,16 @@ fn split(name: &str) -> (&str, String) {
 
 /// What `exports` gives for a path. A package that serves only the other kind of asker is used all the same: the
 /// engine runs both kinds of modules.
-fn exported(package: &Path, exports: &Value, rest: &str, asked: Asked, name: &str) -> Result<PathBuf, String> {
-    let is_table = exports.as_object().is_some_and(|table| table.keys().all(|key| key.starts_with('.')));
+fn exported(
+    package: &Path,
+    exports: &Value,
+    rest: &str,
+    asked: Asked,
+    name: &str,
+) -> Result<PathBuf, String> {
+    let is_table = exports
+        .as_object()
+        .is_some_and(|table| table.keys().all(|key| key.starts_with('.')));
     let wrapped;
     let table = if is_table {
         exports
@@ -174,9 +202,14 @@ fn exported(package: &Path, exports: &Value, rest: &str, asked: Asked, name: &st
     let Some(target) = target else {
         return Err(format!("the `exports` of {} do not name it", manifest.display()));
     };
-    let outside = Path::new(&target).components().any(|part| part.as_os_str() == "..");
+    let outside = Path::new(&target)
+        .components()
+        .any(|part| part.as_os_str() == "..");
     if !target.starts_with("./") || outside {
-        return Err(format!("the `exports` of {} lead '{name}' out of the package", manifest.display()));
+        return Err(format!(
+            "the `exports` of {} lead '{name}' out of the package",
+            manifest.display()
+        ));
     }
     let file = package.join(&target);
     file_like(&file).ok_or_else(|| format!("{} does not exist", file.display()))
@@ -190,9 +223,13 @@ fn matching(table: &Value, name: &str, asked: Asked) -> Option<String> {
     }
     let mut best: Option<(&str, &Value, &str)> = None;
     for (pattern, value) in table {
-        let Some((begin, end)) = pattern.split_once('*') else { continue };
+        let Some((begin, end)) = pattern.split_once('*') else {
+            continue;
+        };
         let star = name.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
-        let Some(star) = star.filter(|star| !star.is_empty()) else { continue };
+        let Some(star) = star.filter(|star| !star.is_empty()) else {
+            continue;
+        };
         if best.is_none_or(|(before, ..)| begin.len() > before.len()) {
             best = Some((begin, value, star));
         }
@@ -239,7 +276,10 @@ mod tests {
         assert_eq!(found(".", Asked::Import).as_deref(), Some("./m.mjs"));
         assert_eq!(found(".", Asked::Require).as_deref(), Some("./c.cjs"));
         assert_eq!(found("./a/x/y", Asked::Import).as_deref(), Some("./lib/x/y.js"));
-        assert_eq!(found("./a/b/c.css", Asked::Import).as_deref(), Some("./styles/c.css"));
+        assert_eq!(
+            found("./a/b/c.css", Asked::Import).as_deref(),
+            Some("./styles/c.css")
+        );
         assert_eq!(found("./node", Asked::Require).as_deref(), Some("./n.js"));
         assert_eq!(found("./hidden/x", Asked::Import), None);
         assert_eq!(found("./other", Asked::Import), None);

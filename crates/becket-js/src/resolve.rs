@@ -82,7 +82,11 @@ impl Modules {
     }
 
     fn host_module(&self, name: &str) -> Option<&HostModule> {
-        self.0.kit.modules.iter().find(|module| module.names.contains(&name))
+        self.0
+            .kit
+            .modules
+            .iter()
+            .find(|module| module.names.contains(&name))
     }
 
     /// The name inside of the engine for what a module calls `name`.
@@ -120,7 +124,11 @@ impl Modules {
     fn at(&self, wanted: &Path) -> Result<PathBuf, String> {
         let text = wanted.to_string_lossy();
         let short = text.split(['?', '#']).next().unwrap_or_default();
-        let found = self.0.packages.existing(wanted).or_else(|| self.0.packages.existing(Path::new(short)));
+        let found = self
+            .0
+            .packages
+            .existing(wanted)
+            .or_else(|| self.0.packages.existing(Path::new(short)));
         found.ok_or_else(|| format!("{} does not exist", wanted.display()))
     }
 
@@ -138,16 +146,23 @@ impl Modules {
     /// The kind of a file, its JavaScript, and what is known about it.
     fn read(&self, name: &str) -> Result<(Kind, Arc<str>, Arc<Facts>), String> {
         let path = Path::new(name);
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let ending = path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default();
         if ending == "node" {
-            return Err(format!("{name} is made for Node itself and not served by the embedded engine"));
+            return Err(format!(
+                "{name} is made for Node itself and not served by the embedded engine"
+            ));
         }
         let source = std::fs::read_to_string(path).map_err(|error| format!("cannot read {name}: {error}"))?;
         if ending == "json" {
             return Ok((Kind::Json, source.into(), Arc::default()));
         }
         let transformer = &self.0.kit.transformer;
-        let code = transformer.javascript(path, &source).map_err(|error| error.to_string())?;
+        let code = transformer
+            .javascript(path, &source)
+            .map_err(|error| error.to_string())?;
         let facts = transformer.facts(&code);
         Ok((self.kind(path, ending, &facts), code, facts))
     }
@@ -158,7 +173,10 @@ impl Modules {
             let around = self.0.packages.around(path.parent().unwrap_or(path));
             around.is_some_and(|(_, manifest)| manifest["type"] == "module")
         };
-        let uses_commonjs = facts.free.iter().any(|name| name == "module" || name == "exports");
+        let uses_commonjs = facts
+            .free
+            .iter()
+            .any(|name| name == "module" || name == "exports");
         match ending {
             _ if facts.module_syntax => Kind::Module,
             "mjs" | "mts" => Kind::Module,
@@ -187,7 +205,10 @@ impl Modules {
     }
 
     fn graph(&self) -> MutexGuard<'_, Graph> {
-        self.0.graph.lock().expect("no panic happens while the graph is held")
+        self.0
+            .graph
+            .lock()
+            .expect("no panic happens while the graph is held")
     }
 
     /// The modules that may be running now.
@@ -252,7 +273,9 @@ impl Loader for Modules {
             return handing_on(ctx, name, name, &names);
         }
         let file = name.strip_prefix(INTEROP).unwrap_or(name);
-        let (kind, code, facts) = self.read(file).map_err(|words| Exception::throw_syntax(ctx, &words))?;
+        let (kind, code, facts) = self
+            .read(file)
+            .map_err(|words| Exception::throw_syntax(ctx, &words))?;
         match kind {
             Kind::Module => self.declare(ctx, name, &code, &facts),
             Kind::Json => handing_on(ctx, name, file, &[]),
@@ -265,7 +288,9 @@ impl Modules {
     /// A module that the host brings.
     fn shared<'js>(&self, ctx: &Ctx<'js>, name: &str, known: &str) -> Result<Module<'js, Declared>, Error> {
         let wrong = |words: String| Exception::throw_syntax(ctx, &words);
-        let module = self.host_module(known).ok_or_else(|| wrong(format!("there is no module {known}")))?;
+        let module = self
+            .host_module(known)
+            .ok_or_else(|| wrong(format!("there is no module {known}")))?;
         let module = bytecode::declare(ctx, name, module.source, || {
             let path = PathBuf::from(format!("{known}.ts"));
             let code = self.0.kit.transformer.javascript(&path, module.source);
@@ -297,13 +322,17 @@ impl Modules {
         text.push_str(&without_hashbang(code));
         let _ = write!(text, "\n;__becket.native.done({});", quoted(name));
         self.graph().declared.insert(name.into());
-        let module = Module::declare(ctx.clone(), name, text).map_err(|error| self.explained(ctx, name, error))?;
+        let module =
+            Module::declare(ctx.clone(), name, text).map_err(|error| self.explained(ctx, name, error))?;
         let path = Path::new(name);
         let meta = module.meta()?;
         let url = Url::from_file_path(path).map_or_else(|()| format!("file://{name}"), String::from);
         meta.set("url", url)?;
         meta.set("filename", name)?;
-        meta.set("dirname", path.parent().map(|folder| folder.to_string_lossy().into_owned()))?;
+        meta.set(
+            "dirname",
+            path.parent().map(|folder| folder.to_string_lossy().into_owned()),
+        )?;
         if code.contains("import.meta") || !facts.free.is_empty() {
             entry(ctx, Entry::Describe)?.call::<_, ()>((meta, name))?;
         }
@@ -355,7 +384,9 @@ impl Modules {
         if name.starts_with(HOST) {
             return Ok(Value::new_undefined(ctx.clone()));
         }
-        let (kind, code, _) = self.read(name).map_err(|words| Exception::throw_message(ctx, &words))?;
+        let (kind, code, _) = self
+            .read(name)
+            .map_err(|words| Exception::throw_message(ctx, &words))?;
         match kind {
             Kind::Json => Ok(rquickjs::String::from_str(ctx.clone(), &code)?.into_value()),
             Kind::Module => Ok(Value::new_undefined(ctx.clone())),
@@ -444,7 +475,8 @@ fn is_relative(name: &str) -> bool {
 
 fn path_of(address: &str) -> Result<PathBuf, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
-    url.to_file_path().map_err(|()| "it is no path of this machine".into())
+    url.to_file_path()
+        .map_err(|()| "it is no path of this machine".into())
 }
 
 /// A line that names the program for a file is no JavaScript inside of a function.

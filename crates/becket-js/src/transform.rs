@@ -78,7 +78,9 @@ impl Transformer {
         let hash = hash_of(Path::new("facts"), code);
         let mut known = self.facts.lock().expect("no panic happens while facts are held");
         let find = || {
-            let kept = self.kept(&hash, "facts").and_then(|text| serde_json::from_str(&text).ok());
+            let kept = self
+                .kept(&hash, "facts")
+                .and_then(|text| serde_json::from_str(&text).ok());
             let facts = kept.unwrap_or_else(|| {
                 let facts = Facts::of(code);
                 self.keep(&hash, "facts", &serde_json::to_string(&facts).unwrap_or_default());

@@ -272,7 +272,7 @@ const methods: Record<string, any> = {
     inspect(this: any) {
         const shown = Array.from(this.subarray(0, 50) as Uint8Array, (byte) => byte.toString(16).padStart(2, "0"));
         const more = this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : "";
-        return `<Buffer${shown.length > 0 ? ` ${shown.join(" ")}` : ""}${more}>`;
+        return `<Buffer ${shown.join(" ")}${more}>`;
     },
 };
 methods[Symbol.for("nodejs.util.inspect.custom") as any] = methods.inspect;

@@ -223,7 +223,14 @@ function execFile(file: string, ...rest: any[]): any {
     const callback = typeof rest[rest.length - 1] === "function" ? rest.pop() : undefined;
     const [args, given] = sorted(rest[0], rest[1]);
     const options = { encoding: "utf8", maxBuffer: 1024 * 1024, ...given };
-    const child: any = spawn(file, args, { ...options, stdio: "pipe" });
+    const child: any = spawn(file, args, { ...options, stdio: "pipe", timeout: 0 });
+    // What it has started may hold its output open for ever, so that is let go first.
+    const stop = () => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        child.kill(options.killSignal);
+    };
+    const timer = options.timeout > 0 ? setTimeout(stop, options.timeout) : undefined;
     const line = options.shell ? options.line ?? [file, ...args].join(" ") : [file, ...args].join(" ");
     let problem: any;
     const collected = [child.stdout, child.stderr].map((stream: any, at) => {
@@ -231,11 +238,11 @@ function execFile(file: string, ...rest: any[]): any {
         let length = 0;
         stream?.on("data", (chunk: any) => {
             length += chunk.length;
-            chunks.push(length > options.maxBuffer ? chunk.subarray(0, chunk.length - (length - options.maxBuffer)) : chunk);
+            chunks.push(chunk.subarray(0, Math.max(chunk.length - Math.max(length - options.maxBuffer, 0), 0)));
             if (length > options.maxBuffer && !problem) {
                 problem = coded(RangeError, "ERR_CHILD_PROCESS_STDIO_MAXBUFFER",
                     `${at === 0 ? "stdout" : "stderr"} maxBuffer length exceeded`);
-                child.kill(options.killSignal);
+                stop();
             }
         });
         return chunks;
@@ -244,6 +251,7 @@ function execFile(file: string, ...rest: any[]): any {
     const finish = (code: number | null, signal: string | null) => {
         if (told) return;
         told = true;
+        clearTimeout(timer);
         const [stdout, stderr] = collected.map((chunks) => {
             const all = Buffer.concat(chunks);
             return options.encoding && options.encoding !== "buffer" ? all.toString(options.encoding) : all;

@@ -69,7 +69,7 @@ function createHash(algorithm: string): any {
 function createHmac(algorithm: string, key: any): any {
     if (typeof algorithm !== "string") throw argument("hmac", "of type string", algorithm);
     if (!getHashes().includes(plainName(algorithm))) {
-        throw coded(Error, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${algorithm}`);
+        throw coded(TypeError, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${algorithm}`);
     }
     return new Hash(algorithm, { base64: bytesOf(key).toBase64() });
 }

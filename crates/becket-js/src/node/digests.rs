@@ -33,7 +33,9 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
         "random" => {
             let length = arguments["length"].as_u64().unwrap_or_default();
             if length > RANDOM {
-                return Err(HostError::new(format!("at most {RANDOM} random bytes are given at once")));
+                return Err(HostError::new(format!(
+                    "at most {RANDOM} random bytes are given at once"
+                )));
             }
             let mut bytes = vec![0; length as usize];
             getrandom::fill(&mut bytes)

@@ -86,8 +86,12 @@ fn operation(function: &str) -> Option<(Named, Work)> {
         "readText" => (Named("fs.readFile", "open"), read_text),
         "writeFile" => (Named("fs.writeFile", "open"), write_file),
         "open" => (Named("fs.open", "open"), open),
-        "exists" => (Named("fs.exists", "access"), |asked| Ok(json!(asked.at().exists()))),
-        "stat" => (Named("fs.stat", "stat"), |asked| Ok(shown(&std::fs::metadata(asked.at())?))),
+        "exists" => (Named("fs.exists", "access"), |asked| {
+            Ok(json!(asked.at().exists()))
+        }),
+        "stat" => (Named("fs.stat", "stat"), |asked| {
+            Ok(shown(&std::fs::metadata(asked.at())?))
+        }),
         "lstat" => (Named("fs.lstat", "lstat"), |asked| {
             Ok(shown(&std::fs::symlink_metadata(asked.at())?))
         }),
@@ -95,18 +99,28 @@ fn operation(function: &str) -> Option<(Named, Work)> {
         "readdir" => (Named("fs.readdir", "scandir"), read_folder),
         "mkdir" => (Named("fs.mkdir", "mkdir"), make_folder),
         "mkdtemp" => (Named("fs.mkdtemp", "mkdtemp"), make_temporary),
-        "rmdir" => (Named("fs.rmdir", "rmdir"), |asked| done(std::fs::remove_dir(asked.at()))),
+        "rmdir" => (Named("fs.rmdir", "rmdir"), |asked| {
+            done(std::fs::remove_dir(asked.at()))
+        }),
         "rm" => (Named("fs.rm", "rm"), remove),
-        "unlink" => (Named("fs.unlink", "unlink"), |asked| done(std::fs::remove_file(asked.at()))),
-        "rename" => (Named("fs.rename", "rename"), |asked| done(std::fs::rename(asked.at(), asked.to()))),
+        "unlink" => (Named("fs.unlink", "unlink"), |asked| {
+            done(std::fs::remove_file(asked.at()))
+        }),
+        "rename" => (Named("fs.rename", "rename"), |asked| {
+            done(std::fs::rename(asked.at(), asked.to()))
+        }),
         "copyFile" => (Named("fs.copyFile", "copyfile"), copy_file),
         "cp" => (Named("fs.cp", "cp"), copy),
         "symlink" => (Named("fs.symlink", "symlink"), |asked| {
             // The first path is what the link says, whatever it is seen from.
             done(symlink(asked.path, asked.to()))
         }),
-        "link" => (Named("fs.link", "link"), |asked| done(std::fs::hard_link(asked.at(), asked.to()))),
-        "readlink" => (Named("fs.readlink", "readlink"), |asked| Ok(text(&std::fs::read_link(asked.at())?))),
+        "link" => (Named("fs.link", "link"), |asked| {
+            done(std::fs::hard_link(asked.at(), asked.to()))
+        }),
+        "readlink" => (Named("fs.readlink", "readlink"), |asked| {
+            Ok(text(&std::fs::read_link(asked.at())?))
+        }),
         "realpath" => (Named("fs.realpath", "realpath"), |asked| {
             Ok(text(&std::fs::canonicalize(asked.at())?))
         }),
@@ -157,18 +171,30 @@ impl Asked<'_> {
             "read" => ("read", read),
             "write" => ("write", write),
             "fstat" => ("fstat", |_, file| Ok(shown(&file.metadata()?))),
-            "ftruncate" => ("ftruncate", |asked, file| done(file.set_len(asked.number("length")))),
+            "ftruncate" => ("ftruncate", |asked, file| {
+                done(file.set_len(asked.number("length")))
+            }),
             "fsync" => ("fsync", |_, file| done(file.sync_all())),
             "fchmod" => ("fchmod", |asked, file| {
                 let mode = std::fs::Permissions::from_mode(asked.number("mode") as u32);
                 done(file.set_permissions(mode))
             }),
-            "futimes" => ("futime", |asked, file| Ok(rustix::fs::futimens(file, &asked.times()).map(|()| Value::Null)?)),
+            "futimes" => ("futime", |asked, file| {
+                Ok(rustix::fs::futimens(file, &asked.times()).map(|()| Value::Null)?)
+            }),
             _ => return None,
         };
         let number = self.number("fd");
-        let mut files = self.node.files.lock().expect("no panic happens while files are held");
-        let file = if function == "close" { files.remove(&number) } else { files.get(&number).cloned() };
+        let mut files = self
+            .node
+            .files
+            .lock()
+            .expect("no panic happens while files are held");
+        let file = if function == "close" {
+            files.remove(&number)
+        } else {
+            files.get(&number).cloned()
+        };
         drop(files);
         let answer = match file {
             Some(file) => work(self, &file),
@@ -224,7 +250,11 @@ impl Asked<'_> {
 fn open(asked: &Asked<'_>) -> Result<Value, Problem> {
     let file = asked.options()?.open(asked.at())?;
     let number = asked.node.number();
-    let mut files = asked.node.files.lock().expect("no panic happens while files are held");
+    let mut files = asked
+        .node
+        .files
+        .lock()
+        .expect("no panic happens while files are held");
     files.insert(number, Arc::new(file));
     Ok(json!(number))
 }
@@ -252,7 +282,9 @@ fn write(asked: &Asked<'_>, mut file: &File) -> Result<Value, Problem> {
 fn contents(asked: &Asked<'_>) -> Result<Vec<u8>, Problem> {
     let mut file = asked.options()?.open(asked.at())?;
     let mut bytes = Vec::new();
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes));
+    let read = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.read_to_end(&mut bytes));
     match read {
         Ok(_) => Ok(bytes),
         Err(error) if error.raw_os_error() == Some(Errno::ISDIR.raw_os_error()) => {
@@ -272,7 +304,9 @@ fn read_file(asked: &Asked<'_>) -> Result<Value, Problem> {
 }
 
 fn read_text(asked: &Asked<'_>) -> Result<Value, Problem> {
-    Ok(Value::String(String::from_utf8_lossy(&contents(asked)?).into_owned()))
+    Ok(Value::String(
+        String::from_utf8_lossy(&contents(asked)?).into_owned(),
+    ))
 }
 
 fn write_file(asked: &Asked<'_>) -> Result<Value, Problem> {
@@ -284,7 +318,10 @@ fn write_file(asked: &Asked<'_>) -> Result<Value, Problem> {
 fn shown(data: &Metadata) -> Value {
     let milliseconds = |seconds: i64, nanoseconds: i64| seconds as f64 * 1e3 + nanoseconds as f64 / 1e6;
     let changed = milliseconds(data.ctime(), data.ctime_nsec());
-    let born = data.created().ok().and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = data
+        .created()
+        .ok()
+        .and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
     json!({
         "dev": data.dev(), "ino": data.ino(), "mode": data.mode(), "nlink": data.nlink(),
         "uid": data.uid(), "gid": data.gid(), "rdev": data.rdev(), "size": data.size(),
@@ -307,10 +344,18 @@ fn read_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
     let mut entries = Vec::new();
     list(&asked.at(), "", asked.is("recursive"), &mut entries)?;
     entries.sort();
-    Ok(entries.into_iter().map(|(name, kind)| json!([name, kind])).collect())
+    Ok(entries
+        .into_iter()
+        .map(|(name, kind)| json!([name, kind]))
+        .collect())
 }
 
-fn list(folder: &Path, prefix: &str, recursive: bool, entries: &mut Vec<(String, &'static str)>) -> io::Result<()> {
+fn list(
+    folder: &Path,
+    prefix: &str,
+    recursive: bool,
+    entries: &mut Vec<(String, &'static str)>,
+) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
@@ -345,7 +390,11 @@ fn make_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
     if path.is_file() {
         return Err(Errno::EXIST.into());
     }
-    let first = path.ancestors().take_while(|ancestor| !ancestor.exists()).last().map(text);
+    let first = path
+        .ancestors()
+        .take_while(|ancestor| !ancestor.exists())
+        .last()
+        .map(text);
     builder.recursive(true).create(&path)?;
     Ok(first.unwrap_or(Value::Null))
 }
@@ -355,9 +404,15 @@ fn make_temporary(asked: &Asked<'_>) -> Result<Value, Problem> {
     for _ in 0..100 {
         let mut random = [0; 6];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let end: String = random.iter().map(|byte| LETTERS[*byte as usize % LETTERS.len()] as char).collect();
+        let end: String = random
+            .iter()
+            .map(|byte| LETTERS[*byte as usize % LETTERS.len()] as char)
+            .collect();
         let path = format!("{}{end}", asked.path);
-        match std::fs::DirBuilder::new().mode(0o700).create(asked.node.path(&path)) {
+        match std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(asked.node.path(&path))
+        {
             Ok(()) => return Ok(json!(path)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
@@ -381,9 +436,17 @@ fn remove(asked: &Asked<'_>) -> Result<Value, Problem> {
     if asked.is("recursive") {
         return done(std::fs::remove_dir_all(path));
     }
-    let words = format!("Path is a directory: rm returned EISDIR (is a directory) {}", asked.path);
-    let error = HostError::new(words).with("code", "ERR_FS_EISDIR").with("path", asked.path);
-    Err(error.with("syscall", "rm").with("errno", Errno::ISDIR.raw_os_error()).into())
+    let words = format!(
+        "Path is a directory: rm returned EISDIR (is a directory) {}",
+        asked.path
+    );
+    let error = HostError::new(words)
+        .with("code", "ERR_FS_EISDIR")
+        .with("path", asked.path);
+    Err(error
+        .with("syscall", "rm")
+        .with("errno", Errno::ISDIR.raw_os_error())
+        .into())
 }
 
 fn copy_file(asked: &Asked<'_>) -> Result<Value, Problem> {
@@ -397,11 +460,18 @@ fn copy_file(asked: &Asked<'_>) -> Result<Value, Problem> {
 fn copy(asked: &Asked<'_>) -> Result<Value, Problem> {
     let (from, to) = (asked.at(), asked.to());
     if from.is_dir() && !asked.is("recursive") {
-        let words = format!("Recursive option not enabled, cannot copy a directory: {}", asked.path);
+        let words = format!(
+            "Recursive option not enabled, cannot copy a directory: {}",
+            asked.path
+        );
         return Err(HostError::new(words).with("code", "ERR_FS_EISDIR").into());
     }
     if from.is_dir() && to.starts_with(&from) {
-        let words = format!("cannot copy {} to a subdirectory of self {}", from.display(), to.display());
+        let words = format!(
+            "cannot copy {} to a subdirectory of self {}",
+            from.display(),
+            to.display()
+        );
         return Err(HostError::new(words).with("code", "ERR_FS_CP_EINVAL").into());
     }
     copy_all(asked, &from, &to)?;
@@ -409,7 +479,11 @@ fn copy(asked: &Asked<'_>) -> Result<Value, Problem> {
 }
 
 fn copy_all(asked: &Asked<'_>, from: &Path, to: &Path) -> Result<(), Problem> {
-    let data = if asked.is("dereference") { std::fs::metadata(from) } else { std::fs::symlink_metadata(from) }?;
+    let data = if asked.is("dereference") {
+        std::fs::metadata(from)
+    } else {
+        std::fs::symlink_metadata(from)
+    }?;
     if data.is_dir() {
         std::fs::create_dir_all(to)?;
         for entry in std::fs::read_dir(from)? {
@@ -420,7 +494,10 @@ fn copy_all(asked: &Asked<'_>, from: &Path, to: &Path) -> Result<(), Problem> {
     }
     let there = std::fs::symlink_metadata(to).is_ok();
     if there && asked.is("errorOnExist") && asked.arguments["force"] == false {
-        let words = format!("Target already exists: cp returned EEXIST ({} already exists)", to.display());
+        let words = format!(
+            "Target already exists: cp returned EEXIST ({} already exists)",
+            to.display()
+        );
         return Err(HostError::new(words).with("code", "ERR_FS_CP_EEXIST").into());
     }
     if there && asked.arguments["force"] == false {
@@ -437,7 +514,10 @@ fn copy_all(asked: &Asked<'_>, from: &Path, to: &Path) -> Result<(), Problem> {
     } else {
         std::fs::copy(from, to)?;
         if asked.is("preserveTimestamps") {
-            File::options().write(true).open(to)?.set_modified(data.modified()?)?;
+            File::options()
+                .write(true)
+                .open(to)?
+                .set_modified(data.modified()?)?;
         }
     }
     Ok(())

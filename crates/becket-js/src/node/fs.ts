@@ -395,18 +395,14 @@ fs.opendir = (path: any, ...rest: any[]) => answerTo(callbackOf(rest), promises.
 fs.createReadStream = (path: any, options?: any) => {
     const { Readable } = require("stream");
     const { fd, flags = "r", encoding, start, end = Infinity, autoClose = true, highWaterMark = 65536, signal } = optionsOf(options);
-    let [handle, position, opening] = [fd?.fd ?? fd, start, undefined as any];
+    let [handle, position] = [fd?.fd ?? fd, start];
+    const opening = handle === undefined ? soon(operations.open, [path, flags]) : undefined;
     let left = end === Infinity ? Infinity : end - (start ?? 0) + 1;
     const stream = new Readable({
         highWaterMark, encoding, signal, autoDestroy: autoClose,
         async read(this: any) {
             try {
-                if (handle === undefined) {
-                    handle = await (opening ??= soon(operations.open, [path, flags]));
-                    this.fd = handle;
-                    this.emit("open", handle);
-                    this.emit("ready");
-                }
+                handle ??= await opening;
                 const length = Math.min(highWaterMark, left);
                 const answer: any = length > 0 ? await host.callAsync("fs.read", { fd: handle, length, position }) : null;
                 const found = answer && taken(answer);
@@ -424,7 +420,12 @@ fs.createReadStream = (path: any, options?: any) => {
             soon(operations.close, [handle]).then(() => done(error), done);
         },
     });
-    return Object.assign(stream, { path, bytesRead: 0, pending: true, close(done?: any) {
+    opening?.then((opened) => {
+        handle = (stream as any).fd = opened;
+        stream.emit("open", opened);
+        stream.emit("ready");
+    }, (error) => stream.destroy(error));
+    return Object.assign(stream, { path, bytesRead: 0, close(done?: any) {
         if (done) stream.once("close", done);
         stream.destroy();
     } });

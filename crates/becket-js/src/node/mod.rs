@@ -34,17 +34,73 @@ macro_rules! builtins {
 
 /// Node's modules that are served, and their TypeScript.
 const BUILTINS: &[(&str, &str)] = builtins![
-    "assert", "assert/strict", "async_hooks", "buffer", "child_process", "console", "constants", "crypto",
-    "diagnostics_channel", "events", "fs", "fs/promises", "internal/abort", "internal/arguments", "internal/clone", "internal/errors",
-    "internal/fetch", "internal/inspect", "internal/intl", "internal/webstreams", "module", "os", "path", "path/posix",
-    "path/win32", "perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises",
-    "stream/web", "string_decoder", "timers", "timers/promises", "tty", "url", "util", "util/types",
+    "assert",
+    "assert/strict",
+    "async_hooks",
+    "buffer",
+    "child_process",
+    "console",
+    "constants",
+    "crypto",
+    "diagnostics_channel",
+    "events",
+    "fs",
+    "fs/promises",
+    "internal/abort",
+    "internal/arguments",
+    "internal/clone",
+    "internal/errors",
+    "internal/fetch",
+    "internal/inspect",
+    "internal/intl",
+    "internal/webstreams",
+    "module",
+    "os",
+    "path",
+    "path/posix",
+    "path/win32",
+    "perf_hooks",
+    "process",
+    "querystring",
+    "readline",
+    "readline/promises",
+    "stream",
+    "stream/promises",
+    "stream/web",
+    "string_decoder",
+    "timers",
+    "timers/promises",
+    "tty",
+    "url",
+    "util",
+    "util/types",
 ];
 
 /// Node's modules that are not served, so that an error can say so.
 const UNSERVED: &[&str] = &[
-    "cluster", "dgram", "dns", "dns/promises", "domain", "http", "http2", "https", "inspector", "net", "punycode", "repl",
-    "sea", "sqlite", "stream/consumers", "sys", "test", "tls", "trace_events", "v8", "vm", "wasi", "worker_threads",
+    "cluster",
+    "dgram",
+    "dns",
+    "dns/promises",
+    "domain",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "net",
+    "punycode",
+    "repl",
+    "sea",
+    "sqlite",
+    "stream/consumers",
+    "sys",
+    "test",
+    "tls",
+    "trace_events",
+    "v8",
+    "vm",
+    "wasi",
+    "worker_threads",
     "zlib",
 ];
 
@@ -102,11 +158,28 @@ impl Node {
         })
     }
 
+    /// The extension is over: what it has started ends.
+    pub(crate) fn end(&self) {
+        let mut processes = self
+            .processes
+            .lock()
+            .expect("no panic happens while processes are held");
+        processes.drain().for_each(|(_, running)| running.end());
+        self.watchers
+            .lock()
+            .expect("no panic happens while watchers are held")
+            .clear();
+    }
+
     /// Functions that take or give what is no JSON.
     pub(crate) fn install<'js>(self: &Arc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<(), Error> {
         let node = Arc::clone(self);
         let parcel = move |ctx: Ctx<'js>, number: u64| {
-            let bytes = node.parcels.lock().expect("no panic happens while parcels are held").remove(&number);
+            let bytes = node
+                .parcels
+                .lock()
+                .expect("no panic happens while parcels are held")
+                .remove(&number);
             let bytes = bytes.ok_or_else(|| Exception::throw_message(&ctx, "there is no such parcel"))?;
             TypedArray::<u8>::new(ctx, bytes)
         };
@@ -117,7 +190,8 @@ impl Node {
         natives.set("encode", Function::new(ctx.clone(), encode)?)?;
         let decode = |ctx: Ctx<'js>, bytes: String, encoding: String| {
             let bytes = STANDARD.decode(bytes);
-            let bytes = bytes.map_err(|error| Exception::throw_message(&ctx, &format!("no base64: {error}")))?;
+            let bytes =
+                bytes.map_err(|error| Exception::throw_message(&ctx, &format!("no base64: {error}")))?;
             Ok::<_, Error>(decoded(&bytes, &encoding))
         };
         natives.set("decode", Function::new(ctx.clone(), decode)?)
@@ -156,11 +230,18 @@ impl Node {
             ("fs", _) => {
                 let (node, name, arguments) = (Arc::clone(self), name.to_string(), arguments.to_string());
                 let work = tokio::task::spawn_blocking(move || node.call(&name, &arguments));
-                return Some(work.map(|done| done.ok().flatten().unwrap_or_else(|| Err(ended()))).boxed());
+                return Some(
+                    work.map(|done| done.ok().flatten().unwrap_or_else(|| Err(ended())))
+                        .boxed(),
+                );
             }
             _ => return None,
         };
-        Some(answer.map(|answer| answer.map(|answer| answer.to_string())).boxed())
+        Some(
+            answer
+                .map(|answer| answer.map(|answer| answer.to_string()))
+                .boxed(),
+        )
     }
 
     /// Asks whether something may be used, and tells that it is.
@@ -187,7 +268,10 @@ impl Node {
     /// Keeps bytes until the script takes them.
     fn parcel(&self, bytes: Vec<u8>) -> Value {
         let number = self.number();
-        let mut parcels = self.parcels.lock().expect("no panic happens while parcels are held");
+        let mut parcels = self
+            .parcels
+            .lock()
+            .expect("no panic happens while parcels are held");
         parcels.insert(number, bytes);
         json!({ "parcel": number })
     }
@@ -198,7 +282,10 @@ impl Node {
 
     /// The working directory of the extension.
     fn directory(&self) -> PathBuf {
-        self.directory.lock().expect("no panic happens while the directory is held").clone()
+        self.directory
+            .lock()
+            .expect("no panic happens while the directory is held")
+            .clone()
     }
 
     /// A path, seen from the working directory of the extension.
@@ -216,7 +303,10 @@ fn decoded(bytes: &[u8], encoding: &str) -> String {
         "latin1" => bytes.iter().map(|byte| char::from(*byte)).collect(),
         "ascii" => bytes.iter().map(|byte| char::from(*byte & 127)).collect(),
         "utf16le" => {
-            let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            let units: Vec<u16> = bytes
+                .chunks_exact(2)
+                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+                .collect();
             String::from_utf16_lossy(&units)
         }
         _ => String::from_utf8_lossy(bytes).into_owned(),
@@ -237,7 +327,9 @@ fn bytes_of(value: &Value) -> Result<Vec<u8>, HostError> {
         Value::String(text) => Ok(text.clone().into_bytes()),
         Value::Object(_) => {
             let text = value["base64"].as_str().unwrap_or_default();
-            STANDARD.decode(text).map_err(|error| HostError::new(format!("no base64: {error}")))
+            STANDARD
+                .decode(text)
+                .map_err(|error| HostError::new(format!("no base64: {error}")))
         }
         _ => Ok(Vec::new()),
     }
@@ -253,7 +345,9 @@ fn system_error(error: &std::io::Error, syscall: &str, path: Option<&str>, dest:
     if let Some(dest) = dest {
         message += &format!(" -> '{dest}'");
     }
-    let mut shown = HostError::new(message).with("code", code).with("syscall", syscall);
+    let mut shown = HostError::new(message)
+        .with("code", code)
+        .with("syscall", syscall);
     if let Some(number) = error.raw_os_error() {
         shown = shown.with("errno", -number);
     }

@@ -74,16 +74,16 @@ function make(sep: string, isSep: (letter: string) => boolean, rootOf: (path: st
     function dirname(path: string): string {
         if (text(path, "path") === "") return ".";
         const root = rootOf(path);
-        let [end] = last(path);
-        while (end > root.length && isSep(path[end - 1])) end--;
-        if (end <= root.length) return root === "" ? "." : root;
-        return path.slice(0, end);
+        const [begin] = last(path);
+        if (begin <= root.length) return root === "" ? "." : root;
+        return path.slice(0, Math.max(begin - 1, root.length));
     }
 
     function basename(path: string, suffix?: string): string {
         if (suffix !== undefined) text(suffix, "suffix");
         const [begin, end] = last(text(path, "path"));
         const name = path.slice(begin, end);
+        if (suffix === path) return "";
         return suffix && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
     }
 

@@ -46,13 +46,19 @@ pub(super) struct Running {
     stdin: Turn<Option<ChildStdin>>,
     outputs: [Turn<Option<Output>>; 2],
     exit: watch::Receiver<Option<ExitStatus>>,
-    /// Whoever drops the task ends the program.
     task: AbortHandle,
+}
+
+impl Running {
+    /// Ends the program: whoever drops its tree kills it.
+    pub(super) fn end(&self) {
+        self.task.abort();
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.task.abort();
+        self.end();
     }
 }
 
@@ -62,7 +68,10 @@ pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answe
         "spawnSync" => spawn_sync(node, arguments),
         "signal" => signal(node, arguments),
         "forget" => {
-            let mut processes = node.processes.lock().expect("no panic happens while processes are held");
+            let mut processes = node
+                .processes
+                .lock()
+                .expect("no panic happens while processes are held");
             processes.remove(&arguments["id"].as_u64().unwrap_or_default());
             Ok(Value::Null)
         }
@@ -72,7 +81,12 @@ pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answe
 
 pub(super) fn call_async(node: &Arc<Node>, function: &str, arguments: &Value) -> BoxFuture<'static, Answer> {
     let id = arguments["id"].as_u64().unwrap_or_default();
-    let found = node.processes.lock().expect("no panic happens while processes are held").get(&id).cloned();
+    let found = node
+        .processes
+        .lock()
+        .expect("no panic happens while processes are held")
+        .get(&id)
+        .cloned();
     let Some(running) = found else {
         return async { Err(ended()) }.boxed();
     };
@@ -153,12 +167,22 @@ struct Start {
 impl Start {
     fn of(node: &Node, arguments: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-        let words = arguments["args"].as_array().into_iter().flatten().map(text).collect();
+        let words = arguments["args"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(text)
+            .collect();
         let environment = match arguments["env"].as_object() {
-            Some(given) => given.iter().map(|(name, value)| (name.into(), text(value).into())).collect(),
+            Some(given) => given
+                .iter()
+                .map(|(name, value)| (name.into(), text(value).into()))
+                .collect(),
             None => (*node.kit.surroundings.environment).clone(),
         };
-        let directory = arguments["cwd"].as_str().map_or_else(|| node.directory(), |path| node.path(path));
+        let directory = arguments["cwd"]
+            .as_str()
+            .map_or_else(|| node.directory(), |path| node.path(path));
         let pipe = |at: usize| arguments["stdio"][at] == "pipe";
         Self {
             file: text(&arguments["file"]),
@@ -178,9 +202,14 @@ impl Start {
         let failed = |error: &io::Error| {
             let (code, _) = super::system::error_name(error);
             let syscall = format!("spawn {}", self.file);
-            let shown = HostError::new(format!("{syscall} {code}")).with("code", code).with("syscall", syscall);
+            let shown = HostError::new(format!("{syscall} {code}"))
+                .with("code", code)
+                .with("syscall", syscall);
             let number = error.raw_os_error().unwrap_or_default();
-            shown.with("errno", -number).with("path", self.file.as_str()).with("spawnargs", self.words.clone())
+            shown
+                .with("errno", -number)
+                .with("path", self.file.as_str())
+                .with("spawnargs", self.words.clone())
         };
         let environment = Arc::new(self.environment.clone());
         let program = Program::exec([self.file.as_str()]).environment(environment);
@@ -193,9 +222,16 @@ impl Start {
         let (name, value) = mark.variable();
         let stream = |piped: bool| if piped { Stdio::piped() } else { Stdio::null() };
         let mut command = Command::new(path);
-        command.args(&self.words).env_clear().envs(&self.environment).env(name, value);
+        command
+            .args(&self.words)
+            .env_clear()
+            .envs(&self.environment)
+            .env(name, value);
         command.current_dir(&self.directory).process_group(0);
-        command.stdin(stream(self.pipes[0])).stdout(stream(self.pipes[1])).stderr(stream(self.pipes[2]));
+        command
+            .stdin(stream(self.pipes[0]))
+            .stdout(stream(self.pipes[1]))
+            .stderr(stream(self.pipes[2]));
         let child = command.spawn().map_err(|error| failed(&error))?;
         Ok((child, mark))
     }
@@ -227,7 +263,10 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
         task: task.abort_handle(),
     };
     let number = node.number();
-    let mut processes = node.processes.lock().expect("no panic happens while processes are held");
+    let mut processes = node
+        .processes
+        .lock()
+        .expect("no panic happens while processes are held");
     processes.insert(number, Arc::new(running));
     Ok(json!({ "id": number, "pid": pid }))
 }
@@ -236,9 +275,16 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
 fn signal(node: &Node, arguments: &Value) -> Answer {
     let number = arguments["signal"].as_i64().unwrap_or_default() as i32;
     let failed = |error: Errno| system_error(&error.into(), "kill", None, None);
+    let own = i64::from(std::process::id());
+    if arguments["pid"].as_i64().is_some_and(|pid| pid.abs() == own) && number != 0 {
+        return Err(HostError::new("an extension cannot end becket").with("code", "ERR_ACCESS_DENIED"));
+    }
     let pid = match arguments["id"].as_u64() {
         Some(id) => {
-            let processes = node.processes.lock().expect("no panic happens while processes are held");
+            let processes = node
+                .processes
+                .lock()
+                .expect("no panic happens while processes are held");
             match processes.get(&id) {
                 Some(running) if running.exit.borrow().is_none() => i64::from(running.pid),
                 _ => return Ok(json!(false)),
@@ -250,9 +296,6 @@ fn signal(node: &Node, arguments: &Value) -> Answer {
             pid
         }
     };
-    if pid.unsigned_abs() == u64::from(std::process::id()) && number != 0 {
-        return Err(HostError::new("an extension cannot end becket").with("code", "ERR_ACCESS_DENIED"));
-    }
     let process = Pid::from_raw(pid.unsigned_abs() as i32).ok_or_else(|| failed(Errno::SRCH))?;
     let sent = match Signal::from_named_raw(number) {
         None if number == 0 && pid > 0 => rustix::process::test_kill_process(process),
@@ -277,7 +320,9 @@ fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
     let input = bytes_of(&arguments["input"])?;
     let wanted = arguments["timeout"].as_f64().filter(|wanted| *wanted > 0.0);
     let wanted = wanted.map(|wanted| Duration::from_millis(wanted as u64));
-    let most = arguments["maxBuffer"].as_u64().map_or(1 << 20, |most| most as usize);
+    let most = arguments["maxBuffer"]
+        .as_u64()
+        .map_or(1 << 20, |most| most as usize);
     let bounds = Bounds {
         until: Instant::now() + wanted.unwrap_or(Duration::MAX / 4).min(node.clock.remaining()),
         most,
@@ -370,7 +415,11 @@ struct Collected {
 
 impl Collected {
     /// Reads until the end, or until there is more than the script wants.
-    fn from(pipe: Option<impl AsyncRead + Unpin + Send + 'static>, most: usize, full: watch::Sender<bool>) -> Option<Self> {
+    fn from(
+        pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
+        most: usize,
+        full: watch::Sender<bool>,
+    ) -> Option<Self> {
         let mut pipe = pipe?;
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&bytes);

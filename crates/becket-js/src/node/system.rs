@@ -118,7 +118,10 @@ fn change_directory(node: &Node, path: &str) -> Answer {
     if !found.is_dir() {
         return Err(failed(Errno::NOTDIR.into()));
     }
-    *node.directory.lock().expect("no panic happens while the directory is held") = found;
+    *node
+        .directory
+        .lock()
+        .expect("no panic happens while the directory is held") = found;
     Ok(Value::Null)
 }
 

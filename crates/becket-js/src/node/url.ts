@@ -220,9 +220,10 @@ function parse(address: any, query = false, slashes = false): any {
     if (search >= 0) { url.search = rest.slice(search); url.query = url.search.slice(1); rest = rest.slice(0, search); }
     const scheme = /^[a-z0-9.+-]+:/i.exec(rest);
     if (scheme) { url.protocol = scheme[0].toLowerCase(); rest = rest.slice(scheme[0].length); }
-    if (rest.startsWith("//") && (url.protocol !== null || slashes) && url.protocol !== "javascript:") {
-        url.slashes = true;
-        const [, host, path] = /^\/\/([^/]*)(.*)$/s.exec(rest)!;
+    const slashed = rest.startsWith("//") && (url.protocol !== null || slashes);
+    if (url.protocol !== "javascript:" && (slashed || (url.protocol !== null && !SLASHED.has(url.protocol)))) {
+        if (slashed) url.slashes = true;
+        const [, host, path] = /^(?:\/\/)?([^/]*)(.*)$/s.exec(rest)!;
         const at = host.lastIndexOf("@");
         if (at >= 0) url.auth = decodeURIComponent(host.slice(0, at));
         const [, name, port] = /^(.*?)(?::(\d*))?$/.exec(host.slice(at + 1))!;

@@ -31,7 +31,10 @@ pub(super) struct Watcher {
 type Seen = BTreeMap<String, (u64, i64, i64, u64)>;
 
 pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
-    let mut watchers = node.watchers.lock().expect("no panic happens while watchers are held");
+    let mut watchers = node
+        .watchers
+        .lock()
+        .expect("no panic happens while watchers are held");
     match function {
         "watchStart" => {
             let shown = arguments["path"].as_str().unwrap_or_default();
@@ -43,7 +46,11 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
             let recursive = arguments["recursive"] == true;
             let seen = Mutex::new(look(&path, recursive));
             let number = node.number();
-            let watcher = Watcher { path, recursive, seen };
+            let watcher = Watcher {
+                path,
+                recursive,
+                seen,
+            };
             watchers.insert(number, Arc::new(watcher));
             Ok(json!(number))
         }
@@ -62,10 +69,21 @@ pub(super) fn next(node: &Arc<Node>, arguments: &Value) -> BoxFuture<'static, An
     async move {
         loop {
             tokio::time::sleep(PAUSE).await;
-            let Some(node) = node.upgrade() else { return Ok(Value::Null) };
-            let watcher = node.watchers.lock().expect("no panic happens while watchers are held").get(&id).cloned();
-            let Some(watcher) = watcher else { return Ok(Value::Null) };
-            let changes = tokio::task::spawn_blocking(move || watcher.changes()).await.unwrap_or_default();
+            let Some(node) = node.upgrade() else {
+                return Ok(Value::Null);
+            };
+            let watcher = node
+                .watchers
+                .lock()
+                .expect("no panic happens while watchers are held")
+                .get(&id)
+                .cloned();
+            let Some(watcher) = watcher else {
+                return Ok(Value::Null);
+            };
+            let changes = tokio::task::spawn_blocking(move || watcher.changes())
+                .await
+                .unwrap_or_default();
             if !changes.is_empty() {
                 return Ok(Value::from(changes));
             }

@@ -21,7 +21,7 @@ const EVALUATE: &str = r#"
     const shown = (value) => value === undefined ? "undefined" : typeof value === "function" ? "function"
         : typeof value === "bigint" ? `${value}n` : typeof value === "number" && !Number.isFinite(value) ? String(value)
         : Object.is(value, -0) ? "-0" : JSON.parse(JSON.stringify(value, (key, one) =>
-            typeof one === "bigint" ? `${one}n` : one) ?? "null");
+            typeof one === "bigint" ? `${one}n` : typeof one === "string" ? one.toWellFormed() : one) ?? "null");
     const results = [];
     for (const line of lines) {
         try {
@@ -46,7 +46,11 @@ async fn compare(table: &str) {
     let body = format!(
         "const AsyncFunction = (async () => {{}}).constructor; const use = {{}}; const lines = {lines}; {EVALUATE}"
     );
-    let program = format!("(async () => {{ {body} }})().then((all) => console.log(JSON.stringify(all)))");
+    // Node ends when nothing is left that counts for it, such as a timer of a signal.
+    let program = format!(
+        "const alive = setInterval(() => {{}}, 1000); (async () => {{ {body} }})().then((all) => {{ \
+         console.log(JSON.stringify(all)); clearInterval(alive); }})"
+    );
     let output = Command::new("node")
         .args(["-e", &program])
         .env("TZ", "UTC")
@@ -67,7 +71,13 @@ async fn compare(table: &str) {
         .map(|((line, expected), (_, found))| format!("{line}\n  node:   {expected}\n  becket: {found}"))
         .collect();
     assert_eq!(expected.len(), found.len());
-    assert!(differences.is_empty(), "{} of {}:\n{}", differences.len(), expected.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of {}:\n{}",
+        differences.len(),
+        expected.len(),
+        differences.join("\n")
+    );
 }
 
 #[tokio::test]

@@ -163,6 +163,8 @@ impl Loaded {
     /// Fires an event without fields and reads what came back.
     pub(crate) async fn value(&self, name: &str) -> serde_json::Value {
         let (returned, _) = self.fire(name, Vec::new()).await.expect("an answer");
-        returned.map_or(serde_json::Value::Null, |text| serde_json::from_str(&text).expect("JSON"))
+        returned.map_or(serde_json::Value::Null, |text| {
+            serde_json::from_str(&text).expect("JSON")
+        })
     }
 }

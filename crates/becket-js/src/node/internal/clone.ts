@@ -9,7 +9,7 @@ function clone(value: any, known: Map<any, any>): any {
     if (typeof value === "symbol" || typeof value === "function") refused(value);
     if (typeof value !== "object" || value === null) return value;
     if (known.has(value)) return known.get(value);
-    const keep = <T>(copy: T): T => { known.set(value, copy); return copy; };
+    const keep = (copy: any): any => { known.set(value, copy); return copy; };
     if (value instanceof Date) return keep(new Date(value.getTime()));
     if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
     if (value instanceof ArrayBuffer) return keep(value.slice(0));

@@ -6,7 +6,7 @@ const { Buffer, Blob, File } = require("buffer");
 
 function nameOf(name: any): string {
     const text = String(name);
-    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError(`Header name must be a valid HTTP token ["${text}"]`);
+    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError(`Headers.append: "${text}" is an invalid header name.`);
     return text.toLowerCase();
 }
 

@@ -4,7 +4,7 @@ const custom = Symbol.for("nodejs.util.inspect.custom");
 
 const defaults = {
     showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100,
-    maxStringLength: 10000, breakLength: 128, compact: 3, sorted: false, getters: false, numericSeparator: false,
+    maxStringLength: 10000, breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false,
 };
 
 const colors: Record<string, [number, number]> = {
@@ -26,7 +26,7 @@ const PLAIN = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
 type Context = any;
 
 function stylize(context: Context, text: string, style: string): string {
-    if (!context.colors) return text;
+    if (!context.colors || styles[style] === undefined) return text;
     const [open, close] = colors[styles[style]] ?? [0, 0];
     return `\u001b[${open}m${text}\u001b[${close}m`;
 }
@@ -354,7 +354,7 @@ function columns(context: Context, output: string[], indent: number, value: any)
     const longest = Math.max(...lengths);
     const widest = longest + 2;
     if (widest * 3 + indent >= context.breakLength || !(total / widest > 5 || longest <= 6)) return output;
-    const biased = Math.max(widest - Math.sqrt(widest - total / output.length), 1);
+    const biased = Math.max(widest - 3 - Math.sqrt(widest - total / output.length), 1);
     const wanted = Math.min(
         Math.round(Math.sqrt(2.5 * biased * count) / biased), Math.floor((context.breakLength - indent) / widest),
         context.compact * 4, 15,

@@ -45,7 +45,7 @@ class NumberFormat {
             text = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
             if (minimumSignificantDigits) text = value.toPrecision(minimumSignificantDigits);
         } else {
-            text = value.toFixed(Math.min(most, 100));
+            text = value >= 1e21 ? String(BigInt(value)) : value.toFixed(Math.min(most, 100));
             if (text.includes(".")) {
                 const [whole, part] = text.split(".");
                 const kept = part.replace(/0+$/, "").padEnd(least, "0");
