@@ -124,7 +124,9 @@ impl Machine {
         let natives = natives::natives(self, ctx)?;
         self.modules.install(ctx, &natives)?;
         self.node.install(ctx, &natives)?;
-        let first: Object = self.shared_function(ctx, "bootstrap", BOOTSTRAP)?.call((natives,))?;
+        let first: Object = self
+            .shared_function(ctx, "bootstrap", BOOTSTRAP)?
+            .call((natives,))?;
         let becket: Object = ctx.globals().get("__becket")?;
         let second: Object = self.shared_function(ctx, "modules", MODULES)?.call((becket,))?;
         let functions = Entry::ALL.iter().map(|entry| {

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use becket_dialects::pi;
 use becket_dialects::pi::host_call::HostCall;
 use becket_hooks::{Field, ScriptHandler};
-use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report as Told, Reporter, Transformer};
+use becket_js::{
+    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report as Told, Reporter, Surroundings,
+    Transformer,
+};
 use futures_util::future::BoxFuture;
 use rquickjs::loader::{BuiltinLoader, BuiltinResolver};
 use rquickjs::{Context, Function, Module, Object, Persistent, Promise, Runtime};
@@ -218,6 +221,8 @@ fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
         host: Arc::clone(&desk) as _,
         reporter: Arc::clone(&desk) as _,
         limits: Limits::default(),
+        surroundings: Surroundings::default(),
+        allowed: Allowed::default(),
         cancelled: Box::new(|| false),
     };
     (Arc::new(kit), desk)

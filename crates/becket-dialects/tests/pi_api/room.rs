@@ -10,7 +10,9 @@ use becket_dialects::pi::host_call::{HOST_CALL, HostCall, HostCallAsync};
 use becket_dialects::pi::services::{Bind, Service};
 use becket_dialects::pi::{PRELUDE, prelude_modules};
 use becket_hooks::{Answered, Failure, Field};
-use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Transformer};
+use becket_js::{
+    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -159,6 +161,8 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
         host: Arc::clone(&room) as _,
         reporter: Arc::clone(&room) as _,
         limits: Limits::default(),
+        surroundings: Surroundings::default(),
+        allowed: Allowed::default(),
         cancelled: Box::new(|| false),
     });
     let extension = Extension::load(&kit, "test", &file).await?;

@@ -150,5 +150,6 @@ export default (given: any) => {
     });
 
 
+    given.builtin = builtin;
     return { builtin, require: load, describe };
 };

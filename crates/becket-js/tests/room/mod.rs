@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_hooks::{Failure, Field};
-use becket_js::{Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Transformer};
+use becket_js::{
+    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -109,6 +111,8 @@ pub fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> Arc<Kit>
         host: Arc::clone(room) as _,
         reporter: Arc::clone(room) as _,
         limits,
+        surroundings: Surroundings::default(),
+        allowed: Allowed::default(),
         cancelled: Box::new(move || cancel.cancelled.load(Ordering::Relaxed)),
     })
 }
