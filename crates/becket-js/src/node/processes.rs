@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -36,6 +37,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long output may be open after its program has ended: something in the background may hold it for ever.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// Signals by which a program is asked to end: hangup, interrupt, quit, kill, terminate.
+const ENDING: [i32; 5] = [1, 2, 3, 9, 15];
+
 /// Running programs by their numbers.
 pub(super) type Processes = Mutex<HashMap<u64, Arc<Running>>>;
 
@@ -46,6 +50,8 @@ pub(super) struct Running {
     stdin: Turn<Option<ChildStdin>>,
     outputs: [Turn<Option<Output>>; 2],
     exit: watch::Receiver<Option<ExitStatus>>,
+    /// Whether the extension wants it to end; then what it has started ends too.
+    unwanted: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
@@ -246,11 +252,17 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
     let tree = Tree::adopt(child, &mark);
     let mut tree = tree.map_err(|error| HostError::new(format!("{}: {error}", start.line())))?;
     let (sender, exit) = watch::channel(None);
+    let unwanted = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&unwanted);
     let task = tokio::spawn(async move {
         let status = tree.wait().await;
-        // What it leaves in the background lives on, as it does under Node.
-        tree.release();
         let _ = sender.send(Some(status.unwrap_or_default()));
+        if asked.load(Ordering::Relaxed) {
+            tree.terminate().await;
+        } else {
+            // What it leaves in the background lives on, as it does under Node.
+            tree.release();
+        }
     });
     let running = Running {
         pid: pid as i32,
@@ -260,6 +272,7 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
             Turn::new(stderr.map(|pipe| Box::new(pipe) as Output)),
         ],
         exit,
+        unwanted,
         task: task.abort_handle(),
     };
     let number = node.number();
@@ -286,7 +299,12 @@ fn signal(node: &Node, arguments: &Value) -> Answer {
                 .lock()
                 .expect("no panic happens while processes are held");
             match processes.get(&id) {
-                Some(running) if running.exit.borrow().is_none() => i64::from(running.pid),
+                Some(running) if running.exit.borrow().is_none() => {
+                    running
+                        .unwanted
+                        .fetch_or(ENDING.contains(&number), Ordering::Relaxed);
+                    i64::from(running.pid)
+                }
                 _ => return Ok(json!(false)),
             }
         }
