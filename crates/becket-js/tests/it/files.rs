@@ -453,9 +453,21 @@ async fn an_extension_cannot_end_becket_and_writes_lines() {
 }
 
 #[tokio::test]
-async fn scratch() {
-    let Ok(body) = std::fs::read_to_string("/tmp/scratch.ts") else {
-        return;
-    };
-    println!("{}", value(&body).await);
+async fn fetch_asks_the_host_and_reads_what_comes() {
+    let found = value(
+        r#"
+        const one = await fetch("http://a/b", { method: "POST", body: JSON.stringify({ x: 1 }), headers: { a: "b" } });
+        const head = [one.status, one.ok, one.statusText, Number(one.headers.get("x-asked")) > 0, one.url, one.redirected];
+        const reader = (await fetch("http://a/")).body.getReader();
+        const chunk = await reader.read();
+        const end = await reader.read();
+        const stopped = await fetch("http://a/", { signal: AbortSignal.abort() }).catch((error: any) => error.name);
+        return [head, await one.json(), Buffer.from(chunk.value).toString(), end.done, stopped];
+        "#,
+    )
+    .await;
+    assert_eq!(
+        found,
+        json!([[201, true, "Created", true, "http://a/b", false], { "a": "✓" }, "{\"a\":\"✓\"}", true, "AbortError"])
+    );
 }
