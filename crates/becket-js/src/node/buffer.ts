@@ -3,7 +3,7 @@
 const { coded, argument, range } = require("internal/errors");
 const { native } = becket;
 
-const kMaxLength = 2 ** 31 - 1;
+const kMaxLength = 2 ** 32;
 
 class Bytes extends Uint8Array {}
 
@@ -319,7 +319,7 @@ for (const [name, width] of [["Int8", 1], ["Uint8", 1], ["Int16", 2], ["Uint16",
             return (viewAt(this, offset, width) as any)[`get${name}`](0, little);
         };
         const write = function (this: any, value: any, offset = 0) {
-            if (name.includes("Int") && !name.startsWith("Big")) fits(+value, low, high, width);
+            if (/^U?int/i.test(name)) fits(+value, low, high, width);
             (viewAt(this, offset, width) as any)[`set${name}`](0, value, little);
             return offset + width;
         };
@@ -421,7 +421,8 @@ function problem(message: string): any {
 
 function atob(value: unknown): string {
     const text = String(value).replace(/[\t\n\f\r ]/g, "");
-    if (/[^A-Za-z0-9+/=]/.test(text) || text.replace(/={1,2}$/, "").includes("=") ||
+    if (/[^A-Za-z0-9+/=]/.test(text)) throw problem("Invalid character");
+    if (text.replace(/={1,2}$/, "").includes("=") ||
         text.replace(/=+$/, "").length % 4 === 1) {
         throw problem("The string to be decoded is not correctly encoded.");
     }

@@ -282,7 +282,7 @@ const reading = {
                 if (chunk !== null) yield chunk;
                 else if (state.endEmitted) return;
                 else if (this.destroyed) {
-                    throw coded(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close");
+                    throw this.errored ?? coded(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close");
                 } else await new Promise<void>((done) => { wake = done; });
             }
         } finally {

@@ -48,5 +48,5 @@ Buffer.from("abc").map((x) => x + 1).toString()
 // string_decoder
 (() => { const d = new (require("string_decoder").StringDecoder)("utf8"); return [d.write(Buffer.from([0xe2, 0x9c])), d.write(Buffer.from([0x93, 0xf0])), d.write(Buffer.from([0x9f])), d.end()]; })()
 (() => { const d = new (require("string_decoder").StringDecoder)("base64"); return [d.write(Buffer.from("abcd")), d.write(Buffer.from("e")), d.end()]; })()
-(() => { const d = new (require("string_decoder").StringDecoder)("utf16le"); return [d.write(Buffer.from([0x61, 0, 0x3d])), d.write(Buffer.from([0xd8])), d.write(Buffer.from([0x4d, 0xdc])), d.end()]; })()
+(() => { const d = new (require("string_decoder").StringDecoder)("utf16le"); return [d.write(Buffer.from([0x61, 0, 0x3d])), d.write(Buffer.from([0xd8])), d.write(Buffer.from([0x4d, 0xdc])), d.end()].join(""); })()
 new (require("string_decoder").StringDecoder)("nope")
