@@ -33,7 +33,7 @@ function killTree(child: any): void {
   }
 }
 
-/** The exit code, once the pipes are closed, or when they are silent after the end because something else holds them. */
+/** The exit code, once the pipes are closed, or silent after the end because something else holds them. */
 function ended(child: any): Promise<number | null> {
   return new Promise((done, fail) => {
     let [over, code, timer]: [boolean, number | null, any] = [false, null, undefined];
