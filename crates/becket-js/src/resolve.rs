@@ -91,7 +91,9 @@ impl Modules {
 
     /// The name inside of the engine for what a module calls `name`.
     fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, String> {
-        if let Some(module) = self.host_module(name) {
+        // `require` asks by the name inside of the engine.
+        let known = name.strip_prefix(HOST).unwrap_or(name);
+        if let Some(module) = self.host_module(known) {
             return Ok(format!("{HOST}{}", module.names[0]));
         }
         let plain = name.strip_prefix(NODE).unwrap_or(name);
