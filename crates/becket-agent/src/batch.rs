@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use becket_events::{
     CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, ToolCall,
-    ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
+    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
 };
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -401,18 +401,7 @@ impl Batch<'_> {
         let ends_run = output.ends_run;
         let settled = way.settle(output).await;
         let duration = started.elapsed();
-        let payload = || ToolEndPayload {
-            tool_call_id: call.id.clone(),
-            tool_name: own_name.clone(),
-            called_as: call.name.clone(),
-            operation,
-            content: settled.content.clone(),
-            details: settled.details.clone().unwrap_or_default(),
-            is_error: settled.is_error,
-            ran,
-            duration_ms: duration.as_millis() as u64,
-        };
-        self.hooks.tell::<ToolEnd>(payload).await;
+        way.tell_end(&settled, duration).await;
         if ran {
             self.show_result(&own_name, &arguments, summary.as_deref(), company, &settled);
         }

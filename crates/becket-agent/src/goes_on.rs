@@ -129,8 +129,8 @@ impl Session {
         Ok(self.queues.has_steering().then_some(TurnEnd::Steered))
     }
 
-    /// What hooks of `turn_end` want: their drafts are stored, whatever ended the turn. Where the model had answered, it
-    /// may be asked once more.
+    /// What hooks of `turn_end` want: their drafts are stored, whatever ended the turn. Where the model had answered,
+    /// it may be asked once more.
     pub(crate) async fn after_turn(
         &mut self,
         run: &mut Run,

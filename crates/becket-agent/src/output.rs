@@ -1,8 +1,10 @@
 //! What becomes of a tool's output: hooks may rewrite it, a large one is put aside, and the model sees the rest.
 
+use std::time::Duration;
+
 use becket_events::{
     OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload, PreCache,
-    PreCachePayload, PreToolOutput, PreToolOutputPayload, text_of,
+    PreCachePayload, PreToolOutput, PreToolOutputPayload, ToolEnd, ToolEndPayload, text_of,
 };
 use serde_json::{Map, Value};
 
@@ -93,6 +95,22 @@ impl OutputOf<'_> {
             full_text,
             cached,
         }
+    }
+
+    /// Tells that the call is over.
+    pub(crate) async fn tell_end(&self, settled: &Settled, duration: Duration) {
+        let payload = || ToolEndPayload {
+            tool_call_id: self.tool_call_id.into(),
+            tool_name: self.tool_name.into(),
+            called_as: self.called_as.into(),
+            operation: self.operation,
+            content: settled.content.clone(),
+            details: settled.details.clone().unwrap_or_default(),
+            is_error: settled.is_error,
+            ran: self.ran,
+            duration_ms: duration.as_millis() as u64,
+        };
+        self.hooks.tell::<ToolEnd>(payload).await;
     }
 
     /// A piece that is read back from the cache is not put there again.

@@ -1063,11 +1063,6 @@ async fn an_answer_grows_in_blocks() {
     let call = json!({"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}});
     assert_eq!(content[2], call);
     assert_eq!(heard[6]["assistantMessageEvent"]["content"], "I look");
-    let delta = Delta::Text { text: "new".into() };
-    let message_id = "m2".to_owned();
-    let _ = engine
-        .dispatch::<MessageUpdate>(&scope(), || MessageUpdatePayload { message_id, delta })
-        .await;
 }
 
 #[tokio::test]

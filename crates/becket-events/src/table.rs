@@ -374,13 +374,13 @@ events! {
     reply TurnEndedReply {
         /// All that is to be added: what earlier handlers wanted, as far as it shall stay, and more.
         entries: Rewrite<Vec<EntryDraft>>,
-        /// Whether the model is asked once more, where it had answered; ten times for one prompt at most, those of `stop`
-        /// included.
+        /// Whether the model is asked once more, where it had answered; ten times for one prompt at most, those of
+        /// `stop` included.
         go_on: Rewrite<bool>,
     }
 
-    /// Everything that a prompt has brought about is done: its turns, its follow-ups, and no word waits. Fires once after
-    /// the last `agent_end`.
+    /// Everything that a prompt has brought about is done: its turns, its follow-ups, and no word waits. Fires once
+    /// after the last `agent_end`.
     "settled" => Settled, class: Observe,
     payload SettledPayload {
         /// Why the last run ended.

@@ -1,5 +1,5 @@
-//! pi's events: for each its name, the event of becket's that stands behind it, what it means when a handler breaks, what
-//! the handler reads (`show.rs`) and what its answer means (`read.rs`).
+//! pi's events: for each its name, the event of becket's that stands behind it, what it means when a handler breaks,
+//! what the handler reads (`show.rs`) and what its answer means (`read.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

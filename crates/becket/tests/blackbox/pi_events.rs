@@ -43,6 +43,7 @@ fn take(told: &mut Vec<String>, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     taken
 }
 
+// tidy: a table
 #[test]
 fn one_prompt_with_two_calls_fires_pis_events_in_pis_order() {
     let room = room();
