@@ -179,7 +179,8 @@ impl Queues {
     /// Whether something is to be done while nothing runs.
     pub(crate) fn has_wish(&self) -> bool {
         let waiting = self.waiting();
-        !waiting.at_work && !(waiting.is_empty() && waiting.notes.is_empty())
+        let is_quiet = waiting.is_empty() && waiting.notes.is_empty();
+        !(waiting.at_work || is_quiet)
     }
 
     /// Tells whoever waits that there may be a wish.
