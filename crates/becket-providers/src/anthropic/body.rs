@@ -115,7 +115,7 @@ fn thinks(model: &str) -> bool {
     model.contains("claude-3-7")
         || ["claude-opus-", "claude-sonnet-", "claude-haiku-"]
             .iter()
-            .any(|family| is_late(&family))
+            .any(is_late)
 }
 
 /// A model whose last answer asked for tools goes on as it began: if it did not think then, it cannot begin to.
