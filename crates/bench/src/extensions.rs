@@ -118,10 +118,8 @@ fn loading(room: &Room, report: &mut Report) -> Result<(), Problem> {
         format!("bare engine, {LOADED} scripts"),
         Figure::Time(bare),
     ));
-    report.add(Line::new(
-        format!("extensions, {LOADED} loaded warm"),
-        Figure::Time(lane),
-    ));
+    let line = Line::new(format!("extensions, {LOADED} loaded warm"), Figure::Time(lane));
+    report.add(line.remark("after the first of the process, which compiles what they share"));
     let over = Line::new("extensions, loading over bare", Figure::Times(ratio(lane, bare)));
     report.add(over.bar(Figure::Times(MOST)));
     Ok(())
