@@ -24,7 +24,12 @@ pub trait Service: Serialize {
 }
 
 macro_rules! services {
-    ($($(#[$about:meta])* $name:literal => $service:ident -> $answer:ty { $($(#[$field_about:meta])* $field:ident: $type:ty,)* })*) => {
+    ($(
+        $(#[$about:meta])*
+        $name:literal => $service:ident -> $answer:ty {
+            $($(#[$field_about:meta])* $field:ident: $type:ty,)*
+        }
+    )*) => {
         $(
             $(#[$about])*
             #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -20,14 +20,20 @@ async fn asked(body: &str, answers: &[(&str, Value)], name: &str) -> Value {
 async fn each_action_is_one_question() {
     let table = [
         (
-            "pi.sendMessage({ customType: 'note', content: 'hi', display: true, details: { x: 1 }, role: 'custom' })",
+            "pi.sendMessage({ customType: 'note', content: 'hi', display: true, details: { x: 1 }, role: 'x' })",
             "send_message",
-            json!({ "message": { "customType": "note", "content": "hi", "display": true, "details": { "x": 1 } }, "triggerTurn": false }),
+            json!({
+                "message": { "customType": "note", "content": "hi", "display": true, "details": { "x": 1 } },
+                "triggerTurn": false,
+            }),
         ),
         (
-            "pi.sendMessage({ customType: 'note', content: [{ type: 'text', text: 'hi' }] }, { triggerTurn: true, deliverAs: 'nextTurn' })",
+            "pi.sendMessage({ customType: 'note', content: [1] }, { triggerTurn: true, deliverAs: 'nextTurn' })",
             "send_message",
-            json!({ "message": { "customType": "note", "content": [{ "type": "text", "text": "hi" }], "display": false }, "triggerTurn": true, "deliverAs": "nextTurn" }),
+            json!({
+                "message": { "customType": "note", "content": [1], "display": false },
+                "triggerTurn": true, "deliverAs": "nextTurn",
+            }),
         ),
         (
             "pi.sendUserMessage('go', { deliverAs: 'followUp' })",
@@ -108,7 +114,11 @@ async fn answers_come_back() {
 #[tokio::test]
 async fn what_cannot_be_said_is_reported_and_the_handler_goes_on() {
     let loaded = factory(
-        r#"pi.on("probe", () => { pi.sendUserMessage("go"); pi.sendMessage({ customType: "x", content: 1 }, { deliverAs: "never" }); return "on"; });"#,
+        r#"pi.on("probe", () => {
+            pi.sendUserMessage("go");
+            pi.sendMessage({ customType: "x", content: 1 }, { deliverAs: "never" });
+            return "on";
+        });"#,
         &[],
     )
     .await;
@@ -132,7 +142,10 @@ async fn a_program_is_cancelled_by_its_signal() {
         r#"const early = new AbortController(), late = new AbortController();
         early.abort();
         pi.on("early", () => pi.exec("sleep", ["9"], { signal: early.signal }));
-        pi.on("late", () => { setTimeout(() => late.abort(), 1); return pi.exec("sleep", ["9"], { signal: late.signal }); });"#,
+        pi.on("late", () => {
+            setTimeout(() => late.abort(), 1);
+            return pi.exec("sleep", ["9"], { signal: late.signal });
+        });"#,
         &[],
     )
     .await;

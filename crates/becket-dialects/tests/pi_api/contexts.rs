@@ -173,7 +173,9 @@ async fn models_are_shown_and_keys_are_kept() {
 async fn compaction_tells_how_it_ended() {
     let body = r#"const heard: string[] = [];
         pi.on("go", (_: any, ctx: any) => ctx.compact({
-            customInstructions: "short", onComplete: (result: any) => heard.push(result.summary), onError: (error: any) => heard.push(error.message),
+            customInstructions: "short",
+            onComplete: (result: any) => heard.push(result.summary),
+            onError: (error: any) => heard.push(error.message),
         }));
         pi.on("probe", () => heard);"#;
     let loaded = factory(body, &[]).await;
@@ -260,7 +262,10 @@ async fn nobody_answers_dialogs_without_a_person() {
 async fn dialogs_and_words_reach_the_program() {
     let answers = [("dialog", json!("b"))];
     let loaded = probing(
-        "[await ctx.ui.select('t', ['a', 'b'], { timeout: 9 }), await ctx.ui.confirm('t', 'm'), ctx.ui.notify('n', 'loud'), ctx.ui.setStatus('k')]",
+        "[
+            await ctx.ui.select('t', ['a', 'b'], { timeout: 9 }), await ctx.ui.confirm('t', 'm'),
+            ctx.ui.notify('n', 'loud'), ctx.ui.setStatus('k'),
+        ]",
         &answers,
     )
     .await;
@@ -283,7 +288,9 @@ async fn a_signal_closes_a_dialog() {
         r#"pi.on("probe", async (_: any, ctx: any) => {
             const controller = new AbortController();
             setTimeout(() => controller.abort(), 1);
-            return [(await ctx.ui.input("t", undefined, { signal: controller.signal })) === undefined, await ctx.ui.confirm("t", "m", { signal: controller.signal })];
+            const { signal } = controller;
+            const said = await ctx.ui.input("t", undefined, { signal });
+            return [said === undefined, await ctx.ui.confirm("t", "m", { signal })];
         });"#,
         &[],
     )

@@ -1,5 +1,6 @@
 //! The examples do what their first lines say.
 
+use becket_dialects::pi::arguments::validate;
 use becket_dialects::pi::services::{BusEvent, ExecuteTool, RunCommand};
 use becket_hooks::Field;
 use serde_json::{Map, Value, json};
@@ -102,6 +103,20 @@ async fn prompts_are_changed_answered_and_left_alone() {
 async fn a_command_is_watched_until_it_says_the_word() {
     let program = json!({ "stdout": "ready", "stderr": "", "code": 0, "killed": false });
     let watch = example("watch-command", &[("exec", program)]).await;
+    let schema = &watch.room.asked("register_tool")[0]["parameters"];
+    let written = json!({ "program": "curl", "until": "x", "attempts": "3" });
+    let read = validate("watch_command", schema, &written);
+    assert_eq!(read.expect("it fits")["attempts"], 3);
+    let told = validate(
+        "watch_command",
+        schema,
+        &json!({ "program": "curl", "attempts": 0 }),
+    );
+    let told = told.expect_err("it does not fit");
+    assert!(
+        told.contains("until: must have required") && told.contains("attempts: must be >= 1"),
+        "{told}"
+    );
     let call = |until: &str, attempts: u32| {
         let arguments = json!({ "program": "curl", "until": until, "attempts": attempts });
         let arguments = arguments.as_object().cloned().expect("an object");

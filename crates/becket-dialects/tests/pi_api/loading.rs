@@ -12,7 +12,8 @@ async fn a_factory_is_found_wherever_a_module_format_puts_it() {
         "export default (pi: any) => { pi.registerCommand('found', { handler() {} }); };",
         "export default async function (pi: any) { await null; pi.registerCommand('found', { handler() {} }); }",
         "export default { default: (pi: any) => { pi.registerCommand('found', { handler() {} }); } };",
-        "const exports = (pi: any) => { pi.registerCommand('found', { handler() {} }); };\nexport { exports as 'module.exports' };",
+        "const made = (pi: any) => { pi.registerCommand('found', { handler() {} }); };
+        export { made as 'module.exports' };",
     ] {
         let loaded = try_load(source, &[]).await.expect(source);
         assert_eq!(
@@ -40,7 +41,12 @@ async fn acting_is_for_sessions_only() {
         export default async (pi: any) => {
             const said: string[] = [];
             const tried = async (name: string, ...values: any[]) => {
-                try { await pi[name](...values); said.push(`${name}: fine`); } catch (error: any) { said.push(`${name}: ${error.message}`); }
+                try {
+                    await pi[name](...values);
+                    said.push(`${name}: fine`);
+                } catch (error: any) {
+                    said.push(`${name}: ${error.message}`);
+                }
             };
             const all = async () => {
                 await tried("sendMessage", { customType: "x", content: "y" });
@@ -189,7 +195,8 @@ async fn what_is_no_data_is_there_nevertheless() {
     let loaded = factory(
         r#"pi.on("session_before_compact", (event: any) => {
             const { signal, preparation } = event;
-            return { aborted: signal.aborted, read: preparation.fileOps.read.has("a.txt"), same: event.signal === signal };
+            const read = preparation.fileOps.read.has("a.txt");
+            return { aborted: signal.aborted, read, same: event.signal === signal };
         });
         let seen: any;
         pi.on("session_before_tree", (event: any) => { seen = event.signal; });

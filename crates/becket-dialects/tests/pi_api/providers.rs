@@ -6,7 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::room::{Loaded, factory, try_load};
 
-const MODEL: &str = r#"{ id: "m", name: "M", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 1000, maxTokens: 100, compat: { x: 1 } }"#;
+const MODEL: &str = r#"{
+    id: "m", name: "M", reasoning: false, input: ["text"], contextWindow: 1000, maxTokens: 100, compat: { x: 1 },
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+}"#;
 
 fn stream(loaded: &Loaded) -> impl Future<Output = Value> {
     let service = ProviderStream {
@@ -33,7 +36,9 @@ async fn streaming(body: &str) -> Loaded {
 #[tokio::test]
 async fn a_provider_is_described() {
     let body = format!(
-        "pi.registerProvider('mine', {{ baseUrl: 'http://x', apiKey: 'MY_KEY', api: 'openai-completions', headers: {{ a: 'b' }}, models: [{MODEL}] }});
+        "pi.registerProvider('mine', {{
+            baseUrl: 'http://x', apiKey: 'MY_KEY', api: 'openai-completions', headers: {{ a: 'b' }}, models: [{MODEL}],
+        }});
         pi.registerProvider('mine', {{ baseUrl: 'http://y' }});
         pi.registerProvider('known', {{ baseUrl: 'http://proxy', oauth: {{ name: 'x' }} }});"
     );
@@ -99,7 +104,8 @@ async fn a_stream_is_told_part_by_part() {
             yield { type: "start", partial: {} };
             yield { type: "text_delta", contentIndex: 0, delta: "hel", partial: { content: ["hel"] } };
             yield { type: "text_delta", contentIndex: 0, delta: "lo", partial: { content: ["hello"] } };
-            yield { type: "done", reason: "stop", message: { role: "assistant", payload, key: options.apiKey, model: model.id } };
+            const message = { role: "assistant", payload, key: options.apiKey, model: model.id };
+            yield { type: "done", reason: "stop", message };
         }"#,
     )
     .await;
@@ -131,7 +137,7 @@ async fn a_stream_that_fails_is_a_message_that_says_why() {
             "the stream of mine ended without \"done\" or \"error\"",
         ),
         (
-            "async function* () { yield { type: 'error', error: { stopReason: 'error', errorMessage: 'said so' } }; }",
+            "async function* () { yield { type: 'error', error: { stopReason: 'error', errorMessage: 'said so' } } }",
             "said so",
         ),
     ] {

@@ -32,12 +32,19 @@ globalThis.AbortController ??= class {
 globalThis.TextDecoder ??= class { decode(data: any) { return String.fromCharCode(...data); } } as any;
 "#;
 
-/// As much of the packages that extensions import as the examples need to load.
+/// As much of the packages that extensions import as the examples need. The real ones need modules of Node's.
 const PACKAGES: &[HostModule] = &[
     HostModule {
         names: &["@sinclair/typebox", "typebox"],
-        source: "const make = (schema = {}) => schema;
-            export const Type: any = new Proxy({}, { get: () => make });",
+        source: r#"
+            const needed = (all: any) => Object.keys(all).filter((name) => !all[name].optional);
+            export const Type = {
+                Object: (properties: any) => ({ type: "object", properties, required: needed(properties) }),
+                Optional: (schema: any) => Object.defineProperty({ ...schema }, "optional", { value: true }),
+                Array: (items: any) => ({ type: "array", items }),
+                String: (options: any) => ({ type: "string", ...options }),
+                Integer: (options: any) => ({ type: "integer", ...options }),
+            };"#,
     },
     HostModule {
         names: &["@mariozechner/pi-ai"],
@@ -150,13 +157,13 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
     for (name, answer) in answers {
         room.answer(name, answer.clone());
     }
-    let prelude = prelude_modules().iter().map(|module| HostModule {
+    let modules = prelude_modules().iter().map(|module| HostModule {
         names: module.names,
         source: module.source,
     });
     let kit = Arc::new(Kit {
         prelude: PRELUDE,
-        modules: prelude.chain(PACKAGES.iter().copied()).collect(),
+        modules: modules.chain(PACKAGES.iter().copied()).collect(),
         transformer: Transformer::default(),
         host: Arc::clone(&room) as _,
         reporter: Arc::clone(&room) as _,

@@ -26,7 +26,8 @@ fn reached(object: Object) -> &'static str {
 async fn holding(expression: &str) -> Loaded {
     let body = format!(
         r#"const seen: any = {{}};
-        pi.registerTool({{ name: "t", description: "x", execute: async (...all: any[]) => {{ seen.tool = all[4]; return {{ content: [] }}; }} }});
+        const execute = async (...all: any[]) => {{ seen.tool = all[4]; return {{ content: [] }}; }};
+        pi.registerTool({{ name: "t", description: "x", execute }});
         pi.registerCommand("c", {{ handler: async (_: string, ctx: any) => {{ seen.command = ctx; }} }});
         pi.on("probe", async (_: any, ctx: any) => {{ seen.event = ctx; return {expression}; }});"#
     );

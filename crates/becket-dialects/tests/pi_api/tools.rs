@@ -28,11 +28,16 @@ async fn a_tool_is_described_and_runs() {
             name: "count", label: "Count", description: "Counts.", promptSnippet: "counts", executionMode: "sequential",
             promptGuidelines: ["Count well."],
             parameters: { type: "object", properties: { to: { type: "number" } }, required: ["to"] },
-            prepareArguments: (args: any) => { if (args.bad) throw new Error("too old"); return { to: args.to ?? args.limit }; },
+            prepareArguments: (args: any) => {
+                if (args.bad) throw new Error("too old");
+                return { to: args.to ?? args.limit };
+            },
             async execute(id: string, params: any, signal: any, onUpdate: any, ctx: any) {
-                for (let at = 1; at < params.to; at++) onUpdate({ content: [{ type: "text", text: String(at) }], details: { at } });
-                setTimeout(() => onUpdate({ content: [{ type: "text", text: "too late" }] }), 0);
-                return { content: [{ type: "text", text: `${id} ${params.to} ${ctx.cwd} ${signal.aborted}` }], details: { to: params.to }, terminate: true };
+                const words = (text: string) => [{ type: "text", text }];
+                for (let at = 1; at < params.to; at++) onUpdate({ content: words(String(at)), details: { at } });
+                setTimeout(() => onUpdate({ content: words("too late") }), 0);
+                const content = words(`${id} ${params.to} ${ctx.cwd} ${signal.aborted}`);
+                return { content, details: { to: params.to }, terminate: true };
             },
         });"#,
         &[],
@@ -129,8 +134,10 @@ async fn a_tool_that_fails_says_why() {
 #[tokio::test]
 async fn a_running_tool_can_be_aborted() {
     let loaded = factory(
-        r#"pi.registerTool({ name: "wait", description: "Waits.", execute: (_id: string, _params: any, signal: any) =>
-            new Promise((done) => signal.addEventListener("abort", () => done({ content: [{ type: "text", text: "aborted" }] }))) });"#,
+        r#"const aborted = { content: [{ type: "text", text: "aborted" }] };
+        const execute = (_id: string, _params: any, signal: any) =>
+            new Promise((done) => signal.addEventListener("abort", () => done(aborted)));
+        pi.registerTool({ name: "wait", description: "Waits.", execute });"#,
         &[],
     )
     .await;
@@ -155,12 +162,18 @@ async fn commands_keys_and_options_work() {
     let loaded = factory(
         r#"pi.registerCommand("greet", {
             description: "Greets.",
-            getArgumentCompletions: (prefix: string) => ["world", "moon"].filter((word) => word.startsWith(prefix)).map((value) => ({ value, label: value })),
-            handler: async (args: string, ctx: any) => { await ctx.waitForIdle(); ctx.ui.notify(`hello ${args}`, "warning"); },
+            getArgumentCompletions: (prefix: string) =>
+                ["world", "moon"].filter((word) => word.startsWith(prefix)).map((value) => ({ value, label: value })),
+            handler: async (args: string, ctx: any) => {
+                await ctx.waitForIdle();
+                ctx.ui.notify(`hello ${args}`, "warning");
+            },
         });
-        pi.registerCommand("broken", { getArgumentCompletions: () => null, handler() { throw new Error("it broke"); } });
+        const handler = () => { throw new Error("it broke"); };
+        pi.registerCommand("broken", { getArgumentCompletions: () => null, handler });
         pi.registerCommand("reload", { handler: (_: string, ctx: any) => ctx.reload() });
-        pi.registerShortcut("ctrl+x", { description: "Presses.", handler: (ctx: any) => ctx.ui.setStatus("key", "pressed") });
+        const press = (ctx: any) => ctx.ui.setStatus("key", "pressed");
+        pi.registerShortcut("ctrl+x", { description: "Presses.", handler: press });
         pi.registerFlag("plan", { type: "boolean", default: false, description: "Plans." });
         pi.on("probe", () => [pi.getFlag("plan"), pi.getFlag("another") ?? null]);"#,
         &[("wait_for_idle", json!(null)), ("get_flag", json!(true))],
@@ -226,7 +239,9 @@ async fn an_extension_runs_command_lines_in_the_shells_place() {
         r#"const operations = [
             { exec: async (command: string, cwd: string, { onData, signal }: any) => {
                 onData("text "); onData(new Uint8Array([98, 121, 116, 101, 115]));
-                return { exitCode: command === "slow" ? await new Promise((done) => signal.addEventListener("abort", () => done(null))) : 3 };
+                if (command !== "slow") return { exitCode: 3 };
+                await new Promise((done) => signal.addEventListener("abort", done));
+                return { exitCode: null };
             } },
             { execute: (command: string) => `ran ${command}` },
             { execute: async () => { throw new Error("no line"); } },
