@@ -1,0 +1,152 @@
+//! Which files of a folder are extensions.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use serde_json::Value;
+
+use super::discovery::{EXTENSIONS, Entry};
+use super::patterns::{chosen, glob, is_glob, is_override};
+
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
+
+/// How deep a pattern of a manifest looks.
+const DEEPEST: usize = 12;
+
+/// The extensions of a folder: what its manifest or index says, else its files and those folders in it that have a
+/// manifest or an index. Sorted by name; what ignore files leave out is left out.
+pub(super) fn in_folder(folder: &Path) -> Result<Vec<Entry>, String> {
+    if let Some(entries) = own_entries(folder) {
+        return Ok(entries);
+    }
+    let mut paths = match list(folder) {
+        Ok(paths) => paths,
+        Err(error) if error.kind() == ErrorKind::NotFound && !folder.is_symlink() => return Ok(Vec::new()),
+        Err(error) => return Err(format!("the folder {} cannot be read: {error}", folder.display())),
+    };
+    let ignored = ignored_in(folder);
+    paths.retain(|path| !ignored.matched(path, path.is_dir()).is_ignore());
+    let entries = paths.into_iter().flat_map(|path| match path.is_dir() {
+        true => own_entries(&path).unwrap_or_default(),
+        false if is_script(&path) => vec![Entry::of_file(path)],
+        false => Vec::new(),
+    });
+    Ok(entries.collect())
+}
+
+/// The extensions of a package: what its manifest names, else those of its folder `extensions`, else what it is itself.
+/// `wanted` are patterns of whoever uses it; an empty list wants nothing.
+pub(super) fn of_package(root: &Path, wanted: Option<&[String]>) -> Result<Vec<Entry>, String> {
+    let usual = root.join(EXTENSIONS);
+    let entries = match manifest(root) {
+        Some(named) => of_manifest(root, &named),
+        None if usual.is_dir() => in_folder(&usual)?,
+        None => in_folder(root)?,
+    };
+    Ok(match wanted {
+        None => entries,
+        Some([]) => Vec::new(),
+        Some(patterns) => chosen(entries, &patterns.iter().collect::<Vec<_>>(), root),
+    })
+}
+
+/// What a folder itself says it is: the files of its manifest, or its index.
+fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
+    let named = manifest(folder).map(|named| of_manifest(folder, &named));
+    if let Some(entries) = named.filter(|entries| !entries.is_empty()) {
+        return Some(entries);
+    }
+    let index = ["index.ts", "index.js"].map(|name| folder.join(name));
+    let index = index.into_iter().find(|file| file.is_file())?;
+    Some(vec![Entry::of_file(index)])
+}
+
+/// The paths that `pi.extensions` of a folder's `package.json` names; `None` where it names none.
+fn manifest(folder: &Path) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(folder.join("package.json")).ok()?;
+    let package: Value = serde_json::from_str(&text).ok()?;
+    let named = package["pi"][EXTENSIONS].as_array()?;
+    let named = named.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
+    Some(named.collect())
+}
+
+fn of_manifest(root: &Path, named: &[String]) -> Vec<Entry> {
+    let (overrides, paths): (Vec<&String>, Vec<&String>) = named.iter().partition(|path| is_override(path));
+    let paths = paths.into_iter().flat_map(|path| match is_glob(path) {
+        true => expand(root, path),
+        false => vec![root.join(path)],
+    });
+    let files: Vec<Entry> = paths
+        .filter_map(|path| match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => in_folder(&path).ok(),
+            Ok(_) => Some(vec![Entry::of_file(path)]),
+            Err(_) => None,
+        })
+        .flatten()
+        .collect();
+    let mut entries = chosen(files, &overrides, root);
+    name_after(root, &mut entries);
+    entries
+}
+
+/// Files of a manifest are called by the folder that has it: `src/index.ts` says little.
+fn name_after(root: &Path, entries: &mut [Entry]) {
+    let Some(folder) = root.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return;
+    };
+    let is_only = entries.len() == 1;
+    for entry in entries {
+        entry.name = match is_only {
+            true => folder.clone(),
+            false => format!("{folder}/{}", entry.name),
+        };
+    }
+}
+
+/// The files and folders under a root that a pattern names.
+fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
+    let pattern = glob(pattern.strip_prefix("./").unwrap_or(pattern));
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = vec![(root.to_path_buf(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        // A link may lead in a circle.
+        let is_new = folder.canonicalize().is_ok_and(|real| seen.insert(real));
+        for path in list(&folder).ok().filter(|_| is_new).into_iter().flatten() {
+            let below = path.strip_prefix(root).unwrap_or(&path);
+            if pattern(&below.to_string_lossy()) {
+                found.push(path);
+            } else if depth < DEEPEST && path.is_dir() {
+                open.push((path, depth + 1));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What lies in a folder, sorted; without hidden files and foreign packages.
+fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+    let entries = std::fs::read_dir(folder)?;
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.sort();
+    let is_hidden = |name: &str| name.starts_with('.') || name == "node_modules";
+    names.retain(|name| !is_hidden(&name.to_string_lossy()));
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+fn ignored_in(folder: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for name in IGNORE_FILES {
+        // A file that is not there, or a line that makes no sense, leaves nothing out.
+        let _ = builder.add(folder.join(name));
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+fn is_script(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("ts" | "js"))
+}
