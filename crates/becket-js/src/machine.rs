@@ -232,7 +232,9 @@ impl Machine {
         work: W,
     ) -> Result<W::Output, Failure> {
         let expiry = self.clock.now() + timeout;
-        match self.entered(timeout, |ctx| self.begin(ctx, work))? {
+        // Who may wait long for its answer may not run for so long.
+        let running = timeout.min(self.kit.limits.timeout);
+        match self.entered(running, |ctx| self.begin(ctx, work))? {
             Begun::Done(result) => result,
             Begun::Waiting(answer) => match self.clock.until(expiry, answer).await {
                 Some(Ok(result)) => result,
