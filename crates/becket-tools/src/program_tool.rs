@@ -1,8 +1,6 @@
 //! A tool that somebody else has written: a program that reads its arguments and writes its result.
 //!
-//! A program may stand in for one of becket's own operations. Then the face of that operation reads the arguments, the
-//! gate judges them as that operation, and the program gets what was judged. Arguments that the operation does not know
-//! and the program says it has, it gets as they are.
+//! A program may stand in for one of becket's own operations (`stand_in.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +8,12 @@ use std::time::Duration;
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{Handoff, NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_events::{Effect, Face, OperationKind, Part};
+use becket_events::{Face, OperationKind, Part};
 use becket_hooks::{Cause, Failure, Finished, Invocation, Lane};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
+
+use crate::stand_in::StandIn;
 
 /// How far apart two processes may hear of the same signal.
 const SAME_MOMENT: Duration = Duration::from_millis(100);
@@ -25,7 +25,7 @@ pub type Telling = Arc<dyn Fn(String, &str) -> (String, Vec<(String, String)>) +
 /// Everything that makes a program a tool.
 pub struct ProgramTool {
     spec: ToolSpec,
-    stands_in_for: Option<Face>,
+    stands_in_for: Option<StandIn>,
     summary_arguments: Vec<String>,
     uses_network: bool,
     lane: Arc<dyn Lane>,
@@ -90,16 +90,7 @@ impl ProgramTool {
 
     /// The same tool in the place of one of becket's own: it is judged as that one is.
     pub fn standing_in_for(mut self, face: Face) -> Self {
-        let operation = face.operation;
-        let declared = self.spec.face.parameters["properties"].as_object();
-        let names = declared.into_iter().flat_map(Map::keys);
-        self.spec.extra_arguments = names.filter(|name| !face.knows(name)).cloned().collect();
-        self.spec.own_name = operation.name().to_owned();
-        self.spec.operation = Some(operation);
-        self.spec.face.operation = Some(operation);
-        self.spec.read_only = operation.effect() == Effect::Read;
-        self.spec.parallel &= matches!(operation.effect(), Effect::Read | Effect::Network);
-        self.stands_in_for = Some(face);
+        self.stands_in_for = Some(StandIn::take_place(face, &mut self.spec));
         self
     }
 
@@ -140,34 +131,12 @@ impl ProgramTool {
         }
     }
 
-    /// What the program is told: the arguments that were judged, in its own words. In the place of a path stands the
-    /// file or folder that was judged, whatever the path looked like: the program might read more into it.
+    /// What the program is told: the arguments that were judged, in its own words.
     fn judged_arguments(&self, permit: &Permit) -> Result<Map<String, Value>, String> {
-        let Some(face) = &self.stands_in_for else {
-            return Ok(permit.arguments().clone());
-        };
-        let (mut arguments, mut told) = self.spec.apart(permit.arguments().clone());
-        let name = match face.operation {
-            OperationKind::Shell => "cwd",
-            _ => "path",
-        };
-        match (permit.target(), arguments.get_mut(name)) {
-            (Target::Vfs(_) | Target::VfsPair(..), _) => {
-                return Err(format!(
-                    "Nothing was done: {} is a program of its own, and addresses of the virtual file system are for \
-                     becket's own tools.",
-                    self.spec.face.name
-                ));
-            }
-            (Target::Path(judged), Some(path)) => {
-                let judged = judged.to_str();
-                *path = judged.ok_or("Nothing was done: the path is not UTF-8.")?.into();
-            }
-            _ => {}
+        match &self.stands_in_for {
+            Some(stand_in) => stand_in.judged(&self.spec, permit),
+            None => Ok(permit.arguments().clone()),
         }
-        // What was judged comes last, so that nothing stands in its place.
-        told.extend((face.to_foreign)(&arguments));
-        Ok(told)
     }
 }
 
@@ -179,18 +148,14 @@ impl Tool for ProgramTool {
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         match &self.stands_in_for {
             None => Ok(arguments),
-            Some(face) => {
-                let (known, extra) = self.spec.apart(arguments);
-                let operation = face.read(known)?;
-                Ok(operation.arguments().into_iter().chain(extra).collect())
-            }
+            Some(stand_in) => stand_in.normalise(&self.spec, arguments),
         }
     }
 
     fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
         let arguments = match &self.stands_in_for {
             None => arguments.clone(),
-            Some(face) => (face.to_foreign)(arguments),
+            Some(stand_in) => stand_in.foreign(arguments),
         };
         let words: Vec<String> = self
             .summary_arguments
