@@ -1,11 +1,12 @@
 //! The command line. The doc comments are the manual: help, man page and `docs/cli.md` are made from them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::failure::Exit;
+use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};
 use crate::foreign_hooks::HookFlags;
 use crate::surroundings::Surroundings;
 
@@ -20,7 +21,8 @@ use crate::surroundings::Surroundings;
     subcommand_negates_reqs = true
 )]
 #[command(
-    after_help = "Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
+    after_help = "Extensions (-e) may have options of their own; `becket hooks list` shows them.\n\n\
+                        Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
                         5 limit reached, 130 cancelled."
 )]
 pub struct Args {
@@ -72,6 +74,15 @@ pub struct Options {
     #[command(flatten)]
     pub hook_flags: HookFlags,
 
+    /// An extension of pi's, a file or a folder; may be given several times. What is named here is trusted, and its own
+    /// options can be given as well.
+    #[arg(short = 'e', long = "extension", global = true, value_name = "PATH")]
+    pub extension: Vec<PathBuf>,
+
+    /// Use no extensions but those that `-e` names. Also: `-ne`.
+    #[arg(long, global = true)]
+    pub no_extensions: bool,
+
     /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
@@ -115,6 +126,14 @@ pub struct Options {
     /// The agent file that is run; `becket run` sets it.
     #[arg(skip)]
     pub agent_file: Option<AgentFileChoice>,
+
+    /// What the options of extensions were set to.
+    #[arg(skip)]
+    pub flags: Vec<GivenFlag>,
+
+    /// Extensions that were loaded already, because the command line could not be read without them.
+    #[arg(skip)]
+    pub preloaded: Preloaded,
 }
 
 /// An agent file, and who in it is talked to.
@@ -621,6 +640,10 @@ pub enum UrlCommand {
 /// What can be done with hooks.
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
+    /// List the hooks that count here, in the order in which they are asked, and what extensions bring.
+    ///
+    /// Extensions are loaded for it; nothing else runs.
+    List,
     /// List the events, or describe one with its schema.
     Events {
         /// The event.
@@ -642,17 +665,11 @@ pub enum HooksCommand {
 impl Args {
     /// Reads the command line; help and mistakes are printed here.
     pub fn read(surroundings: &Surroundings) -> Result<Self, ExitCode> {
-        Self::try_parse().map_err(|error| {
-            let exit = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Answered
-            };
-            if let Err(broken) = error.print() {
-                surroundings.complain(&broken.to_string());
-            }
-            exit.into()
-        })
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        match Self::try_parse_from(&arguments) {
+            Ok(args) => Ok(args),
+            Err(error) => read_with_extensions(arguments, error, surroundings),
+        }
     }
 }
 

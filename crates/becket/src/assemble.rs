@@ -23,6 +23,7 @@ use becket_dialects::chibi::{self, Asking};
 use becket_dialects::docker_agent::{
     self, HookEntry as ForeignHook, HookHost, Owner, Permissions, idle_matcher,
 };
+use becket_dialects::pi;
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -42,6 +43,7 @@ use crate::builtins::ProgramBuiltins;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
+use crate::extensions::{self, Extensions};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
@@ -67,6 +69,8 @@ pub struct Setup {
     pub prompt_files: PromptFiles,
     /// The chibi home whose plugins count.
     pub chibi_home: Option<PathBuf>,
+    /// The extensions that were found.
+    pub extensions: pi::Found,
     /// Settings of the context that was entered.
     pub context: ContextSettings,
     /// What was left out of them.
@@ -89,6 +93,8 @@ pub struct Assembled {
     pub store: Arc<SqliteStore>,
     /// The MCP servers behind some of its tools.
     pub servers: RunServers,
+    /// The extensions that it works with.
+    pub extensions: Extensions,
     /// Commands that hear of its events.
     event_commands: EventCommands,
 }
@@ -96,6 +102,7 @@ pub struct Assembled {
 impl Assembled {
     /// Ends what runs beside the agent, and puts everything on disk.
     pub async fn close(&self) -> Result<(), CliError> {
+        self.extensions.end().await;
         self.event_commands.close().await;
         self.servers.servers.close().await;
         Ok(self.store.close().await?)
@@ -142,6 +149,8 @@ impl Setup {
             .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
             .transpose()?;
         let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
+        let extensions = extensions::find(options, &config.pi, &folders, surroundings)?;
+        project.refusal = project.refusal.or_else(|| extensions::refusal(&extensions));
         Ok(Self {
             folders,
             config,
@@ -150,6 +159,7 @@ impl Setup {
             project_root,
             prompt_files,
             chibi_home,
+            extensions,
             context: ContextSettings::default(),
             context_remark: None,
             foreign_hooks,
@@ -225,7 +235,13 @@ impl Setup {
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
-    fn remarks(&self, plugins: &Plugins, servers: &RunServers, profile: &Profile) -> Vec<String> {
+    fn remarks(
+        &self,
+        plugins: &Plugins,
+        servers: &RunServers,
+        extensions: &Extensions,
+        profile: &Profile,
+    ) -> Vec<String> {
         let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
             let info = &hook.info;
             format!(
@@ -239,7 +255,7 @@ impl Setup {
             .cloned()
             .chain(loosened)
             .chain(idle)
-            .chain(self.unknown_tools(plugins, servers, profile))
+            .chain(self.unknown_tools(plugins, servers, extensions, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
             .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
@@ -261,8 +277,16 @@ impl Setup {
 
     /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
     /// becket's own is known by that one's name, except to the rules that forbid something.
-    pub fn unknown_tools(&self, plugins: &Plugins, servers: &RunServers, profile: &Profile) -> Vec<String> {
-        let is_brought = |name: &str| plugins.has_tool(name) || servers.has_tool(name);
+    pub fn unknown_tools(
+        &self,
+        plugins: &Plugins,
+        servers: &RunServers,
+        extensions: &Extensions,
+        profile: &Profile,
+    ) -> Vec<String> {
+        let of_extensions = extensions.tool_names();
+        let is_extensions = |name: &str| of_extensions.iter().any(|tool| tool == name);
+        let is_brought = |name: &str| plugins.has_tool(name) || servers.has_tool(name) || is_extensions(name);
         let missing = |name: &str| unknown_tool(name).filter(|_| !is_brought(name));
         let renamed = |name: &str| unknown_tool(name).filter(|_| stands_in(name, profile));
         let in_rules = self.permissions().flat_map(PermissionsConfig::lists);
@@ -339,6 +363,25 @@ impl Setup {
         })
     }
 
+    /// The same, where an extension may bring it.
+    fn provider_of_run(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        extensions: &Extensions,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        let context = self.context.model.as_deref();
+        let named = options
+            .model
+            .as_deref()
+            .or(context)
+            .or(self.config.model.as_deref());
+        match extensions.provider(named.filter(|_| self.team.is_none())) {
+            Some(provider) => provider.map_err(CliError::usage),
+            None => self.provider(options, surroundings),
+        }
+    }
+
     /// Puts the agent together, and says what the person should know about it.
     pub async fn assemble(
         &self,
@@ -351,16 +394,25 @@ impl Setup {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
         let servers = RunServers::load(self, surroundings, asking_servers);
         let servers = unless_cancelled(cancel, servers).await?;
+        let extensions = match options.preloaded.take_extensions() {
+            Some(extensions) => extensions,
+            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await?,
+        };
         let profile = self.profile(options)?;
         // A model that was left out matters only where the command line names none.
         let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
-        let remarks = self.remarks(&plugins, &servers, &profile).into_iter();
+        let remarks = self
+            .remarks(&plugins, &servers, &extensions, &profile)
+            .into_iter();
         tell(remarks.chain(context_remark), surroundings);
-        let provider = self.provider(options, surroundings)?;
+        let provider = self.provider_of_run(options, surroundings, &extensions)?;
         let environment = self.environment(surroundings);
-        let settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
+        let mut settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
+        settings.approval.installed.extend(extensions.names());
         let engine = Arc::new(witnessed_engine(&store, &front));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
+        let models = self.models(&*provider, surroundings);
+        extensions.take_stage((&engine, &front, &store), &profile, models);
         let resources = Resources {
             options,
             surroundings,
@@ -381,9 +433,11 @@ impl Setup {
                 let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
                 tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
                 let own = resources.tools.clone();
-                let asking = self.subagent_tool_settings(&*provider, surroundings, own);
+                let mut asking = self.subagent_tool_settings(&*provider, surroundings, own);
+                asking.models = extensions.models(asking.models);
                 tools.extend(subagent_tools(&profile, &asking));
-                let remarks = add_guests(&profile, &mut tools, &plugins, &servers);
+                let mut remarks = add_guests(&profile, &mut tools, &plugins, &servers);
+                remarks.extend(extensions.add_tools(&profile, &mut tools));
                 (tools, None, remarks)
             }
         };
@@ -400,13 +454,14 @@ impl Setup {
                 .inbox_files()
                 .map(|files| Arc::new(files) as Arc<dyn MailSource>),
             team,
-            desk: None,
+            desk: extensions.desk(),
             settings,
         };
         Ok(Assembled {
             agent: Arc::new(agent),
             store,
             servers,
+            extensions,
             event_commands,
         })
     }
@@ -514,7 +569,7 @@ impl Setup {
         tools
     }
 
-    fn provider_settings(&self) -> ProviderSettings {
+    pub fn provider_settings(&self) -> ProviderSettings {
         ProviderSettings {
             model: self.config.model.clone(),
             providers: self.config.providers.clone(),

@@ -46,6 +46,8 @@ pub struct Config {
     pub chibi: ChibiConfig,
     /// Hooks of docker-agent's own settings.
     pub docker_agent: DockerAgentConfig,
+    /// Extensions of pi's.
+    pub pi: PiConfig,
     /// MCP servers, whose tools the model may use.
     pub mcp: McpConfig,
     /// Checkpoints of the working directory, to which `becket undo` goes back.
@@ -334,6 +336,29 @@ pub struct DockerAgentConfig {
     pub config_dir: Option<std::path::PathBuf>,
 }
 
+/// Extensions of pi's.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiConfig {
+    /// Whether extensions of pi's folder and of the project's `.pi` are used. Without a word: when they are there. What
+    /// `-e` names counts in any case.
+    pub enabled: Option<bool>,
+    /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
+    pub home: Option<std::path::PathBuf>,
+    /// How many seconds one call of an extension's handler may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+    /// How many megabytes one extension may use; 256 where nothing is said.
+    #[schemars(with = "Option<u32>")]
+    pub memory_mb: Option<Spanned<u32>>,
+    /// Whether extensions may use files; they may where nothing is said.
+    pub files: Option<bool>,
+    /// Whether they may run programs; they may where nothing is said.
+    pub processes: Option<bool>,
+    /// Whether they may use the network; they may where nothing is said.
+    pub network: Option<bool>,
+}
+
 /// MCP servers, whose tools the model may use.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -451,6 +476,7 @@ impl Config {
             ("chibi.hook_timeout", &config.chibi.hook_timeout),
             ("chibi.tool_timeout", &config.chibi.tool_timeout),
             ("chibi.schema_timeout", &config.chibi.schema_timeout),
+            ("pi.timeout", &config.pi.timeout),
         ] {
             if let Some(seconds) = seconds
                 .as_ref()
@@ -477,6 +503,7 @@ impl Config {
             policy.check(text, file)?;
         }
         config.chibi.check(text, file)?;
+        config.pi.check(text, file)?;
         config.mcp.check(text, file)?;
         config.snapshots.check(text, file)?;
         Ok((config, hooks))
@@ -503,6 +530,22 @@ impl ChibiConfig {
             let message =
                 format!("`chibi.older` and `chibi.newer` both name `{name}`; it is of one generation");
             return Err(error_at(both.span().start, text, file, message));
+        }
+        Ok(())
+    }
+}
+
+impl PiConfig {
+    /// Whether an extension can do anything at all with what it may use.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        if let Some(seconds) = self.timeout.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
+            let message = "`pi.timeout` is at least 1 second".to_string();
+            return Err(error_at(seconds.span().start, text, file, message));
+        }
+        let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);
+        if let Some(megabytes) = self.memory_mb.as_ref().filter(|size| !is_enough(size.get_ref())) {
+            let message = "`pi.memory_mb` is from 8 to 65536".to_string();
+            return Err(error_at(megabytes.span().start, text, file, message));
         }
         Ok(())
     }

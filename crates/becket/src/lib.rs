@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod context_settings;
 mod event_commands;
+mod extensions;
 mod failure;
 mod files;
 mod folders;

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{piped, runtime, switch};
 use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
+use crate::extensions::{Called, Extensions};
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, Style, TerminalFront, harmless};
 use crate::lifetimes::destroy_due;
@@ -43,7 +44,7 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     if options.agent_file.is_none() {
         hint_at_command(&prompt, surroundings);
     }
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         // From now on: a signal during the start must not be forgotten.
@@ -51,6 +52,21 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         let work = async {
             let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
             let output = conversation.output();
+            if let Some(command) = conversation.extensions().called(&prompt) {
+                let done = conversation.command(command, cancel).await;
+                let exit = match &done {
+                    Ok(Ok(end)) => end
+                        .as_ref()
+                        .map_or(Exit::Answered, |end| conclude(end, &output, surroundings)),
+                    Ok(Err(why)) => {
+                        surroundings.complain(why);
+                        Exit::Failed
+                    }
+                    Err(_) => Exit::Failed,
+                };
+                conversation.close(reason_of(exit)).await?;
+                return done.map(|_| unless_lost(exit, &output, surroundings));
+            }
             let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
                 Ok(prompt) if prompt.trim().is_empty() => {
                     conversation.close(EndReason::Failed).await?;
@@ -73,6 +89,15 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
     result
+}
+
+/// Why a session ends that a command was run in.
+fn reason_of(exit: Exit) -> EndReason {
+    match exit {
+        Exit::Answered => EndReason::Done,
+        Exit::Cancelled => EndReason::Cancelled,
+        _ => EndReason::Failed,
+    }
 }
 
 /// An answer that did not reach standard output is no answer.
@@ -197,6 +222,7 @@ impl Conversation {
             surroundings.remark(&format!("the context is {}", target.name));
         }
         let agent = Arc::clone(&assembled.agent);
+        assembled.extensions.bind().await;
         let mut session = match purpose {
             Purpose::Call => Session::open_beside(agent, target.name.as_str()).await?,
             Purpose::Prompts | Purpose::Care => Session::open(agent, target.name.as_str()).await?,
@@ -240,9 +266,36 @@ impl Conversation {
         self.commands.called(self.session.agent_name(), line).is_some()
     }
 
-    /// The commands of the agent that has the word, for the person.
+    /// The commands of the agent that has the word, and of extensions, for the person.
     pub fn listed_commands(&self) -> String {
-        self.commands.listed(self.session.agent_name())
+        let of_agent = self.commands.listed(self.session.agent_name());
+        format!("{of_agent}{}", self.extensions().listed_commands())
+    }
+
+    /// The extensions of the run.
+    pub fn extensions(&self) -> &Extensions {
+        &self.assembled.extensions
+    }
+
+    /// Runs a command of an extension's, and what it has asked for. Says how the last run ended if there was one, or
+    /// what the command threw.
+    pub async fn command(
+        &mut self,
+        command: Called,
+        cancel: CancellationToken,
+    ) -> Result<Result<Option<RunEnd>, String>, CliError> {
+        let ran = self.extensions().run_command(command, &cancel).await;
+        let mut end = None;
+        let goes_on = |end: &Option<RunEnd>| {
+            end.as_ref()
+                .is_none_or(|end| end.ending.reason() == EndReason::Done)
+        };
+        if let Some(desk) = self.desk() {
+            while goes_on(&end) && desk.has_wish() && !desk.shutdown_requested() {
+                end = self.attend(cancel.clone()).await?.or(end);
+            }
+        }
+        Ok(ran.map(|()| end))
     }
 
     /// What the agent is asked when the person has typed this: a command of its own becomes the prompt that it stands

@@ -39,7 +39,7 @@ Ctrl-C cancels the turn. Everything else is a prompt.
 /// Talks with the model.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let folders = Folders::find(options.home.as_deref(), surroundings)?;
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let work = converse(options, surroundings, &folders, &signals);
@@ -122,6 +122,17 @@ async fn talk(
                 }
             }
             command if goes_back(command, options, surroundings) => {}
+            line if let Some(command) = conversation.extensions().called(line) => {
+                match conversation.command(command, signals.next()).await? {
+                    Ok(end) => end
+                        .iter()
+                        .for_each(|end| remark_on(end, &conversation.output(), surroundings)),
+                    Err(why) => surroundings.complain(&why),
+                }
+                if signals.ended() {
+                    return Ok(Exit::Cancelled);
+                }
+            }
             unknown
                 if unknown.starts_with('/')
                     && !unknown.contains(char::is_whitespace)

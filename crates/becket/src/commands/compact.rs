@@ -24,7 +24,7 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let options = &switch::before(options, name.as_deref(), surroundings)?;
     let name = existing(options, name, surroundings)?;
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

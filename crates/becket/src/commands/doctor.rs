@@ -7,6 +7,7 @@ use becket_hooks::Engine;
 use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
+use crate::extensions::Extensions;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
@@ -135,7 +136,7 @@ fn examine_plugins(
     surroundings: &Surroundings,
     findings: &mut Vec<Finding>,
 ) -> Result<(), CliError> {
-    let plugins = match runtime() {
+    let plugins = match runtime(options) {
         Ok(runtime) => runtime.block_on(Plugins::load(setup, surroundings, Asking::Always)),
         Err(error) => {
             findings.push(finding("plugins".into(), Some(error.to_string())));
@@ -174,8 +175,8 @@ fn examine_plugins(
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
-    let servers = examine_servers(setup, surroundings, findings)?;
-    for trouble in setup.unknown_tools(&plugins, &servers, &profile) {
+    let servers = examine_servers(setup, options, surroundings, findings)?;
+    for trouble in setup.unknown_tools(&plugins, &servers, &Extensions::default(), &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
     Ok(())
@@ -184,10 +185,11 @@ fn examine_plugins(
 /// Asks every MCP server afresh what it offers.
 fn examine_servers(
     setup: &Setup,
+    options: &Options,
     surroundings: &Surroundings,
     findings: &mut Vec<Finding>,
 ) -> Result<RunServers, CliError> {
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let servers = runtime.block_on(async {
         let cancel = Signals::listen()?.next();
         let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always);

@@ -26,7 +26,7 @@ const WAKE_UP: &str = "You were woken because of the messages above. Deal with t
 
 /// Shows what waits for a context, or for all.
 pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    runtime()?.block_on(async {
+    runtime(options)?.block_on(async {
         let inboxes = Inboxes::open(options, surroundings)?;
         let wanted = inboxes.wanted(name)?;
         let names = inboxes.with_mail(wanted.as_ref()).await;
@@ -38,7 +38,7 @@ pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings
 
 /// Asks the model in a context, or in all contexts that there are, to deal with its messages.
 pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

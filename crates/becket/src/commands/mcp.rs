@@ -23,7 +23,7 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
         McpCommand::Tools { server } => (Asking::WhenUnknown, server.as_deref()),
         McpCommand::Check { server } => (Asking::Always, server.as_deref()),
     };
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let work = async {
         if let Some(name) = name {
             check_name(&setup, surroundings, name).await?;

@@ -11,6 +11,7 @@ mod doctor;
 mod events;
 mod flock;
 mod hooks_check;
+mod hooks_list;
 mod inbox;
 mod index;
 mod manual;
@@ -62,6 +63,9 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Hooks {
             command: HooksCommand::Events { name },
         }) => events::run(&options, name.as_deref()),
+        Some(Command::Hooks {
+            command: HooksCommand::List,
+        }) => hooks_list::run(&options, surroundings),
         Some(Command::Hooks {
             command: HooksCommand::Check { paths },
         }) => hooks_check::run(&options, &paths, surroundings),
@@ -169,7 +173,11 @@ pub(crate) fn ago(time_ms: u64) -> String {
 }
 
 /// A single-threaded runtime: nothing here needs more, and it starts at once.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+/// If extensions were loaded to read the command line, it is the one in which they live.
+pub(crate) fn runtime(options: &Options) -> Result<tokio::runtime::Runtime, CliError> {
+    if let Some(runtime) = options.preloaded.take_runtime() {
+        return Ok(runtime);
+    }
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

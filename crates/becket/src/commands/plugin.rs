@@ -23,7 +23,7 @@ pub fn run(
     let Some(home) = &setup.chibi_home else {
         return Err(no_home(&setup));
     };
-    let plugins = runtime()?.block_on(Plugins::load(&setup, surroundings, Asking::WhenChanged));
+    let plugins = runtime(options)?.block_on(Plugins::load(&setup, surroundings, Asking::WhenChanged));
     let Some(name) = name else {
         if plugins.all().is_empty() {
             let folder = plugins_folder(home);

@@ -18,7 +18,7 @@ use crate::target::Wish;
 /// Sends a message in the name of the current context, without a session: its context may be at work just now.
 pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     sending.check().map_err(CliError::usage)?;
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

@@ -13,7 +13,7 @@ use crate::target::{Wish, known};
 
 /// Makes the context that `-c` names the current one, if no hook minds.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

@@ -70,7 +70,7 @@ pub fn call_watched(
     watcher: Option<Watcher>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

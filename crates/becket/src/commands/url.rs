@@ -18,7 +18,7 @@ pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) 
     let context = Wish::of(options)?.find(&setup.folders.open_store()?)?;
     setup.enter(&context, surroundings)?;
     let judge = setup.url_judge()?;
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let mut exit = Exit::Answered;
     for url in &urls {
         let row = runtime.block_on(judged(&judge, url));

@@ -95,7 +95,7 @@ pub fn clear(
 ) -> Result<Exit, CliError> {
     let wish = wish(options, named)?;
     let name = existing(&wish, options, surroundings)?;
-    let runtime = runtime()?;
+    let runtime = runtime(options)?;
     let result = runtime.block_on(async {
         let signals = Signals::listen()?;
         let cancel = signals.next();

@@ -42,7 +42,7 @@ pub fn run(
         return life::clear(options, name, surroundings);
     }
     let place = Place::open(options, surroundings)?;
-    runtime()?.block_on(async {
+    runtime(options)?.block_on(async {
         let done = place.run(command).await;
         let closed = place.store.close().await;
         done?;

@@ -1,0 +1,128 @@
+//! `becket hooks list`: the hooks that count here, and what extensions bring.
+
+use std::sync::Arc;
+
+use becket_agent::front::Front;
+use becket_events::{EVENTS, EventId};
+use becket_mcp::Asking;
+use serde_json::{Value, json};
+
+use super::ask::{Purpose, front, with_some_model};
+use super::{print, runtime};
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::extensions::Guest;
+use crate::failure::{CliError, Exit};
+use crate::front::{Output, harmless};
+use crate::signals::Signals;
+use crate::surroundings::Surroundings;
+
+/// Lists them. What is not trusted is named and not loaded.
+pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let runtime = runtime(options)?;
+    let listed = runtime.block_on(list(options, surroundings));
+    // A thread may still wait for something of an extension's.
+    runtime.shutdown_background();
+    let lines = listed?;
+    let all = lines.into_iter().map(|line| match options.json {
+        true => format!("{}\n", line.json),
+        false => format!("{}\n", harmless(&line.text)),
+    });
+    print(&all.collect::<String>())?;
+    Ok(Exit::Answered)
+}
+
+/// A line, for people and for programs.
+struct Line {
+    text: String,
+    json: Value,
+}
+
+async fn list(options: &Options, surroundings: &Surroundings) -> Result<Vec<Line>, CliError> {
+    let setup = Setup::read(options, surroundings)?;
+    let refusal = setup.project.refusal.as_ref();
+    if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
+        return Err(error.clone());
+    }
+    let output = Arc::new(Output::default());
+    let front: Arc<dyn Front> = front(options, surroundings, &output, Purpose::Care);
+    let options = &with_some_model(&setup, Purpose::Care, options, surroundings);
+    let store = Arc::new(setup.folders.open_store()?);
+    let cancel = Signals::listen()?.next();
+    let assembled = setup
+        .assemble(options, surroundings, front, store, (Asking::Never, &cancel))
+        .await?;
+    let mut lines = Vec::new();
+    for event in EVENTS.iter().filter_map(|info| EventId::named(info.name)) {
+        for info in assembled.agent.engine.handlers_of(event) {
+            let name = event.info().name;
+            let mut json = serde_json::to_value(&*info).unwrap_or_default();
+            json["event"] = name.into();
+            json["kind"] = "hook".into();
+            let known_as = info
+                .known_as
+                .map_or(String::new(), |known| format!(" as {known}"));
+            let dialect = json["dialect"].as_str().unwrap_or_default().to_owned();
+            let text = format!(
+                "{name:<22} {dialect:<12} {}{known_as}  ({})",
+                info.name, info.source
+            );
+            lines.push(Line { text, json });
+        }
+    }
+    lines.extend(assembled.extensions.each(extension_line));
+    assembled.close().await?;
+    if let Some(refusal) = refusal {
+        surroundings.remark(&format!("no run starts here: {refusal}"));
+    }
+    Ok(lines)
+}
+
+/// What there is to know about an extension.
+fn extension_line(guest: &Guest) -> Line {
+    let names = |names: Vec<&str>| names.join(", ");
+    let mut hooks: Vec<&str> = guest.hooks.iter().map(|hook| hook.event.as_str()).collect();
+    hooks.dedup();
+    let tools: Vec<&str> = guest.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let commands: Vec<&str> = guest
+        .commands
+        .iter()
+        .map(|command| command.name.as_str())
+        .collect();
+    let flags: Vec<&str> = guest.flags.iter().map(|flag| flag.name.as_str()).collect();
+    let providers: Vec<&str> = guest
+        .providers
+        .iter()
+        .map(|provider| provider.name.as_str())
+        .collect();
+    let (name, file) = (&guest.candidate.name, guest.candidate.file.display().to_string());
+    let json = json!({
+        "kind": "extension",
+        "name": name,
+        "path": file,
+        "engine": "embedded",
+        "hooks": hooks,
+        "tools": tools,
+        "commands": commands,
+        "flags": flags,
+        "shortcuts": guest.shortcuts,
+        "providers": providers,
+        "trouble": guest.trouble,
+    });
+    let mut text = format!("extension {name} ({file}, embedded)");
+    for (what, list) in [
+        ("hooks", hooks),
+        ("tools", tools),
+        ("commands", commands),
+        ("options", flags),
+        ("providers", providers),
+    ] {
+        if !list.is_empty() {
+            text = format!("{text}  {what} {}", names(list));
+        }
+    }
+    if let Some(trouble) = &guest.trouble {
+        text = format!("{text}  not loaded: {trouble}");
+    }
+    Line { text, json }
+}

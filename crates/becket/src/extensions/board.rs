@@ -1,0 +1,493 @@
+//! The board: everything that the extensions of a run have brought, and what they work with.
+//!
+//! It exists before there is an agent, because extensions are loaded before one can be put together; what they register
+//! until then waits here. From `Board::set_stage` on, hooks go to the engine and tools to the desk as they come.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use becket_agent::desk::Desk;
+use becket_agent::front::{Front, Sight};
+use becket_agent::provider::Provider;
+use becket_agent::store::Store;
+use becket_dialects::pi::host_call::{FlagDefinition, FlagValue, Mode, ProviderDefinition, ToolDefinition};
+use becket_dialects::pi::services::Service;
+use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
+use becket_events::{EventId, Profile};
+use becket_hooks::{DispatchTrace, Effect, Engine, Failure, HandlerKey, HandlerRun, LaneKind};
+use becket_js::{Extension, Report, Reporter};
+use becket_providers::ProviderSettings;
+use becket_store::SqliteStore;
+use serde_json::json;
+
+use super::calls::Calls;
+use super::flags::GivenFlag;
+use super::tool::{ExtensionTool, Offer};
+use crate::surroundings::Surroundings;
+
+/// Everything that extensions have brought.
+pub struct Board {
+    /// How they see and steer the session.
+    pub desk: Desk,
+    /// What they are told about the run.
+    pub facts: Facts,
+    /// What they wait for.
+    pub calls: Calls,
+    state: Mutex<State>,
+}
+
+/// What is known about the run from its beginning.
+pub struct Facts {
+    /// What becket was started with.
+    pub surroundings: Surroundings,
+    /// What programs inherit.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// Where sessions are kept.
+    pub data: PathBuf,
+    /// What becket's own clients are told.
+    pub providers: ProviderSettings,
+    /// What runs the agent, in pi's words.
+    pub mode: Mode,
+    /// Whether the project is trusted.
+    pub trusted: bool,
+    /// How long a handler may take.
+    pub timeout: Duration,
+    /// Whether extensions may run programs.
+    pub processes: bool,
+}
+
+/// The agent's parts that extensions work with, once there is one.
+pub struct Stage {
+    /// Asks the hooks.
+    pub engine: Arc<Engine>,
+    /// Where the person is.
+    pub front: Arc<dyn Front>,
+    /// Keeps the traces.
+    pub store: Arc<SqliteStore>,
+    /// The names by which the model knows the tools.
+    pub profile: Profile,
+    /// Gives models by their names.
+    pub models: becket_tools::Models,
+}
+
+#[derive(Default)]
+struct State {
+    guests: Vec<Guest>,
+    given_flags: Vec<GivenFlag>,
+    stage: Option<Arc<Stage>>,
+    /// Whether the tools that were there at the start have been handed over.
+    takes_tools: bool,
+}
+
+/// An extension, and what it has brought.
+pub struct Guest {
+    /// Where it was found.
+    pub candidate: Candidate,
+    /// The extension, once it is loaded.
+    pub extension: Option<Extension>,
+    /// Why it is not.
+    pub trouble: Option<String>,
+    /// The events that it hears.
+    pub hooks: Vec<Hook>,
+    /// Its tools.
+    pub tools: Vec<ToolDefinition>,
+    /// Its commands.
+    pub commands: Vec<Command>,
+    /// Its keys.
+    pub shortcuts: Vec<String>,
+    /// Its options.
+    pub flags: Vec<FlagDefinition>,
+    /// Its providers.
+    pub providers: Vec<ProviderDefinition>,
+    /// Channels of the bus that it listens to.
+    pub channels: Vec<String>,
+}
+
+/// A function that hears an event.
+pub struct Hook {
+    /// pi's name of the event.
+    pub event: String,
+    number: u32,
+    key: Option<HandlerKey>,
+}
+
+/// A command of an extension's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// What is typed after the slash.
+    pub name: String,
+    /// What it does, in a line.
+    pub description: Option<String>,
+}
+
+/// An option of an extension's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredFlag {
+    /// The extension.
+    pub extension: String,
+    /// The option.
+    pub definition: FlagDefinition,
+}
+
+impl Guest {
+    fn new(candidate: Candidate) -> Self {
+        Self {
+            candidate,
+            extension: None,
+            trouble: None,
+            hooks: Vec::new(),
+            tools: Vec::new(),
+            commands: Vec::new(),
+            shortcuts: Vec::new(),
+            flags: Vec::new(),
+            providers: Vec::new(),
+            channels: Vec::new(),
+        }
+    }
+}
+
+impl Board {
+    /// A board on which nothing stands yet.
+    pub fn new(facts: Facts, given_flags: Vec<GivenFlag>) -> Self {
+        let state = State {
+            given_flags,
+            ..State::default()
+        };
+        Self {
+            desk: Desk::new(),
+            facts,
+            calls: Calls::default(),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// An extension is about to be loaded.
+    pub fn welcome(&self, candidate: Candidate) {
+        self.state().guests.push(Guest::new(candidate));
+    }
+
+    /// It is loaded.
+    pub fn seat(&self, name: &str, extension: Extension) {
+        self.with(name, |guest| guest.extension = Some(extension));
+    }
+
+    /// It could not be loaded: nothing of what it has registered counts.
+    pub fn turn_away(&self, name: &str, failure: &Failure) {
+        let trouble = match failure.detail.is_empty() {
+            true => failure.to_string(),
+            false => failure.detail.clone(),
+        };
+        let file = self.with(name, |guest| {
+            *guest = Guest {
+                trouble: Some(trouble.clone()),
+                ..Guest::new(guest.candidate.clone())
+            };
+            guest.candidate.file.display().to_string()
+        });
+        let file = file.unwrap_or_default();
+        self.warn(&format!(
+            "the extension {name} ({file}) could not be loaded: {trouble}"
+        ));
+    }
+
+    /// There is an agent: hooks that have waited are asked from now on.
+    pub fn set_stage(&self, stage: Stage) {
+        let stage = Arc::new(stage);
+        self.state().stage = Some(Arc::clone(&stage));
+        let waiting = self.each(|guest| {
+            let hooks = guest.hooks.iter();
+            let hooks: Vec<(String, u32)> = hooks.map(|hook| (hook.event.clone(), hook.number)).collect();
+            (guest.candidate.name.clone(), hooks)
+        });
+        for (name, hooks) in waiting {
+            for (event, number) in hooks {
+                self.listen(&name, &event, number);
+            }
+        }
+    }
+
+    /// The agent's parts, once there are some.
+    pub fn stage(&self) -> Option<Arc<Stage>> {
+        self.state().stage.clone()
+    }
+
+    /// A function wants to hear an event: at once if there is an engine, else as soon as there is one.
+    pub fn hear(&self, name: &str, event: String, number: u32) {
+        let is_new = Hook {
+            event: event.clone(),
+            number,
+            key: None,
+        };
+        self.with(name, |guest| guest.hooks.push(is_new));
+        self.listen(name, &event, number);
+    }
+
+    fn listen(&self, name: &str, event: &str, number: u32) {
+        let Some(stage) = self.stage() else { return };
+        let Some((order, extension, file)) = self.seated(name) else {
+            return;
+        };
+        let owner = ExtensionOwner {
+            name: name.to_owned(),
+            source: file,
+            // Numbers of the same length, so that they are sorted as numbers are.
+            order: vec![format!("{order:05}")],
+            timeout: self.facts.timeout,
+        };
+        let handler = extension.handler(number, self.facts.timeout);
+        match pi::register(&stage.engine, event, handler, &owner) {
+            Ok(key) => {
+                self.with(name, |guest| {
+                    let hook = guest.hooks.iter_mut().find(|hook| hook.number == number);
+                    hook.into_iter().for_each(|hook| hook.key = Some(key));
+                });
+            }
+            Err(remark) => self.warn(&remark),
+        }
+    }
+
+    /// A function does not want to hear its event any more.
+    pub fn unhear(&self, name: &str, number: u32) {
+        let key = self.with(name, |guest| {
+            let at = guest.hooks.iter().position(|hook| hook.number == number)?;
+            guest.hooks.remove(at).key
+        });
+        if let (Some(Some(key)), Some(stage)) = (key, self.stage()) {
+            stage.engine.remove(key);
+        }
+    }
+
+    fn seated(&self, name: &str) -> Option<(usize, Extension, String)> {
+        let state = self.state();
+        let order = state
+            .guests
+            .iter()
+            .position(|guest| guest.candidate.name == name)?;
+        let guest = &state.guests[order];
+        let file = guest.candidate.file.display().to_string();
+        Some((order, guest.extension.clone()?, file))
+    }
+
+    /// The tools that were registered until now, in the order of their extensions. Later ones go to the desk.
+    pub fn hand_over_tools(&self) -> Vec<Offer> {
+        let mut state = self.state();
+        state.takes_tools = true;
+        let mut offers = Vec::new();
+        for guest in &state.guests {
+            let extension = guest.extension.iter();
+            offers.extend(extension.flat_map(|extension| {
+                guest.tools.iter().map(|tool| Offer {
+                    extension: extension.clone(),
+                    definition: tool.clone(),
+                })
+            }));
+        }
+        offers
+    }
+
+    /// There is a tool. The first of a name has it; the same extension may replace its own.
+    pub fn add_tool(self: &Arc<Self>, name: &str, tool: ToolDefinition) {
+        let owner = self.owner_of_tool(&tool.name);
+        if let Some(owner) = owner.filter(|owner| owner != name) {
+            let tool = &tool.name;
+            self.warn(&format!(
+                "the extensions {owner} and {name} both have a tool {tool:?}; that of {owner} is used"
+            ));
+            return;
+        }
+        let offer = self.with(name, |guest| {
+            guest.tools.retain(|other| other.name != tool.name);
+            guest.tools.push(tool.clone());
+            guest.extension.clone().map(|extension| Offer {
+                extension,
+                definition: tool,
+            })
+        });
+        let takes_tools = self.state().takes_tools;
+        if let (true, Some(Some(offer)), Some(stage)) = (takes_tools, offer, self.stage()) {
+            match ExtensionTool::new(offer, self, &stage.profile) {
+                Ok(tool) => self.desk.add_tool(Arc::new(tool)),
+                Err(why) => self.warn(&why),
+            }
+        }
+    }
+
+    fn owner_of_tool(&self, tool: &str) -> Option<String> {
+        let state = self.state();
+        let has = |guest: &&Guest| guest.tools.iter().any(|other| other.name == tool);
+        let owner = state.guests.iter().find(has);
+        owner.map(|guest| guest.candidate.name.clone())
+    }
+
+    /// All options, the first of each name.
+    pub fn flags(&self) -> Vec<RegisteredFlag> {
+        let mut flags: Vec<RegisteredFlag> = Vec::new();
+        for guest in &self.state().guests {
+            for definition in &guest.flags {
+                if !flags.iter().any(|flag| flag.definition.name == definition.name) {
+                    flags.push(RegisteredFlag {
+                        extension: guest.candidate.name.clone(),
+                        definition: definition.clone(),
+                    });
+                }
+            }
+        }
+        flags
+    }
+
+    /// What the command line sets options to.
+    pub fn set_flags(&self, given: &[GivenFlag]) {
+        self.state().given_flags = given.to_vec();
+    }
+
+    /// What an option of an extension's is set to; `None` for one that it has not.
+    pub fn flag(&self, name: &str, flag: &str) -> Option<FlagValue> {
+        let state = self.state();
+        let guest = state.guests.iter().find(|guest| guest.candidate.name == name)?;
+        let definition = guest.flags.iter().find(|definition| definition.name == flag)?;
+        let given = state.given_flags.iter().find(|given| given.name == flag);
+        given
+            .map(|given| given.value.clone())
+            .or(definition.default.clone())
+    }
+
+    /// Extensions that listen to a channel, without the one that speaks.
+    pub fn listeners(&self, channel: &str, speaker: &str) -> Vec<Extension> {
+        let state = self.state();
+        let others = state
+            .guests
+            .iter()
+            .filter(|guest| guest.candidate.name != speaker);
+        let listening = others.filter(|guest| guest.channels.iter().any(|other| other == channel));
+        listening.filter_map(|guest| guest.extension.clone()).collect()
+    }
+
+    /// All loaded extensions, in order.
+    pub fn extensions(&self) -> Vec<Extension> {
+        let state = self.state();
+        state
+            .guests
+            .iter()
+            .filter_map(|guest| guest.extension.clone())
+            .collect()
+    }
+
+    /// Looks at every extension, loaded or not.
+    pub fn each<T>(&self, look: impl FnMut(&Guest) -> T) -> Vec<T> {
+        self.state().guests.iter().map(look).collect()
+    }
+
+    /// Looks at one extension.
+    pub fn with<T>(&self, name: &str, change: impl FnOnce(&mut Guest) -> T) -> Option<T> {
+        let mut state = self.state();
+        let guest = state
+            .guests
+            .iter_mut()
+            .find(|guest| guest.candidate.name == name)?;
+        Some(change(guest))
+    }
+
+    /// Calls a function of an extension's, and waits for what it answers.
+    pub async fn ask<S: Service>(
+        &self,
+        extension: &Extension,
+        service: &S,
+        timeout: Duration,
+    ) -> Result<S::Answer, Failure> {
+        let wrong = |detail: String| Failure::new(becket_hooks::Cause::WrongShape, detail);
+        let argument = serde_json::to_string(service).map_err(|error| wrong(error.to_string()))?;
+        let answer = extension.invoke(S::NAME, &argument, timeout).await?;
+        S::read(answer.as_deref()).map_err(wrong)
+    }
+
+    /// Says something that may be wrong.
+    pub fn warn(&self, words: &str) {
+        match self.stage() {
+            Some(stage) => stage.front.show(Sight::Warning(words)),
+            None => self.facts.surroundings.remark(words),
+        }
+    }
+
+    /// Says something else.
+    pub fn notice(&self, words: &str) {
+        match self.stage() {
+            Some(stage) => stage.front.show(Sight::Notice(words)),
+            None => self.facts.surroundings.remark(words),
+        }
+    }
+
+    /// Notes in the session's trace that an extension has used something.
+    fn trace(&self, extension: &str, what: &str, target: &str) {
+        let (Some(stage), Ok(place)) = (self.stage(), self.desk.place()) else {
+            return;
+        };
+        let time = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        let run = HandlerRun {
+            handler: extension.to_owned(),
+            source: self
+                .seated(extension)
+                .map(|(_, _, file)| file)
+                .unwrap_or_default(),
+            lane: LaneKind::Javascript,
+            input_hash: None,
+            reply: Some(json!({"used": what, "target": target})),
+            effect: Effect::None,
+            duration_us: 0,
+        };
+        let trace = DispatchTrace {
+            event: EventId::Notification,
+            session_id: place.session_id.clone(),
+            turn: 0,
+            time_ms: time.map_or(0, |age| age.as_millis() as u64),
+            duration_us: 0,
+            runs: vec![run],
+            original: None,
+            effective: None,
+            verdict: None,
+        };
+        stage.store.trace(&place.session_id, trace);
+    }
+
+    /// The model that is meant by a name, with what is known about it.
+    pub fn model(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+        let stage = self.stage().ok_or("there is no agent yet")?;
+        (stage.models)(name)
+    }
+
+    /// Everything is over: nothing is held any more.
+    pub fn clear(&self) {
+        let mut state = self.state();
+        state.guests.clear();
+        state.stage = None;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("no panic happens while the board is held")
+    }
+}
+
+impl Reporter for Board {
+    fn report(&self, extension: &str, report: Report) {
+        match report {
+            Report::Console { error: true, text } => self.warn(&format!("{extension}: {text}")),
+            Report::Console { text, .. } => self.notice(&format!("{extension}: {text}")),
+            Report::Used { what, target } => self.trace(extension, what, &target),
+            Report::Failed { text } => self.warn(&format!("the extension {extension} failed: {text}")),
+        }
+    }
+}
+
+/// Where something of an extension comes from, in pi's words: scope, then what brought it.
+pub fn origin_words(origin: &Origin) -> (&'static str, &str) {
+    match origin {
+        Origin::CommandLine => ("temporary", "cli"),
+        Origin::Project => ("project", "local"),
+        Origin::Person => ("user", "local"),
+        Origin::Package(source) => ("user", source),
+    }
+}

@@ -1,0 +1,366 @@
+//! Answers what extensions ask for, at once (`HostCall`) or in its own time (`later.rs`).
+
+use std::sync::Arc;
+
+use becket_agent::desk::{Delivery, DeskError, ToolSeen, WhenIdle};
+use becket_agent::provider::ThinkingLevel;
+use becket_agent::{Input, tool::BUILTIN};
+use becket_dialects::pi;
+use becket_dialects::pi::host_call::{
+    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Level, SourceInfo, ToolInfo,
+};
+use becket_dialects::pi::services::BusEvent;
+use becket_events::{InputSource, NoteDraft, OperationKind, Part};
+use becket_js::{Host, HostError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::board::{Board, Command, origin_words};
+use super::{later, models, sessions, tool};
+
+/// A board as extensions see it. It is the board's only owner among them, so that calls can outlive the caller.
+pub struct BoardHost(pub Arc<Board>);
+
+/// What a call answers: JSON text, or why there is none.
+type Answer = Result<String, HostError>;
+
+impl Host for BoardHost {
+    fn call(&self, extension: &str, name: &str, arguments: &str) -> Answer {
+        check(name)?;
+        let call = HostCall::read(arguments).map_err(HostError::new)?;
+        answer(&self.0, extension, call)
+    }
+
+    fn call_async(&self, extension: &str, name: &str, arguments: String) -> BoxFuture<'static, Answer> {
+        let read = check(name).and_then(|()| HostCallAsync::read(&arguments).map_err(HostError::new));
+        let (board, extension) = (Arc::clone(&self.0), extension.to_owned());
+        async move { later::answer(&board, &extension, read?).await }.boxed()
+    }
+}
+
+fn check(name: &str) -> Result<(), HostError> {
+    match name {
+        HOST_CALL => Ok(()),
+        _ => Err(HostError::new(format!(
+            "becket has no function `{name}` for extensions"
+        ))),
+    }
+}
+
+/// JSON text of a value.
+pub fn json_of(value: &impl Serialize) -> Answer {
+    serde_json::to_string(value).map_err(|error| HostError::new(error.to_string()))
+}
+
+fn done() -> Answer {
+    Ok("null".into())
+}
+
+pub fn refused(error: DeskError) -> HostError {
+    HostError::new(error.to_string())
+}
+
+// tidy: a table
+fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
+    let desk = &board.desk;
+    match call {
+        HostCall::About => return json_of(&about(board, name)),
+        HostCall::On { event, handler } => board.hear(name, event, handler),
+        HostCall::Off { handler } => board.unhear(name, handler),
+        HostCall::RegisterTool(definition) => board.add_tool(name, definition),
+        HostCall::RegisterCommand {
+            name: command,
+            description,
+            ..
+        } => register_command(board, name, command, description),
+        HostCall::RegisterShortcut { key, .. } => {
+            board.with(name, |guest| guest.shortcuts.push(key));
+        }
+        HostCall::RegisterFlag(flag) => {
+            board.with(name, |guest| {
+                guest.flags.retain(|other| other.name != flag.name);
+                guest.flags.push(flag);
+            });
+        }
+        HostCall::GetFlag { name: flag } => return json_of(&board.flag(name, &flag)),
+        HostCall::RegisterProvider(provider) => {
+            board.with(name, |guest| {
+                guest.providers.retain(|other| other.name != provider.name);
+                guest.providers.push(provider);
+            });
+        }
+        HostCall::UnregisterProvider { name: provider } => {
+            board.with(name, |guest| {
+                guest.providers.retain(|other| other.name != provider)
+            });
+        }
+        HostCall::BusListen { channel } => {
+            board.with(name, |guest| guest.channels.push(channel));
+        }
+        HostCall::BusEmit { channel, data } => emit(board, name, channel, data),
+        HostCall::SendMessage {
+            message,
+            trigger_turn,
+            deliver_as,
+        } => {
+            let delivery = deliver_as.map_or(Delivery::Steering, delivery);
+            let when_idle = if trigger_turn {
+                WhenIdle::Run
+            } else {
+                WhenIdle::Keep
+            };
+            desk.note(draft(message)?, delivery, when_idle).map_err(refused)?;
+        }
+        HostCall::SendUserMessage { content, deliver_as } => say(board, &content, deliver_as.map(delivery))?,
+        HostCall::AppendEntry { custom_type, data } => {
+            desk.remember(&custom_type, data.unwrap_or_default())
+                .map_err(refused)?;
+        }
+        HostCall::SetSessionName { name } => {
+            desk.set_name(&name).map_err(refused)?;
+        }
+        HostCall::SetLabel { entry_id, label } => {
+            desk.set_label(&entry_id, label.as_deref()).map_err(refused)?;
+        }
+        HostCall::GetActiveTools => {
+            let tools = desk.tools().map_err(refused)?;
+            let active = tools.iter().filter(|tool| tool.is_active);
+            return json_of(&active.map(pi_name).collect::<Vec<_>>());
+        }
+        HostCall::SetActiveTools { names } => desk.set_active_tools(models_names(board, &names)?),
+        HostCall::GetAllTools => return json_of(&all_tools(board)?),
+        HostCall::GetCommands => return json_of(&commands(board)),
+        HostCall::GetThinkingLevel => {
+            let level = desk.thinking().map_err(refused)?;
+            return json_of(&level.unwrap_or(ThinkingLevel::Off));
+        }
+        HostCall::SetThinkingLevel { level } => {
+            let level = serde_json::from_value(json!(level))
+                .map_err(|_| HostError::new(format!("there is no thinking level {level:?}")))?;
+            desk.set_thinking(level);
+        }
+        HostCall::IsIdle => return json_of(&desk.is_idle()),
+        HostCall::HasPendingMessages => return json_of(&desk.has_waiting()),
+        HostCall::Abort => desk.abort(),
+        HostCall::Shutdown => desk.shut_down(),
+        HostCall::GetContextUsage => return json_of(&sessions::usage(board)),
+        HostCall::GetSystemPrompt => return json_of(&desk.system_prompt().map_err(refused)?),
+        HostCall::IsProjectTrusted => return json_of(&board.facts.trusted),
+        HostCall::Session => return json_of(&sessions::info(board)?),
+        HostCall::SessionHeader => return json_of(&sessions::header(board)?),
+        HostCall::SessionEntries => return json_of(&sessions::entries(board, None)?),
+        HostCall::SessionBranch { from_id } => {
+            return json_of(&sessions::entries(board, from_id.as_deref())?);
+        }
+        HostCall::SessionEntry { id } => return json_of(&sessions::entry(board, &id)?),
+        HostCall::SessionLabel { id } => return json_of(&desk.label(&id).map_err(refused)?),
+        HostCall::SessionContext => return json_of(&sessions::context(board)?),
+        HostCall::Model => return json_of(&models::in_use(board)),
+        HostCall::Models { available } => return json_of(&models::all(board, available)),
+        HostCall::Notify { message, level } => notify(board, name, &message, level),
+        HostCall::SetStatus { key, text } => {
+            if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+                board.notice(&format!("{name}: {key}: {text}"));
+            }
+        }
+        HostCall::ToolUpdate { call_id, result } => {
+            if let Some(progress) = tool::progress(&result) {
+                board.calls.update_tool(&call_id, progress);
+            }
+        }
+        HostCall::ProviderEvent { stream, event } => board.calls.stream(stream, event),
+        // Whoever runs a command in the shell's place is asked for in a chat; what it gives is shown as it comes.
+        HostCall::ShellOutput { text, .. } => board.notice(&text),
+        HostCall::Cancel { id } => board.calls.cancel(name, id),
+        HostCall::Report { event, error, .. } => {
+            board.warn(&format!("the extension {name} failed ({event}): {error}"));
+        }
+    }
+    done()
+}
+
+fn about(board: &Board, name: &str) -> About {
+    let path = board.with(name, |guest| guest.candidate.file.display().to_string());
+    About {
+        path: path.unwrap_or_default(),
+        cwd: board.facts.surroundings.cwd.display().to_string(),
+        mode: board.facts.mode,
+        has_ui: false,
+    }
+}
+
+fn register_command(board: &Board, name: &str, command: String, description: Option<String>) {
+    board.with(name, |guest| {
+        guest.commands.retain(|other| other.name != command);
+        guest.commands.push(Command {
+            name: command,
+            description,
+        });
+    });
+}
+
+/// Others hear it when the speaker is done: nobody can be called from inside of a call.
+fn emit(board: &Arc<Board>, name: &str, channel: String, data: Value) {
+    for listener in board.listeners(&channel, name) {
+        let (board, event) = (
+            Arc::clone(board),
+            BusEvent {
+                channel: channel.clone(),
+                data: data.clone(),
+            },
+        );
+        tokio::spawn(async move {
+            if let Err(failure) = board.ask(&listener, &event, board.facts.timeout).await {
+                let name = listener.name();
+                board.warn(&format!(
+                    "the extension {name} failed (event:{}): {failure}",
+                    event.channel
+                ));
+            }
+        });
+    }
+}
+
+fn delivery(delivery: pi::host_call::Delivery) -> Delivery {
+    match delivery {
+        pi::host_call::Delivery::Steer => Delivery::Steering,
+        pi::host_call::Delivery::FollowUp => Delivery::FollowUp,
+        pi::host_call::Delivery::NextTurn => Delivery::NextPrompt,
+    }
+}
+
+fn draft(message: CustomMessage) -> Result<NoteDraft, HostError> {
+    Ok(NoteDraft {
+        kind: message.custom_type,
+        content: content(&message.content)?,
+        display: message.display,
+        details: message.details,
+    })
+}
+
+/// Words, or pi's list of text and images.
+fn content(value: &Value) -> Result<Vec<Part>, HostError> {
+    match value {
+        Value::String(text) => Ok(vec![Part::text(text.as_str())]),
+        other => pi::messages::written_parts(other, "content")
+            .map_err(|failure| HostError::new(failure.to_string())),
+    }
+}
+
+fn say(board: &Board, value: &Value, delivery: Option<Delivery>) -> Result<(), HostError> {
+    let desk = &board.desk;
+    if delivery.is_none() && !desk.is_idle() {
+        return Err(HostError::new(
+            "Agent is already processing. Specify deliverAs ('steer' or 'followUp') to queue the message.",
+        ));
+    }
+    let (words, images): (Vec<Part>, Vec<Part>) = content(value)?
+        .into_iter()
+        .partition(|part| matches!(part, Part::Text { .. }));
+    let text: Vec<&str> = words.iter().filter_map(text_of).collect();
+    let input = Input {
+        text: text.join("\n"),
+        images,
+        source: InputSource::Hook,
+    };
+    desk.say(input, delivery.unwrap_or(Delivery::FollowUp))
+        .map_err(refused)
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text { text } => Some(text),
+        _ => None,
+    }
+}
+
+fn notify(board: &Board, name: &str, message: &str, level: Level) {
+    let words = format!("{name}: {message}");
+    match level {
+        Level::Info => board.notice(&words),
+        Level::Warning | Level::Error => board.warn(&words),
+    }
+}
+
+/// The name of a tool in pi's words, where it is one of becket's operations that pi has.
+fn pi_name(tool: &ToolSeen) -> String {
+    let known = tool.spec.operation.and_then(|operation: OperationKind| {
+        let profile = pi::profile();
+        let face = profile.faces.iter().find(|face| face.operation == operation);
+        face.map(|face| face.name.to_owned())
+    });
+    known.unwrap_or_else(|| tool.spec.face.name.clone())
+}
+
+/// Names that an extension uses, as the model knows these tools.
+fn models_names(board: &Board, names: &[String]) -> Result<Vec<String>, HostError> {
+    let tools = board.desk.tools().map_err(refused)?;
+    let wanted = tools.iter().filter(|tool| {
+        let known = pi_name(tool);
+        names
+            .iter()
+            .any(|name| *name == known || *name == tool.spec.face.name)
+    });
+    Ok(wanted.map(|tool| tool.spec.face.name.clone()).collect())
+}
+
+fn all_tools(board: &Board) -> Result<Vec<ToolInfo>, HostError> {
+    let tools = board.desk.tools().map_err(refused)?;
+    let shown = tools.iter().map(|tool| ToolInfo {
+        name: pi_name(tool),
+        description: tool.spec.face.description.clone(),
+        parameters: tool.spec.face.parameters.clone(),
+        prompt_guidelines: board.guidelines(&tool.spec.source, &pi_name(tool)),
+        source_info: source_of(board, &tool.spec.source),
+    });
+    Ok(shown.collect())
+}
+
+/// Where a tool comes from: becket itself, an extension, or somebody else.
+fn source_of(board: &Board, source: &str) -> SourceInfo {
+    let of_extension = board.with(source, |guest| {
+        let (scope, by) = origin_words(&guest.candidate.origin);
+        SourceInfo {
+            path: guest.candidate.file.display().to_string(),
+            source: by.to_owned(),
+            scope,
+            origin: if by == "cli" || by == "local" {
+                "top-level"
+            } else {
+                "package"
+            },
+            base_dir: guest
+                .candidate
+                .file
+                .parent()
+                .map(|folder| folder.display().to_string()),
+        }
+    });
+    of_extension.unwrap_or_else(|| SourceInfo {
+        path: format!("<{source}>"),
+        source: source.to_owned(),
+        scope: if source == BUILTIN { "temporary" } else { "user" },
+        origin: "top-level",
+        base_dir: None,
+    })
+}
+
+fn commands(board: &Board) -> Vec<CommandInfo> {
+    let named = board.commands();
+    let shown = named.into_iter().map(|(name, command, extension)| CommandInfo {
+        name,
+        description: command.description,
+        source: "extension",
+        location: board.with(&extension, |guest| {
+            match origin_words(&guest.candidate.origin).0 {
+                "temporary" => "path",
+                scope => scope,
+            }
+        }),
+        path: board.with(&extension, |guest| guest.candidate.file.display().to_string()),
+        source_info: source_of(board, &extension),
+    });
+    shown.collect()
+}

@@ -1,0 +1,197 @@
+//! Answers what takes its time: programs, summaries, other models. Each has a deadline or can be called off.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::CompactEnd;
+use becket_agent::desk::{ChosenModel, Desk};
+use becket_agent::store::EntryContent;
+use becket_dialects::pi::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync};
+use becket_events::ModelChoice;
+use becket_hooks::{Cause, CommandLane, Failure, Invocation, Lane, Limits, Program};
+use becket_js::HostError;
+use serde_json::{Value, json};
+
+use super::board::Board;
+use super::host::{json_of, refused};
+use super::{completion, models};
+
+/// How long a program may take that names no time of its own.
+const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// How much a program may write.
+const OUTPUT: Limits = Limits {
+    output: 64 * 1024 * 1024,
+    stderr: 4 * 1024 * 1024,
+};
+
+/// What a call answers: JSON text, or why there is none.
+pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Result<String, HostError> {
+    match call {
+        HostCallAsync::Exec {
+            id,
+            command,
+            args,
+            cwd,
+            timeout,
+        } => {
+            let run = exec(board, command, args, cwd.as_deref(), timeout);
+            let result = unless_called_off(board, name, id, run).await;
+            json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
+        }
+        // There is nobody to ask: the answers of pi's own headless modes.
+        HostCallAsync::Dialog { dialog, .. } => json_of(&match dialog {
+            Dialog::Confirm { .. } => DialogAnswer::Confirmed(false),
+            _ => DialogAnswer::Nobody,
+        }),
+        HostCallAsync::SetModel { provider, id } => json_of(&set_model(board, &provider, &id)),
+        HostCallAsync::Compact { custom_instructions } => {
+            json_of(&compact(board, custom_instructions).await?)
+        }
+        HostCallAsync::WaitForIdle => {
+            board.desk.idle().await;
+            Ok("null".into())
+        }
+        HostCallAsync::WaitForAbort => json_of(&aborted(&board.desk).await),
+        // Hooks have seen the context of the request before the stream began.
+        HostCallAsync::ProviderPayload { payload, .. } => json_of(&payload),
+        HostCallAsync::ProviderResponse { .. } => Ok("null".into()),
+        HostCallAsync::ModelComplete {
+            id,
+            model,
+            context,
+            options,
+        } => {
+            let asked = completion::complete(board, &model, &context, &options);
+            let answer = unless_called_off(board, name, id, asked).await;
+            json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
+        }
+    }
+}
+
+/// Does something until the extension calls it off.
+async fn unless_called_off<T>(
+    board: &Board,
+    name: &str,
+    id: u32,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let called_off = board.calls.begin_call(name, id);
+    let result = tokio::select! {
+        biased;
+        () = called_off.cancelled() => None,
+        result = work => Some(result),
+    };
+    board.calls.end_call(name, id);
+    result
+}
+
+/// Runs a program. One that cannot be started has ended with code 1, and says why.
+async fn exec(
+    board: &Board,
+    command: String,
+    args: Vec<String>,
+    cwd: Option<&str>,
+    timeout: Option<f64>,
+) -> Result<ExecResult, HostError> {
+    let facts = &board.facts;
+    if !facts.processes {
+        return Err(HostError::new(
+            "extensions may not run programs: `processes = false` in [pi] of the settings",
+        ));
+    }
+    let words = std::iter::once(command).chain(args);
+    let program = Program::exec(words).environment(Arc::clone(&facts.environment));
+    let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
+    let invocation = Invocation {
+        input: "".into(),
+        environment: Vec::new(),
+        directory: facts.surroundings.cwd.join(cwd.map_or(Path::new("."), Path::new)),
+        timeout: timeout.map_or(LONGEST, |milliseconds| {
+            Duration::from_millis(milliseconds as u64).min(LONGEST)
+        }),
+    };
+    let lane = CommandLane::new(program).limits(OUTPUT);
+    Ok(match lane.run(invocation).await {
+        Ok(finished) => ExecResult {
+            stdout: String::from_utf8_lossy(&finished.stdout).into_owned(),
+            stderr: finished.stderr,
+            code: finished.code,
+            killed: false,
+        },
+        Err(failure) => broken(failure),
+    })
+}
+
+fn broken(failure: Failure) -> ExecResult {
+    match failure.cause {
+        Cause::TimedOut | Cause::KilledBySignal => killed(failure.stdout, failure.stderr),
+        _ => ExecResult {
+            stdout: failure.stdout.clone(),
+            stderr: format!("{}{failure}", failure.stderr),
+            code: 1,
+            killed: false,
+        },
+    }
+}
+
+fn killed(stdout: String, stderr: String) -> ExecResult {
+    ExecResult {
+        stdout,
+        stderr,
+        code: 143,
+        killed: true,
+    }
+}
+
+/// Chooses a model for the session; whether it can be had.
+fn set_model(board: &Board, provider: &str, id: &str) -> bool {
+    let Ok(model) = board.model(&format!("{provider}/{id}")) else {
+        return false;
+    };
+    let definition = board.provider(provider);
+    let known = definition
+        .as_ref()
+        .and_then(|definition| models::model_of(definition, id));
+    let window = known.and_then(|model| model["contextWindow"].as_u64());
+    board.desk.set_model(ChosenModel {
+        provider: model,
+        context_window: window.filter(|window| *window > 0),
+        choice: ModelChoice::Set,
+    });
+    true
+}
+
+async fn compact(board: &Board, instructions: Option<String>) -> Result<Value, HostError> {
+    let before = board.desk.context_usage().map_or(0, |usage| usage.tokens);
+    let end = board.desk.compact(instructions).await.map_err(refused)?;
+    let why = match end {
+        CompactEnd::Compacted { summary, .. } => {
+            let entries = board.desk.entries().map_err(refused)?;
+            let kept = entries.iter().rev().find_map(|entry| match &entry.content {
+                EntryContent::Compaction { first_kept_id, .. } => Some(first_kept_id.clone()),
+                _ => None,
+            });
+            let kept = kept.flatten().unwrap_or_default();
+            return Ok(json!({"summary": summary, "firstKeptEntryId": kept, "tokensBefore": before}));
+        }
+        CompactEnd::Nothing => "Nothing to compact (session too small)".to_owned(),
+        CompactEnd::Refused(_) | CompactEnd::Cancelled => "Compaction cancelled".to_owned(),
+        CompactEnd::Provider(error) => error.message,
+        CompactEnd::NoSummary(words) => words.to_owned(),
+    };
+    Err(HostError::new(why))
+}
+
+/// Waits until what the agent does is over; whether somebody has ended it.
+async fn aborted(desk: &Desk) -> bool {
+    let Some(cancel) = desk.cancel() else {
+        return false;
+    };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => true,
+        () = desk.idle() => false,
+    }
+}

@@ -1,0 +1,299 @@
+//! Extensions of pi's in this run: where they lie (`find.rs`), which options they bring (`flags.rs`), and how they are
+//! loaded and served.
+//!
+//! `board.rs` holds what they have registered. They ask for things by `host.rs` and `later.rs`; what they bring becomes
+//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. Without an extension nothing
+//! of this exists.
+
+mod board;
+mod calls;
+mod commands;
+mod completion;
+mod find;
+mod flags;
+mod host;
+mod interrupts;
+mod later;
+mod models;
+mod prompt;
+mod provider;
+mod selection;
+mod sessions;
+mod tool;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::desk::Desk;
+use becket_agent::front::Front;
+use becket_agent::provider::Provider;
+use becket_agent::tool::{BUILTIN, Tool};
+use becket_dialects::pi::host_call::Mode;
+use becket_dialects::pi::services::{Bind, End};
+use becket_dialects::pi::{self, Candidate};
+use becket_events::Profile;
+use becket_hooks::Engine;
+use becket_js::{Allowed, Extension, HostModule, Kit, Limits, Transformer};
+use becket_store::SqliteStore;
+use becket_tools::Models;
+use tokio_util::sync::CancellationToken;
+
+use board::{Board, Facts, Stage};
+pub use board::{Guest, RegisteredFlag};
+pub use commands::Called;
+pub use find::{find, refusal};
+pub use flags::{GivenFlag, Preloaded, read_with_extensions};
+use host::BoardHost;
+use interrupts::Interrupts;
+use tool::ExtensionTool;
+
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::surroundings::Surroundings;
+
+/// How long an extension may take to hear that the session has begun or ended.
+const A_WORD: Duration = Duration::from_secs(5);
+
+/// The extensions of a run.
+#[derive(Default)]
+pub struct Extensions(Option<Arc<Board>>);
+
+impl Extensions {
+    /// Loads what was found, in order. What cannot be loaded is told, and the rest goes on.
+    pub async fn load(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
+        let found = &setup.extensions;
+        for remark in &found.remarks {
+            surroundings.remark(remark);
+        }
+        if found.extensions.is_empty() {
+            return Self::default();
+        }
+        let board = Arc::new(Board::new(
+            facts(setup, options, surroundings),
+            options.flags.clone(),
+        ));
+        let kit = Arc::new(kit(setup, &board));
+        for candidate in &found.extensions {
+            load(&kit, &board, candidate).await;
+        }
+        Self(Some(board))
+    }
+
+    /// How they see and steer the session; `None` where there are none.
+    pub fn desk(&self) -> Option<Desk> {
+        self.0.as_ref().map(|board| board.desk.clone())
+    }
+
+    /// Their options.
+    pub fn flags(&self) -> Vec<RegisteredFlag> {
+        self.0.as_ref().map(|board| board.flags()).unwrap_or_default()
+    }
+
+    /// What the command line sets their options to.
+    pub fn set_flags(&self, given: &[GivenFlag]) {
+        self.0.iter().for_each(|board| board.set_flags(given));
+    }
+
+    /// There is an agent to work with: their hooks are asked from now on.
+    pub fn take_stage(
+        &self,
+        (engine, front, store): (&Arc<Engine>, &Arc<dyn Front>, &Arc<SqliteStore>),
+        profile: &Profile,
+        models: Models,
+    ) {
+        let Some(board) = &self.0 else { return };
+        prompt::register(engine, board);
+        board.set_stage(Stage {
+            engine: Arc::clone(engine),
+            front: Arc::clone(front),
+            store: Arc::clone(store),
+            profile: profile.clone(),
+            models: self.models(models),
+        });
+    }
+
+    /// Gives models by their names, those of extensions first.
+    pub fn models(&self, others: Models) -> Models {
+        let Some(board) = self.0.clone() else {
+            return others;
+        };
+        Arc::new(move |name| selection::select(&board, name).unwrap_or_else(|| others(name)))
+    }
+
+    /// The model of that name, if an extension brings it.
+    pub fn provider(&self, name: Option<&str>) -> Option<Result<Arc<dyn Provider>, String>> {
+        selection::select(self.0.as_ref()?, name?)
+    }
+
+    /// Adds their tools to those that are there, and says which could not be added. One with the name of one of
+    /// becket's own takes its place.
+    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<String> {
+        let Some(board) = &self.0 else {
+            return Vec::new();
+        };
+        let mut remarks = Vec::new();
+        for offer in board.hand_over_tools() {
+            let made = match ExtensionTool::new(offer, board, profile) {
+                Ok(made) => made,
+                Err(remark) => {
+                    remarks.push(remark);
+                    continue;
+                }
+            };
+            let spec = made.spec();
+            let of_others = |tool: &&Arc<dyn Tool>| {
+                let other = tool.spec();
+                other.face.name == spec.face.name && other.source != BUILTIN
+            };
+            if let Some(other) = tools.iter().find(of_others) {
+                remarks.push(format!(
+                    "the tool {:?} of the extension {} is not offered: {} has one of that name",
+                    spec.face.name,
+                    spec.source,
+                    other.spec().source
+                ));
+                continue;
+            }
+            let name = spec.face.name.clone();
+            tools.retain(|tool| tool.spec().face.name != name);
+            tools.push(Arc::new(made));
+        }
+        remarks
+    }
+
+    /// Their own names.
+    pub fn names(&self) -> Vec<String> {
+        self.each(|guest| guest.candidate.name.clone())
+    }
+
+    /// The names of their tools.
+    pub fn tool_names(&self) -> Vec<String> {
+        let tools = |guest: &Guest| {
+            guest
+                .tools
+                .iter()
+                .map(|tool| tool.name.clone())
+                .collect::<Vec<_>>()
+        };
+        self.each(tools).concat()
+    }
+
+    /// Looks at every extension, loaded or not.
+    pub fn each<T>(&self, look: impl FnMut(&Guest) -> T) -> Vec<T> {
+        self.0.as_ref().map(|board| board.each(look)).unwrap_or_default()
+    }
+
+    /// The session is about to begin: from now on they may act.
+    pub async fn bind(&self) {
+        let Some(board) = &self.0 else { return };
+        for extension in board.extensions() {
+            if let Err(failure) = board.ask(&extension, &Bind {}, A_WORD).await {
+                board.warn(&format!("the extension {} failed: {failure}", extension.name()));
+            }
+        }
+    }
+
+    /// The session is over.
+    pub async fn end(&self) {
+        let Some(board) = &self.0 else { return };
+        for extension in board.extensions() {
+            // Nothing of it counts any more.
+            let _ = board.ask(&extension, &End {}, A_WORD).await;
+        }
+        board.clear();
+    }
+
+    /// The command of an extension's that a line calls.
+    pub fn called(&self, line: &str) -> Option<Called> {
+        self.0.as_ref()?.called(line)
+    }
+
+    /// Runs it. The error says what it threw.
+    pub async fn run_command(&self, called: Called, cancel: &CancellationToken) -> Result<(), String> {
+        match &self.0 {
+            Some(board) => board.run_command(called, cancel).await,
+            None => Ok(()),
+        }
+    }
+
+    /// All commands in lines for the person.
+    pub fn listed_commands(&self) -> String {
+        let commands = self.0.as_ref().map(|board| board.commands()).unwrap_or_default();
+        let lines = commands
+            .into_iter()
+            .map(|(name, command, _)| format!("/{name:<8} {}\n", command.description.unwrap_or_default()));
+        lines.collect()
+    }
+}
+
+async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) {
+    board.welcome(candidate.clone());
+    match Extension::load(kit, &candidate.name, &candidate.file).await {
+        Ok(extension) => board.seat(&candidate.name, extension),
+        Err(failure) => board.turn_away(&candidate.name, &failure),
+    }
+}
+
+fn facts(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Facts {
+    let config = &setup.config.pi;
+    Facts {
+        surroundings: surroundings.clone(),
+        environment: Arc::clone(&setup.hook_environment(surroundings).variables),
+        providers: setup.provider_settings(),
+        data: setup.folders.data.clone(),
+        mode: if options.json { Mode::Json } else { Mode::Print },
+        trusted: options.trust,
+        timeout: limits(setup).timeout,
+        processes: config.processes.unwrap_or(true),
+    }
+}
+
+fn limits(setup: &Setup) -> Limits {
+    let (usual, config) = (Limits::default(), &setup.config.pi);
+    let timeout = config.timeout.as_ref();
+    let memory = config.memory_mb.as_ref();
+    Limits {
+        memory: memory.map_or(usual.memory, |megabytes| (*megabytes.get_ref() as usize) << 20),
+        timeout: timeout.map_or(usual.timeout, |seconds| Duration::from_secs(*seconds.get_ref())),
+        ..usual
+    }
+}
+
+fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
+    let interrupts = Interrupts::listen();
+    let (facts, config) = (&board.facts, &setup.config.pi);
+    let prelude = pi::prelude_modules()
+        .iter()
+        .map(|module| (module.names, module.source));
+    let packages = pi::host_modules()
+        .iter()
+        .map(|module| (module.names, module.source));
+    let modules = prelude
+        .chain(packages)
+        .map(|(names, source)| HostModule { names, source });
+    Kit {
+        prelude: pi::PRELUDE,
+        modules: modules.collect(),
+        transformer: Transformer::new(Some(setup.folders.cache.join("js"))),
+        host: Arc::new(BoardHost(Arc::clone(board))),
+        reporter: Arc::clone(board) as _,
+        limits: limits(setup),
+        surroundings: becket_js::Surroundings {
+            directory: facts.surroundings.cwd.clone(),
+            environment: Arc::clone(&facts.environment),
+            home: facts
+                .surroundings
+                .variable("HOME")
+                .map(PathBuf::from)
+                .unwrap_or_default(),
+            program: std::env::current_exe().unwrap_or_default(),
+        },
+        allowed: Allowed {
+            files: config.files.unwrap_or(true),
+            processes: config.processes.unwrap_or(true),
+            network: config.network.unwrap_or(true),
+        },
+        cancelled: Box::new(move || interrupts.are_waiting()),
+    }
+}

@@ -1,0 +1,94 @@
+//! Models in pi's shape: the one in use, and those that extensions bring.
+
+use becket_agent::provider::Provider;
+use becket_dialects::pi::ModelName;
+use becket_dialects::pi::host_call::{ModelDefinition, ProviderDefinition};
+use serde_json::{Value, json};
+
+use super::board::Board;
+
+/// How many tokens a model can give where nothing is said.
+const USUAL_ANSWER: u64 = 16_384;
+
+/// The model in use; `null` before there is a session.
+pub fn in_use(board: &Board) -> Value {
+    let Ok(provider) = board.desk.model() else {
+        return Value::Null;
+    };
+    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
+    of_provider(board, &*provider, window)
+}
+
+/// A model in pi's shape, with what an extension says about it if it is one of its own.
+pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value {
+    let (name, id) = (provider.name(), provider.model());
+    let definition = board.provider(name);
+    let model = definition
+        .as_ref()
+        .and_then(|definition| model_of(definition, id));
+    model.unwrap_or_else(|| {
+        let model = ModelName { provider: name, id };
+        json!({
+            "id": id,
+            "name": id,
+            "api": model.api(),
+            "provider": name,
+            "baseUrl": provider.base_url().unwrap_or_default(),
+            "reasoning": false,
+            "input": ["text", "image"],
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+            "contextWindow": window,
+            "maxTokens": USUAL_ANSWER,
+        })
+    })
+}
+
+/// All models that are known by name: the one in use, and those of extensions.
+pub fn all(board: &Board, available: bool) -> Vec<Value> {
+    let mut models: Vec<Value> = Some(in_use(board))
+        .filter(|model| !model.is_null())
+        .into_iter()
+        .collect();
+    for definition in board.providers() {
+        let usable = !available || definition.streams || board.model_can_be_had(&definition);
+        for model in definition.models.iter().flatten().filter(|_| usable) {
+            let shown = shown(&definition, model);
+            let is_new = |known: &Value| known["provider"] == shown["provider"] && known["id"] == shown["id"];
+            if !models.iter().any(is_new) {
+                models.push(shown);
+            }
+        }
+    }
+    models
+}
+
+/// A model of an extension's provider.
+pub fn model_of(definition: &ProviderDefinition, id: &str) -> Option<Value> {
+    let models = definition.models.iter().flatten();
+    let model = models.into_iter().find(|model| model.id == id)?;
+    Some(shown(definition, model))
+}
+
+fn shown(definition: &ProviderDefinition, model: &ModelDefinition) -> Value {
+    let api = model.api.as_ref().or(definition.api.as_ref());
+    let base_url = model.base_url.as_ref().or(definition.base_url.as_ref());
+    let mut shown = json!({
+        "id": model.id,
+        "name": model.name.as_ref().unwrap_or(&model.id),
+        "api": api.map_or("openai-completions", String::as_str),
+        "provider": definition.name,
+        "baseUrl": base_url.map_or("", String::as_str),
+        "reasoning": model.reasoning,
+        "input": model.input,
+        "cost": model.cost,
+        "contextWindow": model.context_window,
+        "maxTokens": model.max_tokens,
+        "headers": model.headers,
+    });
+    if let Value::Object(fields) = &mut shown {
+        for (name, value) in &model.other {
+            fields.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    shown
+}
