@@ -1,0 +1,146 @@
+//! Extensions that misbehave: each is reported by name, and the agent and the other extensions go on.
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room};
+
+use crate::plugins::result;
+use crate::room;
+
+/// Runs a prompt with a hostile extension and a good one, and sees that the good one was heard.
+fn run_beside_a_good_one(room: &Room, hostile: &str, turns: &Value) -> Finished {
+    room.config("[pi]\ntimeout = 2\nmemory_mb = 32\n");
+    room.write("hostile.ts", hostile);
+    room.write(
+        "good.ts",
+        "export default (pi: any) => { pi.on('agent_end', () => console.error('the good one is well')); };",
+    );
+    let model = room.model(turns);
+    let run = room
+        .run([
+            "--json",
+            "--yes",
+            "--model",
+            &model,
+            "-e",
+            "hostile.ts",
+            "-e",
+            "good.ts",
+            "go",
+        ])
+        .ended_with(0);
+    assert!(run.stderr.contains("the good one is well"), "{run:#?}");
+    run
+}
+
+#[test]
+fn each_is_reported_by_name_and_everything_else_goes_on() {
+    for (what, code, words) in [
+        (
+            "a loop without an end",
+            "pi.on('turn_start', () => { for (;;) {} });",
+            "2 s",
+        ),
+        (
+            "a memory bomb",
+            "pi.on('turn_start', () => { const all = []; for (;;) all.push(new Array(10000).fill(Math.random())); });",
+            "memory",
+        ),
+        (
+            "a throw in a timer",
+            "pi.on('turn_start', () => new Promise((done) => { setTimeout(() => { done(1); throw new Error('tick'); }, 5); }));",
+            "tick",
+        ),
+        (
+            "a rejection that nobody catches",
+            "pi.on('turn_start', () => { Promise.reject(new Error('floating')); });",
+            "floating",
+        ),
+        (
+            "a handler that never resolves",
+            "pi.on('turn_start', () => new Promise(() => {}));",
+            "answer",
+        ),
+        (
+            "a handler that throws",
+            "pi.on('turn_start', () => { throw new Error('thrown'); });",
+            "thrown",
+        ),
+        ("an unknown event", "pi.on('turn_begin', () => {});", "turn_begin"),
+    ] {
+        let room = room();
+        let hostile = format!("export default (pi: any) => {{ {code} }};");
+        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
+        assert!(run.stderr.contains("hostile"), "{what}: {run:#?}");
+        assert!(run.stderr.contains(words), "{what}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_bomb_at_load_is_only_its_own_end() {
+    for (code, words) in [
+        ("for (;;) {}", "hostile"),
+        (
+            "const all = []; for (;;) all.push(new Array(10000).fill(0));",
+            "memory",
+        ),
+        ("await new Promise(() => {});", "hostile"),
+        ("process.exit(7);", "hostile"),
+    ] {
+        let room = room();
+        let hostile = format!("export default async (pi: any) => {{ {code} }};");
+        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
+        assert!(run.stderr.contains("the extension hostile"), "{code}: {run:#?}");
+        assert!(run.stderr.contains(words), "{code}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_rejection_after_the_session_ended_changes_nothing() {
+    let room = room();
+    let hostile = "export default (pi: any) => {
+        pi.on('session_shutdown', () => { setTimeout(() => Promise.reject(new Error('late')), 1); setTimeout(() => { throw 1; }, 1); });
+    };";
+    run_beside_a_good_one(&room, hostile, &json!([{"text": "fine"}]));
+}
+
+#[test]
+fn prototypes_that_one_extension_pollutes_are_its_own() {
+    let room = room();
+    let hostile = "export default (pi: any) => {
+        (Object.prototype as any).block = true;
+        (Array.prototype as any).push = () => { throw new Error('polluted'); };
+        (globalThis as any).JSON.stringify = () => '{\"block\":false}';
+        Promise.prototype.then = () => { throw new Error('polluted'); };
+    };";
+    room.write("gate.ts", "");
+    let turns = json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "echo through"}}]}, {"text": "fine"}
+    ]);
+    let run = run_beside_a_good_one(&room, hostile, &turns);
+    assert!(result(&run).contains("through"), "{run:#?}");
+}
+
+#[test]
+fn of_two_tools_with_one_name_the_first_is_used_and_both_are_named() {
+    let room = room();
+    let tool = |words: &str| {
+        format!(
+            "export default (pi: any) => pi.registerTool({{ name: 'same', label: 's', description: 'd', \
+             parameters: {{ type: 'object', properties: {{}} }}, \
+             execute: async () => ({{ content: [{{ type: 'text', text: '{words}' }}] }}) }});"
+        )
+    };
+    room.write("one.ts", tool("of one"));
+    room.write("two.ts", tool("of two"));
+    let model = room.model(&json!([{"tool_calls": [{"name": "same", "arguments": {}}]}, {"text": "fine"}]));
+    let run = room
+        .run(["--json", "--model", &model, "-e", "one.ts", "-e", "two.ts", "go"])
+        .ended_with(0);
+    assert_eq!(result(&run), "of one");
+    let line = run
+        .stderr
+        .lines()
+        .find(|line| line.contains("\"same\""))
+        .expect("a remark");
+    assert!(line.contains("one") && line.contains("two"), "{line}");
+}
