@@ -1,13 +1,3 @@
-//! pi: how it names what becket does, what its extensions see of it, and the API and packages that they find.
-//!
-//! `rows.rs` is the table of its events. `messages.rs` and `entries.rs` are a conversation in its words, `words.rs`
-//! tool calls and models, `tools.rs` its tool profile. `host_call.rs` is everything that an extension can ask for,
-//! `services.rs` everything that it offers. Between them stands pi's API in TypeScript (`js/`), which runs in the
-//! engine. `modules.rs` lists the packages that extensions import beside it (`js/modules/`).
-
-mod api;
-pub mod arguments;
-mod entries;
 //! pi: how it names what becket does, where its extensions lie, what they see of it, and the API and packages that they
 //! find.
 //!

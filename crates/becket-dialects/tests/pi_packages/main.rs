@@ -47,7 +47,10 @@ impl Host for OneModel {
                 let content = [json!({"type": "text", "text": text})];
                 Ok(json!({"role": "assistant", "content": content, "stopReason": "stop"}).to_string())
             }
-            other => Err(HostError::new(format!("there is no model {}", other.unwrap_or_default()))),
+            other => Err(HostError::new(format!(
+                "there is no model {}",
+                other.unwrap_or_default()
+            ))),
         };
         async move { answer }.boxed()
     }

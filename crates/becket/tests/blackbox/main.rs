@@ -29,6 +29,7 @@ mod messages;
 mod names;
 mod pi_discovery;
 mod pi_events;
+mod pi_examples;
 mod pi_extensions;
 mod pi_hostile;
 mod pi_packages;

@@ -1,0 +1,933 @@
+//! The examples that pi ships, unchanged: each loads, and those that do something without a terminal do it.
+//!
+//! They are fetched from the npm registry, once for each run of the tests, and are no part of this repository.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room, needs, skipped};
+
+use crate::room;
+
+/// The package whose examples are driven.
+const PACKAGE: &str = "@mariozechner/pi-coding-agent@0.73.1";
+
+/// Examples that need packages of their own, which the embedded engine does not install.
+const WITH_PACKAGES: &[&str] = &["custom-provider-anthropic", "sandbox", "with-deps"];
+
+/// The folder of the examples, if the registry can be reached.
+fn examples() -> Option<&'static Path> {
+    static FETCHED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    if !needs("npm") || !needs("tar") {
+        return None;
+    }
+    match FETCHED.get_or_init(fetch) {
+        Ok(folder) => Some(folder),
+        Err(why) => {
+            skipped(&format!("the npm registry: {why}"));
+            None
+        }
+    }
+}
+
+fn fetch() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi-examples");
+    let examples = folder.join("package/examples/extensions");
+    if examples.join("hello.ts").exists() {
+        return Ok(examples);
+    }
+    let unpacked = folder.with_extension(std::process::id().to_string());
+    std::fs::create_dir_all(&unpacked).map_err(|error| error.to_string())?;
+    let script = format!("npm pack --silent '{PACKAGE}' >/dev/null && tar xzf ./*.tgz && rm ./*.tgz");
+    let fetched = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(&unpacked)
+        .output();
+    let fetched = fetched.map_err(|error| error.to_string())?;
+    if !fetched.status.success() {
+        return Err(String::from_utf8_lossy(&fetched.stderr).into_owned());
+    }
+    // Another run of the tests may have been faster.
+    let _ = std::fs::rename(&unpacked, &folder);
+    let _ = std::fs::remove_dir_all(&unpacked);
+    examples
+        .join("hello.ts")
+        .exists()
+        .then_some(examples)
+        .ok_or_else(|| "no examples in it".into())
+}
+
+/// The file that is given to `-e`.
+fn file_of(examples: &Path, name: &str) -> String {
+    let file = examples.join(format!("{name}.ts"));
+    let folder = examples.join(name).join("index.ts");
+    let file = if file.exists() { file } else { folder };
+    file.display().to_string()
+}
+
+/// One example in one scripted session.
+struct Session<'a> {
+    room: &'a Room,
+    examples: Vec<&'a str>,
+    options: Vec<&'a str>,
+    /// What the person types, line by line.
+    lines: &'a [&'a str],
+    /// What the model answers, request by request.
+    turns: Value,
+}
+
+impl<'a> Session<'a> {
+    fn of(room: &'a Room, example: &'a str, lines: &'a [&'a str], turns: Value) -> Self {
+        Self {
+            room,
+            examples: vec![example],
+            options: Vec::new(),
+            lines,
+            turns,
+        }
+    }
+
+    fn with(mut self, options: &[&'a str]) -> Self {
+        self.options.extend(options);
+        self
+    }
+
+    /// Runs it to its end. Nobody is there to ask, so `--yes` answers.
+    fn run(self) -> Option<Finished> {
+        let folder = examples()?;
+        let model = self.room.model(&self.turns);
+        let mut words = vec![
+            "chat".to_string(),
+            "--json".into(),
+            "--yes".into(),
+            "--model".into(),
+            model,
+        ];
+        for example in &self.examples {
+            let file = if example.contains('/') {
+                (*example).to_string()
+            } else {
+                file_of(folder, example)
+            };
+            words.extend(["-e".into(), file]);
+        }
+        words.extend(self.options.iter().map(ToString::to_string));
+        let input = format!("{}\n", self.lines.join("\n"));
+        Some(self.room.run_with_input(words, input).ended_with(0))
+    }
+}
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"tool_calls": [{"name": name, "arguments": arguments}]})
+}
+
+fn text(text: &str) -> Value {
+    json!({"text": text})
+}
+
+/// What the model got as the results of its calls.
+fn results(run: &Finished) -> String {
+    let ended = run.events_named("post_tool");
+    let results = ended
+        .iter()
+        .map(|call| call["result"].as_str().unwrap_or_default());
+    results.collect::<Vec<_>>().join("\n")
+}
+
+/// The bodies of all requests, as text.
+fn requests(run: &Finished) -> Vec<String> {
+    run.events_named("pre_request")
+        .iter()
+        .map(|request| request["body"].to_string())
+        .collect()
+}
+
+/// A repository with one commit and one change.
+fn dirty_repository(room: &Room) {
+    let script = "git init -q . && git config user.email a@b.c && git config user.name n && echo one > file && \
+                  git add -A && git commit -qm one && echo two > file";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(room.work())
+        .status();
+    assert!(made.expect("git runs").success());
+}
+
+fn git(room: &Room, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(room.work())
+        .output()
+        .expect("git runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn every_example_loads() {
+    let Some(folder) = examples() else { return };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name != "README.md")
+        .map(|name| name.trim_end_matches(".ts").to_string())
+        .filter(|name| !WITH_PACKAGES.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    assert!(names.len() > 60, "{names:?}");
+    let problems: Vec<String> = names
+        .iter()
+        .filter_map(|name| loading_problem(folder, name))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What is wrong when an example is loaded and one prompt is answered; nothing if nothing is.
+fn loading_problem(folder: &Path, name: &str) -> Option<String> {
+    let room = room();
+    room.write(".pi/.keep", "");
+    let model = room.model(&json!([text("the answer")]));
+    let run = room.run(["--model", &model, "-e", &file_of(folder, name), "hello"]);
+    // This one watches a file that is not there, here and in pi.
+    let expected = name == "file-trigger";
+    let complains = ["cannot", "not supported", "Error", "failed"]
+        .iter()
+        .any(|word| run.stderr.contains(word));
+    let wrong = run.code != 0 || !run.stdout.contains("the answer") || (complains && !expected);
+    wrong.then(|| format!("{name}: {run:#?}"))
+}
+
+#[test]
+fn an_example_whose_package_is_missing_names_the_import_and_the_rest_goes_on() {
+    let Some(folder) = examples() else { return };
+    for (name, package) in [("with-deps", "ms"), ("sandbox", "@anthropic-ai/sandbox-runtime")] {
+        let room = room();
+        let model = room.model(&json!([call("hello", json!({"name": "you"})), text("done")]));
+        let (broken, hello) = (file_of(folder, name), file_of(folder, "hello"));
+        let run = room.run([
+            "--json", "--yes", "--model", &model, "-e", &broken, "-e", &hello, "go",
+        ]);
+        let run = run.ended_with(0).complained(package).complained(name);
+        assert!(results(&run).contains("Hello, you!"), "{run:#?}");
+    }
+}
+
+// ---------------------------------------------------------------- guards
+
+#[test]
+fn the_permission_gate_blocks_what_is_dangerous_and_nothing_else() {
+    let room = room();
+    room.write("keep", "");
+    let turns = json!([
+        call("shell", json!({"command": "rm -rf keep"})),
+        call("shell", json!({"command": "echo harm$((1))less"})),
+        text("done")
+    ]);
+    for example in ["permission-gate", "rpc-demo"] {
+        let Some(run) = Session::of(&room, example, &["go"], turns.clone()).run() else {
+            return;
+        };
+        assert!(
+            results(&run).contains("Dangerous command blocked (no UI"),
+            "{example}: {run:#?}"
+        );
+        assert!(results(&run).contains("harm1less"), "{example}: {run:#?}");
+        assert!(room.has("keep"));
+    }
+}
+
+#[test]
+fn protected_paths_stay_as_they_are() {
+    let room = room();
+    let turns = json!([
+        call("write", json!({"path": ".env", "content": "KEY=1"})),
+        call("write", json!({"path": "notes.txt", "content": "hello"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "protected-paths", &["go"], turns).run() else {
+        return;
+    };
+    assert!(results(&run).contains("is protected"), "{run:#?}");
+    assert!(!room.has(".env"));
+    assert_eq!(room.read("notes.txt"), "hello");
+}
+
+#[test]
+fn plan_mode_lets_the_model_look_and_not_touch() {
+    let room = room();
+    let turns = json!([
+        call("shell", json!({"command": "touch made"})),
+        call("shell", json!({"command": "ls"})),
+        text("Plan:\n1. Look around\n2. Write it down\n")
+    ]);
+    let Some(run) = Session::of(&room, "plan-mode", &["go"], turns)
+        .with(&["--plan"])
+        .run()
+    else {
+        return;
+    };
+    assert!(!room.has("made"), "{run:#?}");
+    assert!(results(&run).to_lowercase().contains("plan mode"), "{run:#?}");
+    let request = &requests(&run)[0];
+    assert!(
+        request.contains("PLAN MODE") || request.contains("plan mode"),
+        "{request}"
+    );
+    assert!(
+        !request.contains(r#""name":"write""#),
+        "the tools that write are taken away: {request}"
+    );
+}
+
+// ---------------------------------------------------------------- the person's words and the system prompt
+
+#[test]
+fn input_is_transformed_or_handled() {
+    let room = room();
+    let lines = ["?quick What is Rust?", "ping", "plain"];
+    let Some(run) = Session::of(&room, "input-transform", &lines, json!([text("a"), text("b")])).run() else {
+        return;
+    };
+    let requests = requests(&run);
+    assert_eq!(requests.len(), 2, "ping never reaches the model: {run:#?}");
+    assert!(
+        requests[0].contains("Respond briefly in 1-2 sentences: What is Rust?"),
+        "{}",
+        requests[0]
+    );
+    assert!(run.stderr.contains("pong"), "{run:#?}");
+}
+
+#[test]
+fn inline_commands_are_expanded() {
+    let room = room();
+    let lines = ["The sum is !{echo $((40+2))}."];
+    let Some(run) = Session::of(&room, "inline-bash", &lines, json!([text("a")])).run() else {
+        return;
+    };
+    assert!(requests(&run)[0].contains("The sum is 42."), "{run:#?}");
+}
+
+#[test]
+fn a_command_changes_the_system_prompt_of_what_follows() {
+    let room = room();
+    let lines = ["before", "/pirate", "after", "/pirate", "again"];
+    let turns = json!([text("a"), text("b"), text("c")]);
+    let Some(run) = Session::of(&room, "pirate", &lines, turns).run() else {
+        return;
+    };
+    let requests = requests(&run);
+    let pirate: Vec<bool> = requests
+        .iter()
+        .map(|request| request.contains("PIRATE MODE"))
+        .collect();
+    assert_eq!(pirate, [false, true, false], "{run:#?}");
+    assert!(run.stderr.contains("Arrr! Pirate mode enabled!"), "{run:#?}");
+}
+
+#[test]
+fn rules_of_a_project_reach_the_system_prompt() {
+    let room = room();
+    room.write(".claude/rules/style/tabs.md", "Use tabs.");
+    let Some(run) = Session::of(&room, "claude-rules", &["go"], json!([text("a")])).run() else {
+        return;
+    };
+    assert!(
+        requests(&run)[0].contains("- .claude/rules/style/tabs.md"),
+        "{run:#?}"
+    );
+    assert!(run.stderr.contains("Found 1 rule(s)"), "{run:#?}");
+}
+
+#[test]
+fn the_prompt_customizer_knows_which_tools_there_are() {
+    let room = room();
+    let Some(run) = Session::of(&room, "prompt-customizer", &["go"], json!([text("a")])).run() else {
+        return;
+    };
+    let request = &requests(&run)[0];
+    for words in [
+        "## Tool Guidance",
+        "Use the `read` tool",
+        "with the `bash` tool",
+        "Extension-Added Context",
+    ] {
+        assert!(request.contains(words), "{words}: {request}");
+    }
+}
+
+// ---------------------------------------------------------------- tools
+
+#[test]
+fn tools_answer() {
+    let room = room();
+    let turns = json!([
+        call("hello", json!({"name": "you"})),
+        call("hello", json!({"name": 7})),
+        call("hello", json!({})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "hello", &["go"], turns).run() else {
+        return;
+    };
+    let results = results(&run);
+    assert!(results.contains("Hello, you!"), "{run:#?}");
+    assert!(
+        results.contains("Hello, 7!"),
+        "a number becomes a text, as the schema wants: {results}"
+    );
+    assert!(
+        results.contains("Validation failed for tool \"hello\""),
+        "{results}"
+    );
+}
+
+#[test]
+fn tools_can_be_added_while_a_session_runs() {
+    let room = room();
+    let lines = ["one", "/add-echo-tool shout", "two"];
+    let turns = json!([
+        call("echo_session", json!({"message": "hi"})),
+        text("a"),
+        call("shout", json!({"message": "ho"})),
+        text("b")
+    ]);
+    let Some(run) = Session::of(&room, "dynamic-tools", &lines, turns).run() else {
+        return;
+    };
+    assert!(
+        results(&run).contains("[session] hi") && results(&run).contains("[shout] ho"),
+        "{run:#?}"
+    );
+    assert!(
+        requests(&run)[0].contains("Echo back user-provided text"),
+        "its snippet is in the system prompt"
+    );
+}
+
+#[test]
+fn the_todo_list_lives_in_the_results_of_its_tool() {
+    let room = room();
+    let turns = json!([
+        call("todo", json!({"action": "add", "text": "write tests"})),
+        call("todo", json!({"action": "toggle", "id": 1})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "todo", &["go"], turns).run() else {
+        return;
+    };
+    assert!(results(&run).contains("Added todo #1: write tests"), "{run:#?}");
+    // The next session finds it again, since the results are kept with their details.
+    let turns = json!([call("todo", json!({"action": "list"})), text("done")]);
+    let again = Session::of(&room, "todo", &["go"], turns)
+        .run()
+        .expect("as before");
+    assert!(results(&again).contains("[x] #1: write tests"), "{again:#?}");
+}
+
+#[test]
+fn a_tool_can_end_the_run() {
+    let room = room();
+    let arguments = json!({"headline": "All good", "summary": "s", "actionItems": ["rest"]});
+    let turns = json!([call("structured_output", arguments), text("never said")]);
+    let Some(run) = Session::of(&room, "structured-output", &["go"], turns).run() else {
+        return;
+    };
+    assert!(
+        results(&run).contains("Saved structured output: All good"),
+        "{run:#?}"
+    );
+    assert_eq!(requests(&run).len(), 1, "{run:#?}");
+}
+
+#[test]
+fn an_extension_takes_the_place_of_a_tool_and_stays_behind_the_gate() {
+    let room = room();
+    room.write("a.txt", "first\nsecond\n");
+    room.write(".env", "KEY=1");
+    let turns = json!([
+        call("read", json!({"path": "a.txt", "offset": 2, "limit": 1})),
+        call("read", json!({"path": ".env"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "tool-override", &["go"], turns.clone()).run() else {
+        return;
+    };
+    assert!(
+        results(&run).contains("second") && !results(&run).contains("first"),
+        "{run:#?}"
+    );
+    assert!(
+        results(&run).contains("Access denied") && !results(&run).contains("KEY=1"),
+        "{run:#?}"
+    );
+    let log = room.read("../home/.pi/agent/read-access.log");
+    assert!(log.is_empty() || log.contains("ALLOWED"), "{log}");
+    let denied = room.hooks("[[hook]]\nevent = \"pre_file_read\"\ncommand = \"echo no >&2; exit 2\"\n");
+    let again = Session::of(&room, "tool-override", &["go"], turns)
+        .with(&["--hooks", &denied])
+        .run();
+    assert!(!results(&again.expect("as before")).contains("second"));
+}
+
+#[test]
+fn bash_and_files_work_through_pi_s_own_tools() {
+    let room = room();
+    room.write("../home/.profile", "export GREETING=hello\n");
+    room.write("a.txt", "one\ntwo\n");
+    let turns = json!([
+        call("bash", json!({"command": "echo $GREETING-$PI_SPAWN_HOOK"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "bash-spawn-hook", &["go"], turns)
+        .with(&["--tools", "pi"])
+        .run()
+    else {
+        return;
+    };
+    assert!(results(&run).contains("hello-1"), "{run:#?}");
+    for example in ["built-in-tool-renderer", "minimal-mode"] {
+        let turns = json!([
+            call("read", json!({"path": "a.txt"})),
+            call(
+                "edit",
+                json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]})
+            ),
+            call("bash", json!({"command": "cat a.txt"})),
+            call("write", json!({"path": "a.txt", "content": "one\ntwo\n"})),
+            text("done")
+        ]);
+        let run = Session::of(&room, example, &["go"], turns)
+            .with(&["--tools", "pi"])
+            .run()
+            .expect("as before");
+        assert!(
+            results(&run).contains("one\ntwo") && results(&run).contains("one\nthree"),
+            "{example}: {run:#?}"
+        );
+        assert_eq!(room.read("a.txt"), "one\ntwo\n", "{example}");
+    }
+}
+
+#[test]
+fn commands_and_files_go_to_another_machine() {
+    let room = room();
+    // In place of a remote machine: a program of the same name that works in another folder.
+    room.write("../remote/a.txt", "from afar\n");
+    room.script("../bin/ssh", "#!/bin/sh\nshift\nexec sh -c \"$1\"\n");
+    let path = format!(
+        "{}:{}",
+        room.work().join("../bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let room = room.with("PATH", &path);
+    let remote = format!("someone@there:{}", room.work().join("../remote").display());
+    let turns = json!([
+        call("bash", json!({"command": "pwd; cat a.txt"})),
+        call("read", json!({"path": "a.txt"})),
+        text("done")
+    ]);
+    let session = Session::of(&room, "ssh", &["go"], turns).with(&["--tools", "pi", "--ssh", &remote]);
+    let Some(run) = session.run() else { return };
+    assert!(run.stderr.contains("SSH mode: someone@there"), "{run:#?}");
+    assert_eq!(results(&run).matches("from afar").count(), 2, "{run:#?}");
+}
+
+#[test]
+fn a_long_output_is_cut_and_kept() {
+    let room = room();
+    room.script("../bin/rg", "#!/bin/sh\nseq 1 5000 | sed 's/^/file:/'\n");
+    let path = format!(
+        "{}:{}",
+        room.work().join("../bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let room = room.with("PATH", &path);
+    let turns = json!([call("rg", json!({"pattern": "x"})), text("done")]);
+    let Some(run) = Session::of(&room, "truncated-tool", &["go"], turns).run() else {
+        return;
+    };
+    let ended = run.events_named("pre_tool_output");
+    let output = ended[0].to_string();
+    assert!(
+        output.contains("file:2000") && !output.contains("file:2001"),
+        "{output}"
+    );
+    assert!(
+        output.contains("truncated") || output.contains("Truncated"),
+        "{output}"
+    );
+}
+
+#[test]
+fn tools_that_ask_the_person_say_that_nobody_is_there() {
+    let room = room();
+    let question = json!({"question": "Which?", "options": [{"label": "a"}]});
+    let Some(run) = Session::of(
+        &room,
+        "question",
+        &["go"],
+        json!([call("question", question), text("done")]),
+    )
+    .run() else {
+        return;
+    };
+    assert!(results(&run).contains("UI not available"), "{run:#?}");
+    let questions =
+        json!({"questions": [{"id": "q", "prompt": "Which?", "options": [{"value": "a", "label": "a"}]}]});
+    let turns = json!([call("questionnaire", questions), text("done")]);
+    let run = Session::of(&room, "questionnaire", &["go"], turns)
+        .run()
+        .expect("as before");
+    assert!(results(&run).contains("UI not available"), "{run:#?}");
+}
+
+#[test]
+fn a_sub_agent_is_another_program() {
+    let room = room();
+    room.write(
+        "../home/.pi/agent/agents/scout.md",
+        "---\nname: scout\ndescription: Looks around\n---\nLook around.\n",
+    );
+    let message = json!({"type": "message_end", "message": {"role": "assistant", "content": [{"type": "text", "text": "seen"}], "stopReason": "stop"}});
+    room.script("../bin/pi", &format!("#!/bin/sh\necho '{message}'\n"));
+    let path = format!(
+        "{}:{}",
+        room.work().join("../bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let room = room.with("PATH", &path);
+    let turns = json!([
+        call("subagent", json!({"agent": "scout", "task": "look"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "subagent", &["go"], turns).run() else {
+        return;
+    };
+    assert!(results(&run).contains("seen"), "{run:#?}");
+}
+
+// ---------------------------------------------------------------- sessions, messages, state
+
+#[test]
+fn what_was_done_is_committed_when_the_session_ends() {
+    let room = room();
+    dirty_repository(&room);
+    let Some(run) = Session::of(
+        &room,
+        "auto-commit-on-exit",
+        &["go"],
+        json!([text("All is done")]),
+    )
+    .run() else {
+        return;
+    };
+    assert_eq!(
+        git(&room, &["log", "--format=%s", "-1"]).trim(),
+        "[pi] All is done",
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn each_turn_makes_a_checkpoint() {
+    let room = room();
+    dirty_repository(&room);
+    let turns = json!([call("shell", json!({"command": "true"})), text("done")]);
+    let Some(run) = Session::of(&room, "git-checkpoint", &["go"], turns).run() else {
+        return;
+    };
+    let loose = git(&room, &["fsck", "--lost-found", "--no-reflogs"]);
+    assert!(loose.contains("dangling commit"), "{loose} {run:#?}");
+}
+
+#[test]
+fn messages_get_labels_and_sessions_names() {
+    let room = room();
+    let lines = [
+        "/bookmark early",
+        "hello",
+        "/bookmark here",
+        "/unbookmark",
+        "/unbookmark",
+    ];
+    let Some(run) = Session::of(&room, "bookmark", &lines, json!([text("a")])).run() else {
+        return;
+    };
+    for words in [
+        "No assistant message to bookmark",
+        "Bookmarked as: here",
+        "Removed bookmark: here",
+        "No bookmarked entry found",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {run:#?}");
+    }
+    let lines = ["/session-name", "/session-name big plans", "/session-name"];
+    let run = Session::of(&room, "session-name", &lines, json!([text("a")]))
+        .run()
+        .expect("as before");
+    for words in [
+        "No session name set",
+        "Session named: big plans",
+        "Session: big plans",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {run:#?}");
+    }
+}
+
+#[test]
+fn extensions_speak_for_the_person() {
+    let room = room();
+    let lines = [
+        "/ask what is it?",
+        "/askwith why",
+        "/steer now",
+        "/followup then",
+        "/ask",
+    ];
+    let turns = json!([text("a"), text("b"), text("c"), text("d")]);
+    let Some(run) = Session::of(&room, "send-user-message", &lines, turns).run() else {
+        return;
+    };
+    let requests = requests(&run);
+    assert_eq!(requests.len(), 4, "{run:#?}");
+    for (request, words) in requests
+        .iter()
+        .zip(["what is it?", "User request: why", "now", "then"])
+    {
+        assert!(request.contains(words), "{words}: {request}");
+    }
+    assert!(run.stderr.contains("Usage: /ask"), "{run:#?}");
+}
+
+#[test]
+fn a_note_is_kept_for_the_next_prompt() {
+    let room = room();
+    let lines = ["/status warn nearly full", "go"];
+    let Some(run) = Session::of(&room, "message-renderer", &lines, json!([text("a")])).run() else {
+        return;
+    };
+    assert!(requests(&run)[0].contains("nearly full"), "{run:#?}");
+}
+
+#[test]
+fn extensions_hear_each_other() {
+    let room = room();
+    let lines = ["/emit good news"];
+    let Some(run) = Session::of(&room, "event-bus", &lines, json!([text("a")])).run() else {
+        return;
+    };
+    assert!(
+        run.stderr
+            .contains("Event from event-bus-example: Session started"),
+        "{run:#?}"
+    );
+    assert!(
+        run.stderr.contains("Event from /emit command: good news"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn a_preset_chooses_tools_and_words() {
+    let room = room();
+    room.write(
+        ".pi/presets.json",
+        r#"{"careful": {"tools": ["read", "ls"], "thinkingLevel": "low", "instructions": "Be careful."}}"#,
+    );
+    let session = Session::of(&room, "preset", &["go"], json!([text("a")])).with(&["--preset", "careful"]);
+    let Some(run) = session.run() else { return };
+    let request = &requests(&run)[0];
+    assert!(
+        request.contains("Be careful.") && !request.contains(r#""name":"write""#),
+        "{request}"
+    );
+    assert!(run.stderr.contains("Preset \"careful\" activated"), "{run:#?}");
+    // The next session remembers it.
+    let again = Session::of(&room, "preset", &["go"], json!([text("a")]))
+        .run()
+        .expect("as before");
+    assert!(requests(&again)[0].contains("Be careful."), "{again:#?}");
+}
+
+#[test]
+fn the_program_ends_when_an_extension_wants_it() {
+    let room = room();
+    let lines = ["one", "/quit", "never asked"];
+    let Some(run) = Session::of(&room, "shutdown-command", &lines, json!([text("a"), text("b")])).run()
+    else {
+        return;
+    };
+    assert_eq!(requests(&run).len(), 1, "{run:#?}");
+    let lines = ["one", "never asked"];
+    let turns = json!([call("finish_and_exit", json!({})), text("bye"), text("b")]);
+    let run = Session::of(&room, "shutdown-command", &lines, turns)
+        .run()
+        .expect("as before");
+    assert!(results(&run).contains("Shutdown requested"), "{run:#?}");
+    assert_eq!(requests(&run).len(), 2, "{run:#?}");
+}
+
+#[test]
+fn a_command_compacts_the_conversation() {
+    let room = room();
+    let lines = ["one", "two", "/trigger-compact keep the numbers", "three"];
+    let turns = json!([text("a"), text("b"), text("THE SUMMARY"), text("c")]);
+    let Some(run) = Session::of(&room, "trigger-compact", &lines, turns).run() else {
+        return;
+    };
+    let compacted = run.events_named("post_compact");
+    assert_eq!(compacted.len(), 1, "{run:#?}");
+    let requests = requests(&run);
+    assert!(requests[2].contains("keep the numbers"), "{}", requests[2]);
+}
+
+#[test]
+fn a_compaction_that_an_extension_cannot_make_is_made_as_usual() {
+    let room = room();
+    let lines = ["one", "/compact"];
+    let turns = json!([text("a"), text("THE SUMMARY")]);
+    let Some(run) = Session::of(&room, "custom-compaction", &lines, turns).run() else {
+        return;
+    };
+    assert!(
+        run.stderr.contains("Custom compaction extension triggered"),
+        "{run:#?}"
+    );
+    assert!(
+        run.stderr.contains("Could not find Gemini Flash model"),
+        "{run:#?}"
+    );
+    assert_eq!(run.events_named("post_compact").len(), 1, "{run:#?}");
+}
+
+// ---------------------------------------------------------------- requests, status, dialogs
+
+#[test]
+fn requests_and_answers_are_logged() {
+    let room = room();
+    room.write(".pi/.keep", "");
+    let Some(run) = Session::of(&room, "provider-payload", &["go"], json!([text("a")])).run() else {
+        return;
+    };
+    let log = room.read(".pi/provider-payload.log");
+    assert!(
+        log.contains("\"messages\"") && log.contains("[200]"),
+        "{log} {run:#?}"
+    );
+}
+
+#[test]
+fn status_lines_are_told_on_standard_error() {
+    let table = [
+        ("status-line", "Turn 1 complete"),
+        ("system-prompt-header", "System: "),
+        ("working-indicator", "Indicator: custom spinner"),
+        ("rpc-demo", "Turn 1 done"),
+    ];
+    for (example, words) in table {
+        let room = room();
+        let Some(run) = Session::of(&room, example, &["go"], json!([text("a")])).run() else {
+            return;
+        };
+        assert!(run.stderr.contains(words), "{example}: {run:#?}");
+    }
+}
+
+#[test]
+fn dialogs_that_nobody_answers_count_as_no() {
+    let table = [
+        ("timed-confirm", "/timed", "Cancelled or timed out"),
+        (
+            "timed-confirm",
+            "/timed-select",
+            "Selection cancelled or timed out",
+        ),
+        ("timed-confirm", "/timed-signal", "Cancelled by user"),
+        ("rpc-demo", "/rpc-input", "Input cancelled"),
+        ("rpc-demo", "/rpc-editor", "Editor cancelled"),
+        (
+            "hidden-thinking-label",
+            "/thinking-label hm",
+            "Hidden thinking label set to: hm",
+        ),
+        ("working-indicator", "/working-indicator dot", "dot"),
+        ("commands", "/commands prompt", "No prompt commands found"),
+    ];
+    for (example, line, words) in table {
+        let room = room();
+        let Some(run) = Session::of(&room, example, &[line], json!([text("a")])).run() else {
+            return;
+        };
+        assert!(run.stderr.contains(words), "{example}: {run:#?}");
+        assert!(requests(&run).is_empty(), "{example}: {run:#?}");
+    }
+}
+
+#[test]
+fn quiet_examples_disturb_nothing() {
+    for example in [
+        "titlebar-spinner",
+        "widget-placement",
+        "working-message-test",
+        "tools",
+        "notify",
+        "model-status",
+    ] {
+        let room = room();
+        let Some(run) = Session::of(&room, example, &["go"], json!([text("the answer")])).run() else {
+            return;
+        };
+        assert_eq!(requests(&run).len(), 1, "{example}: {run:#?}");
+        assert_eq!(run.events_named("hook_failed").len(), 0, "{example}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_dirty_repository_is_not_left() {
+    let room = room();
+    dirty_repository(&room);
+    let Some(folder) = examples() else { return };
+    let run = room.run(["switch", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")]);
+    assert_ne!(run.code, 0, "{run:#?}");
+    let clean = crate::room();
+    clean
+        .run(["switch", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")])
+        .ended_with(0);
+}
+
+#[test]
+fn a_file_outside_wakes_the_agent() {
+    let room = room();
+    let Some(folder) = examples() else { return };
+    // The example names its file: it is written elsewhere for the test, as its author says one should.
+    let source = std::fs::read_to_string(file_of(folder, "file-trigger")).expect("the example");
+    let trigger = room.write("trigger.txt", "");
+    let source = source.replace("/tmp/agent-trigger.txt", &trigger.display().to_string());
+    let file = room.write("../file-trigger.ts", source).display().to_string();
+    let model = room.model(&json!([text("woken up")]));
+    let mut child = room
+        .command(["chat", "--json", "--yes", "--model", &model, "-e", &file])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let input = child.stdin.take();
+    let running = testkit::Running::of(child);
+    running.wait_for_output("session_start");
+    // A watch that is not yet there misses a write; one of the next is seen.
+    for _ in 0..200 {
+        std::fs::write(&trigger, "the build is red").expect("it can be written");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        if std::fs::read_to_string(&trigger).is_ok_and(|text| text.is_empty()) {
+            break;
+        }
+    }
+    running.wait_for_output("woken up");
+    drop(input);
+    let run = running.finish().ended_with(0);
+    assert!(
+        requests(&run)[0].contains("External trigger: the build is red"),
+        "{run:#?}"
+    );
+}
