@@ -441,13 +441,19 @@ impl Desk {
     /// next request; otherwise all of it, as soon as the front end attends. A run goes on after it.
     ///
     /// Whoever waits for it inside of a hook or a tool of the same session waits for itself: the loop goes on when the
-    /// hook has answered. Start it and let it run.
-    pub async fn compact(&self, instructions: Option<String>) -> Result<CompactEnd, DeskError> {
+    /// hook has answered. Start it and let it run. The wish counts from the call on, whoever waits for it.
+    pub fn compact(
+        &self,
+        instructions: Option<String>,
+    ) -> impl Future<Output = Result<CompactEnd, DeskError>> + Send + use<> {
         let (answer, answered) = oneshot::channel();
         let wish = CompactWish { instructions, answer };
-        self.open()?.compactions.push_back(wish);
+        let wished = self.open().map(|mut state| state.compactions.push_back(wish));
         self.0.queues.tell();
-        answered.await.unwrap_or(Err(DeskError::Over))
+        async move {
+            wished?;
+            answered.await.unwrap_or(Err(DeskError::Over))
+        }
     }
 }
 

@@ -36,6 +36,9 @@ impl Host for BoardHost {
     fn call_async(&self, extension: &str, name: &str, arguments: String) -> BoxFuture<'static, Answer> {
         let read = check(name).and_then(|()| HostCallAsync::read(&arguments).map_err(HostError::new));
         let (board, extension) = (Arc::clone(&self.0), extension.to_owned());
+        if let Ok(HostCallAsync::Compact { custom_instructions }) = read {
+            return later::compact(&board, custom_instructions).boxed();
+        }
         async move { later::answer(&board, &extension, read?).await }.boxed()
     }
 }

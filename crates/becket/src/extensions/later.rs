@@ -46,9 +46,7 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             _ => DialogAnswer::Nobody,
         }),
         HostCallAsync::SetModel { provider, id } => json_of(&set_model(board, &provider, &id)),
-        HostCallAsync::Compact { custom_instructions } => {
-            json_of(&compact(board, custom_instructions).await?)
-        }
+        HostCallAsync::Compact { custom_instructions } => compact(board, custom_instructions).await,
         HostCallAsync::WaitForIdle => {
             board.desk.idle().await;
             Ok("null".into())
@@ -163,12 +161,22 @@ fn set_model(board: &Board, provider: &str, id: &str) -> bool {
     true
 }
 
-async fn compact(board: &Board, instructions: Option<String>) -> Result<Value, HostError> {
-    let before = board.desk.context_usage().map_or(0, |usage| usage.tokens);
-    let end = board.desk.compact(instructions).await.map_err(refused)?;
+/// A summary. The wish counts from now on, and not when somebody gets round to waiting for it.
+pub fn compact(
+    board: &Board,
+    instructions: Option<String>,
+) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
+    let desk = board.desk.clone();
+    let before = desk.context_usage().map_or(0, |usage| usage.tokens);
+    let wished = desk.compact(instructions);
+    async move { json_of(&compacted(&desk, wished.await.map_err(refused)?, before)?) }
+}
+
+/// What came of a wish for a summary, in the extension's words.
+fn compacted(desk: &Desk, end: CompactEnd, before: u64) -> Result<Value, HostError> {
     let why = match end {
         CompactEnd::Compacted { summary, .. } => {
-            let entries = board.desk.entries().map_err(refused)?;
+            let entries = desk.entries().map_err(refused)?;
             let kept = entries.iter().rev().find_map(|entry| match &entry.content {
                 EntryContent::Compaction { first_kept_id, .. } => Some(first_kept_id.clone()),
                 _ => None,

@@ -118,9 +118,21 @@ impl ExtensionTool {
         }
     }
 
+    /// Of what an operation can be told in two ways, the tool gets the one that its schema knows.
+    fn declared(&self, mut told: Map<String, Value>) -> Map<String, Value> {
+        let properties = self.spec.face.parameters["properties"].as_object();
+        if let Some(properties) = properties.filter(|known| told.keys().any(|name| known.contains_key(name)))
+        {
+            told.retain(|name, _| properties.contains_key(name));
+        }
+        told
+    }
+
     async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
         let judged = match &self.stand_in {
-            Some(stand_in) => stand_in.judged(&self.spec, &permit),
+            Some(stand_in) => stand_in
+                .judged(&self.spec, &permit)
+                .map(|told| self.declared(told)),
             None => Ok(permit.arguments().clone()),
         };
         let arguments = match judged {

@@ -189,8 +189,12 @@ fn loading_problem(folder: &Path, name: &str) -> Option<String> {
     room.write(".pi/.keep", "");
     let model = room.model(&json!([text("the answer")]));
     let run = room.run(["--model", &model, "-e", &file_of(folder, name), "hello"]);
-    // This one watches a file that is not there, here and in pi.
-    let expected = name == "file-trigger";
+    // One watches a file that is not there, here and in pi; the other wants a login in a browser.
+    let expected = match name {
+        "file-trigger" => run.stderr.contains("agent-trigger.txt"),
+        "custom-provider-gitlab-duo" => run.stderr.contains("not supported by becket yet: oauth"),
+        _ => false,
+    };
     let complains = ["cannot", "not supported", "Error", "failed"]
         .iter()
         .any(|word| run.stderr.contains(word));
@@ -583,31 +587,6 @@ fn tools_that_ask_the_person_say_that_nobody_is_there() {
     assert!(results(&run).contains("UI not available"), "{run:#?}");
 }
 
-#[test]
-fn a_sub_agent_is_another_program() {
-    let room = room();
-    room.write(
-        "../home/.pi/agent/agents/scout.md",
-        "---\nname: scout\ndescription: Looks around\n---\nLook around.\n",
-    );
-    let message = json!({"type": "message_end", "message": {"role": "assistant", "content": [{"type": "text", "text": "seen"}], "stopReason": "stop"}});
-    room.script("../bin/pi", &format!("#!/bin/sh\necho '{message}'\n"));
-    let path = format!(
-        "{}:{}",
-        room.work().join("../bin").display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let room = room.with("PATH", &path);
-    let turns = json!([
-        call("subagent", json!({"agent": "scout", "task": "look"})),
-        text("done")
-    ]);
-    let Some(run) = Session::of(&room, "subagent", &["go"], turns).run() else {
-        return;
-    };
-    assert!(results(&run).contains("seen"), "{run:#?}");
-}
-
 // ---------------------------------------------------------------- sessions, messages, state
 
 #[test]
@@ -889,11 +868,11 @@ fn a_dirty_repository_is_not_left() {
     let room = room();
     dirty_repository(&room);
     let Some(folder) = examples() else { return };
-    let run = room.run(["switch", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")]);
+    let run = room.run(["-c", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")]);
     assert_ne!(run.code, 0, "{run:#?}");
     let clean = crate::room();
     clean
-        .run(["switch", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")])
+        .run(["-c", "elsewhere", "-e", &file_of(folder, "dirty-repo-guard")])
         .ended_with(0);
 }
 

@@ -11,6 +11,12 @@ function withSignal(event: any): void {
     Object.defineProperty(event, "signal", { configurable: true, enumerable: true, get: signalOfNow });
 }
 
+/** The tools that the model is offered, for those who write about them in the system prompt. */
+function withTools(event: any): void {
+    const get = (): string[] => ask("get_active_tools");
+    Object.defineProperty(event.systemPromptOptions, "selectedTools", { configurable: true, enumerable: true, get });
+}
+
 /** pi keeps the files of a conversation in sets. */
 function withSets(event: any): void {
     withSignal(event);
@@ -19,6 +25,7 @@ function withSets(event: any): void {
 }
 
 const SHAPES: Record<string, Shape | undefined> = {
+    before_agent_start: { enter: withTools },
     session_before_compact: { enter: withSets },
     session_before_tree: { enter: withSignal },
     user_bash: { leave: withHandles },
