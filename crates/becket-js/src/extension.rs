@@ -65,6 +65,8 @@ pub struct Allowed {
     pub processes: bool,
     /// The network.
     pub network: bool,
+    /// How the settings begin that allow these, for the error; each goes on with its name here.
+    pub setting: &'static str,
 }
 
 impl Default for Allowed {
@@ -73,6 +75,7 @@ impl Default for Allowed {
             files: true,
             processes: true,
             network: true,
+            setting: "allowed.",
         }
     }
 }

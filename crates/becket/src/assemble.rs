@@ -185,6 +185,12 @@ impl Setup {
         Flocks::new(Vfs::new(&self.vfs()))
     }
 
+    /// Where messages come from besides the store.
+    fn mail_source(&self) -> Option<Arc<dyn MailSource>> {
+        self.inbox_files()
+            .map(|files| Arc::new(files) as Arc<dyn MailSource>)
+    }
+
     /// The inboxes in which plugins leave messages.
     pub fn inbox_files(&self) -> Option<InboxFiles> {
         let home = self.chibi_home.is_some();
@@ -392,27 +398,24 @@ impl Setup {
         (asking_servers, cancel): (becket_mcp::Asking, &CancellationToken),
     ) -> Result<Assembled, CliError> {
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
-        let servers = RunServers::load(self, surroundings, asking_servers);
-        let servers = unless_cancelled(cancel, servers).await?;
-        let extensions = match options.preloaded.take_extensions() {
-            Some(extensions) => extensions,
-            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await?,
-        };
+        let servers = unless_cancelled(cancel, RunServers::load(self, surroundings, asking_servers)).await?;
+        let extensions = self.extensions(options, surroundings, cancel).await?;
         let profile = self.profile(options)?;
+        let mut remarks = self.remarks(&plugins, &servers, &extensions, &profile);
         // A model that was left out matters only where the command line names none.
-        let context_remark = self.context_remark.clone().filter(|_| options.model.is_none());
-        let remarks = self
-            .remarks(&plugins, &servers, &extensions, &profile)
-            .into_iter();
-        tell(remarks.chain(context_remark), surroundings);
+        remarks.extend(self.context_remark.clone().filter(|_| options.model.is_none()));
+        tell(remarks, surroundings);
         let provider = self.provider_of_run(options, surroundings, &extensions)?;
         let environment = self.environment(surroundings);
         let mut settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
         settings.approval.installed.extend(extensions.names());
         let engine = Arc::new(witnessed_engine(&store, &front));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
-        let models = self.models(&*provider, surroundings);
-        extensions.take_stage((&engine, &front, &store), &profile, models);
+        extensions.take_stage(
+            (&engine, &front, &store),
+            &profile,
+            self.models(&*provider, surroundings),
+        );
         let resources = Resources {
             options,
             surroundings,
@@ -431,28 +434,19 @@ impl Setup {
             }
             None => {
                 let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
-                tools.extend(index_tools(&profile, self.index_settings(&plugins, surroundings)));
-                let own = resources.tools.clone();
-                let mut asking = self.subagent_tool_settings(&*provider, surroundings, own);
-                asking.models = extensions.models(asking.models);
-                tools.extend(subagent_tools(&profile, &asking));
-                let mut remarks = add_guests(&profile, &mut tools, &plugins, &servers);
-                remarks.extend(extensions.add_tools(&profile, &mut tools));
+                let remarks = self.further_tools(&profile, &resources, &plugins, &extensions, &mut tools);
                 (tools, None, remarks)
             }
         };
         tell(remarks, surroundings);
-        let event_commands = self.commands_of_events(&environment, surroundings, &store);
-        event_commands.watch(&engine);
+        let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
         let agent = Agent {
             engine,
             provider,
             tools,
             store: store.clone(),
             front,
-            mail: self
-                .inbox_files()
-                .map(|files| Arc::new(files) as Arc<dyn MailSource>),
+            mail: self.mail_source(),
             team,
             desk: extensions.desk(),
             settings,
@@ -466,9 +460,43 @@ impl Setup {
         })
     }
 
+    /// Extensions: those that were loaded to read the command line, or loaded now.
+    async fn extensions(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+    ) -> Result<Extensions, CliError> {
+        match options.preloaded.take_extensions() {
+            Some(extensions) => Ok(extensions),
+            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await,
+        }
+    }
+
+    /// Adds the tools of the index, of sub-agents and of everybody else; what is odd about them comes back in words.
+    fn further_tools(
+        &self,
+        profile: &Profile,
+        resources: &Resources<'_>,
+        plugins: &Plugins,
+        extensions: &Extensions,
+        tools: &mut Vec<Arc<dyn Tool>>,
+    ) -> Vec<String> {
+        let surroundings = resources.surroundings;
+        tools.extend(index_tools(profile, self.index_settings(plugins, surroundings)));
+        let own = resources.tools.clone();
+        let mut asking = self.subagent_tool_settings(&**resources.provider, surroundings, own);
+        asking.models = extensions.models(asking.models);
+        tools.extend(subagent_tools(profile, &asking));
+        let mut remarks = add_guests(profile, tools, plugins, resources.servers);
+        remarks.extend(extensions.add_tools(profile, tools));
+        remarks
+    }
+
     /// The commands that hear of events.
     fn commands_of_events(
         &self,
+        engine: &Engine,
         environment: &HookEnvironment,
         surroundings: &Surroundings,
         store: &Arc<SqliteStore>,
@@ -477,7 +505,9 @@ impl Setup {
             true => environment,
             false => self.hook_environment(surroundings),
         };
-        EventCommands::new(&self.event_commands, environment, surroundings, store.clone())
+        let commands = EventCommands::new(&self.event_commands, environment, surroundings, store.clone());
+        commands.watch(engine);
+        commands
     }
 
     /// What the agent of this run is told.

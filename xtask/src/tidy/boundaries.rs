@@ -89,6 +89,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-events",
             "becket-hooks",
             "becket-dialects",
+            "becket-js",
             "becket-agent",
             "becket-providers",
             "becket-tools",

@@ -2,7 +2,7 @@
 //! find.
 //!
 //! `discovery.rs` finds extensions. `rows.rs` is the table of pi's events. `messages.rs` and `entries.rs` are a
-//! conversation in its words, `words.rs` tool calls and models, `tools.rs` its tool profile. `host_call.rs` is everything
+//! conversation in its words, `words.rs` tool calls and models, `tools.rs` its tool profile. `host_call.rs` is all
 //! that an extension can ask for, `services.rs` everything that it offers. Between them stands pi's API in TypeScript
 //! (`js/`), which runs in the engine. `modules.rs` lists the packages that extensions import beside it (`js/modules/`).
 

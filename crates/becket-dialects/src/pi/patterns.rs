@@ -21,7 +21,7 @@ pub(super) fn is_glob(entry: &str) -> bool {
     entry.contains(['*', '?'])
 }
 
-/// The files that patterns leave, in their order. What has no wildcard at its front chooses; without such, all are chosen.
+/// The files that patterns leave, in their order. What has no mark at its front chooses; without such, all are chosen.
 pub(super) fn chosen(entries: Vec<Entry>, patterns: &[&String], base: &Path) -> Vec<Entry> {
     let including: Vec<&str> = patterns
         .iter()

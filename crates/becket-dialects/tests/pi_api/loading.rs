@@ -35,6 +35,7 @@ async fn a_factory_is_found_wherever_a_module_format_puts_it() {
     assert!(failure.err().expect("it fails").detail.contains("not today"));
 }
 
+// tidy: a table
 #[tokio::test]
 async fn acting_is_for_sessions_only() {
     let source = r#"

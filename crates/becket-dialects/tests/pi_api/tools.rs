@@ -157,6 +157,7 @@ async fn a_running_tool_can_be_aborted() {
         .await;
 }
 
+// tidy: a table
 #[tokio::test]
 async fn commands_keys_and_options_work() {
     let loaded = factory(

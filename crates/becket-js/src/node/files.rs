@@ -147,6 +147,9 @@ fn done(result: io::Result<()>) -> Result<Value, Problem> {
     Ok(Value::Null)
 }
 
+/// Something that is done with a file that is open.
+type OnOpenFile = fn(&Asked<'_>, &File) -> Result<Value, Problem>;
+
 impl Asked<'_> {
     fn at(&self) -> PathBuf {
         self.node.path(self.path)
@@ -166,7 +169,7 @@ impl Asked<'_> {
 
     /// What is done with a file that is open.
     fn on_open_file(&self, function: &str) -> Option<Answer> {
-        let (syscall, work): (_, fn(&Self, &File) -> Result<Value, Problem>) = match function {
+        let (syscall, work): (_, OnOpenFile) = match function {
             "close" => ("close", |_, _| Ok(Value::Null)),
             "read" => ("read", read),
             "write" => ("write", write),

@@ -1,8 +1,8 @@
 //! Node's modules: TypeScript beside this file, and the functions of Rust under it.
 //!
 //! The TypeScript asks by the same two host functions as everything else; names like `fs.stat` are answered here and
-//! never reach the host. Whatever leaves the engine goes through [`Node::permit`]: it must be allowed, and it is told to
-//! the reporter. Bytes that Rust gives are put into a parcel, whose number is in the answer.
+//! never reach the host. Whatever leaves the engine goes through [`Node::permit`]: it must be allowed, and it is told
+//! to the reporter. Bytes that Rust gives are put into a parcel, whose number is in the answer.
 
 mod digests;
 mod files;
@@ -248,12 +248,15 @@ impl Node {
     fn permit(&self, need: Need, what: &'static str, target: &str) -> Result<(), HostError> {
         let allowed = self.kit.allowed;
         let (is_allowed, setting, scope) = match need {
-            Need::Files => (allowed.files, "js.allow.files", "FileSystem"),
-            Need::Processes => (allowed.processes, "js.allow.processes", "ChildProcess"),
-            Need::Network => (allowed.network, "js.allow.network", "Net"),
+            Need::Files => (allowed.files, "files", "FileSystem"),
+            Need::Processes => (allowed.processes, "processes", "ChildProcess"),
+            Need::Network => (allowed.network, "network", "Net"),
         };
         if !is_allowed {
-            let words = format!("{what} is not allowed to extensions; the setting {setting} says so");
+            let words = format!(
+                "{what} is not allowed to extensions; the setting {}{setting} says so",
+                allowed.setting
+            );
             let refused = HostError::new(words).with("code", "ERR_ACCESS_DENIED");
             return Err(refused.with("permission", scope).with("resource", target));
         }

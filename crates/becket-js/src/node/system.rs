@@ -40,6 +40,16 @@ const ERRORS: &[(Errno, &str, &str)] = &[
     (Errno::TIMEDOUT, "ETIMEDOUT", "connection timed out"),
 ];
 
+/// The machine's architecture in Node's words.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        "x86" => "ia32",
+        other => other,
+    }
+}
+
 /// The code and the words of an error.
 pub(super) fn error_name(error: &io::Error) -> (&'static str, String) {
     let known = error.raw_os_error().map(Errno::from_raw_os_error);
@@ -85,7 +95,7 @@ fn about(node: &Node) -> Value {
         "machine": uname.machine().to_string_lossy(),
         "hostname": uname.nodename().to_string_lossy(),
         "platform": match std::env::consts::OS { "macos" => "darwin", other => other },
-        "arch": match std::env::consts::ARCH { "x86_64" => "x64", "aarch64" => "arm64", "x86" => "ia32", other => other },
+        "arch": architecture(),
         "endianness": if cfg!(target_endian = "big") { "BE" } else { "LE" },
         "cpus": cpus,
     })

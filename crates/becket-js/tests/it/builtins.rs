@@ -3,18 +3,9 @@
 use std::process::Command;
 
 use serde_json::Value;
+use testkit::needs;
 
 use crate::room::load;
-
-/// Whether there is a Node to compare with; says so if not.
-fn node() -> bool {
-    let found = Command::new("node").arg("--version").output().is_ok();
-    if !found {
-        assert!(std::env::var_os("BECKET_TEST_ALL").is_none(), "needs node");
-        eprintln!("skipped: needs node");
-    }
-    found
-}
 
 /// JavaScript that evaluates each line of a file, and shows results and errors alike.
 const EVALUATE: &str = r#"
@@ -34,7 +25,7 @@ const EVALUATE: &str = r#"
 "#;
 
 async fn compare(table: &str) {
-    if !node() {
+    if !needs("node") {
         return;
     }
     let lines: Vec<&str> = table

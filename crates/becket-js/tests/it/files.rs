@@ -16,6 +16,7 @@ async fn value(body: &str) -> serde_json::Value {
     load(&source).await.value("all").await
 }
 
+// tidy: a table
 #[tokio::test]
 async fn files_are_read_written_and_told_about() {
     let found = value(
@@ -92,6 +93,7 @@ async fn files_are_read_written_and_told_about() {
     );
 }
 
+// tidy: a table
 #[tokio::test]
 async fn errors_of_files_are_node_s() {
     let found = value(
@@ -251,7 +253,8 @@ async fn programs_run_while_the_extension_goes_on() {
         controller.abort();
         const late: any = await exec("sleep 600", { timeout: 50 }).catch((e: any) => [e.killed, e.signal]);
         const much: any = await exec("yes", { maxBuffer: 100 }).catch((e: any) => [e.code, e.stdout.length]);
-        return [text, catEnd, killed, await sleeperEnd, out, err, shellEnd, missing, good.stdout, bad, file.stdout, await aborted, late, much, typeof cat.pid];
+        return [text, catEnd, killed, await sleeperEnd, out, err, shellEnd, missing, good.stdout, bad, file.stdout,
+            await aborted, late, much, typeof cat.pid];
         "#,
     )
     .await;
@@ -297,9 +300,12 @@ async fn programs_run_while_the_extension_stands_still() {
         const late = cp.spawnSync("sleep", ["600"], { timeout: 50 });
         const much = cp.spawnSync("yes", { maxBuffer: 10 });
         const missing = cp.spawnSync("no-such-program");
-        return [cp.execSync("echo hi").toString(), cp.execSync("echo hi", { encoding: "utf8" }), cp.execFileSync("printf", ["%s", "a b"], { encoding: "utf8" }),
-            [both.status, both.stdout, both.stderr, both.signal, both.output.length], [late.status, late.signal, (late.error as any).code],
-            [(much.error as any).code, much.stdout.length], [missing.status, (missing.error as any).code, missing.error!.message],
+        return [cp.execSync("echo hi").toString(), cp.execSync("echo hi", { encoding: "utf8" }),
+            cp.execFileSync("printf", ["%s", "a b"], { encoding: "utf8" }),
+            [both.status, both.stdout, both.stderr, both.signal, both.output.length],
+            [late.status, late.signal, (late.error as any).code],
+            [(much.error as any).code, much.stdout.length],
+            [missing.status, (missing.error as any).code, missing.error!.message],
             told(() => cp.execSync("echo oops >&2; exit 4", { stdio: "pipe" })), told(() => (cp as any).fork("x"))];
         "#,
     )
@@ -377,16 +383,18 @@ async fn what_is_not_allowed_is_refused_and_what_is_done_is_told() {
     let source = "import fs from 'fs'; import * as cp from 'child_process';
         export default (pi: any) => pi.on('all', async () => {
             const all: any[] = [];
-            for (const run of [() => fs.readFileSync('x'), () => fs.existsSync('x'), () => fs.promises.stat('x'), () => cp.execSync('true'),
-                () => cp.spawn('true'), () => fetch('http://127.0.0.1:1/')]) {
-                try { await run(); all.push('done'); } catch (e: any) { all.push([e.code, e.message.match(/js\\.allow\\.\\w+/)?.[0]]); }
-            }
+            for (const run of [() => fs.readFileSync('x'), () => fs.existsSync('x'), () => fs.promises.stat('x'),
+                () => cp.execSync('true'), () => cp.spawn('true'), () => fetch('http://127.0.0.1:1/')]) {
+                try { await run(); all.push('done'); } catch (e: any) {
+                    all.push([e.code, e.message.match(/allowed\\.\\w+/)?.[0]]);
+                } }
             return all;
         });";
     let denied = Allowed {
         files: false,
         processes: false,
         network: false,
+        ..Allowed::default()
     };
     let loaded = load_from(
         folder(&[("index.ts", source)]),
@@ -399,7 +407,7 @@ async fn what_is_not_allowed_is_refused_and_what_is_done_is_told() {
         .unwrap_or_else(|failure| panic!("{failure}"))
         .value("all")
         .await;
-    let refused = |setting: &str| json!(["ERR_ACCESS_DENIED", format!("js.allow.{setting}")]);
+    let refused = |setting: &str| json!(["ERR_ACCESS_DENIED", format!("allowed.{setting}")]);
     let (files, processes) = (refused("files"), refused("processes"));
     assert_eq!(
         found,
@@ -431,7 +439,8 @@ async fn an_extension_cannot_end_becket_and_writes_lines() {
     let loaded = load(
         "export default (pi: any) => pi.on('all', () => {
             process.stdout.write('half '); process.stdout.write('a line\\nnext\\n'); process.stderr.write('bad\\n');
-            const all = [() => process.exit(1), () => process.abort(), () => process.kill(process.pid, 'SIGKILL')].map((run) => {
+            const ends = [() => process.exit(1), () => process.abort(), () => process.kill(process.pid, 'SIGKILL')];
+            const all = ends.map((run) => {
                 try { run(); return 'ended'; } catch (e: any) { return e.message.includes('cannot end becket'); }
             });
             process.on('exit', () => {}); process.on('SIGINT', () => {}); process.exitCode = 3;

@@ -5,6 +5,8 @@ use std::process::Command;
 use becket_js::{Allowed, Limits};
 use serde_json::{Value, json};
 
+use testkit::skipped;
+
 use crate::room::{folder, load_from};
 
 /// What to install, how it is asked, and what it answers.
@@ -82,16 +84,12 @@ async fn packages_from_the_registry_work() {
     match install {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
-            eprintln!(
-                "skipped: needs the npm registry: {}",
+            return skipped(&format!(
+                "the npm registry: {}",
                 String::from_utf8_lossy(&output.stderr)
-            );
-            return;
+            ));
         }
-        Err(error) => {
-            eprintln!("skipped: needs npm: {error}");
-            return;
-        }
+        Err(error) => return skipped(&format!("npm: {error}")),
     }
     let mut wrong = Vec::new();
     for (package, source, expected) in wanted {

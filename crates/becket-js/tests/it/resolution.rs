@@ -275,6 +275,7 @@ async fn links_lead_to_the_file_behind_them() {
     assert_eq!(value, json!([true, true, true, "node:fs"]));
 }
 
+// tidy: a table
 #[tokio::test]
 async fn what_cannot_be_found_is_named_with_who_wants_it() {
     for (source, words) in [

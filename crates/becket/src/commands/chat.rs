@@ -141,22 +141,33 @@ async fn talk(
                 surroundings.remark(&format!("there is no command {unknown}; /help lists them"));
             }
             line => {
-                let cancel = signals.next();
-                match conversation.as_prompt(line, &cancel).await? {
-                    // A command that only turns to another agent asks nothing.
-                    Ok(prompt) if prompt.trim().is_empty() => {}
-                    Ok(prompt) => {
-                        let end = conversation.ask(prompt, cancel).await?;
-                        remark_on(&end, &conversation.output(), surroundings);
-                    }
-                    Err(why) => surroundings.complain(&why),
-                }
+                prompt(line, conversation, signals, surroundings).await?;
                 if signals.ended() {
                     return Ok(Exit::Cancelled);
                 }
             }
         }
     }
+}
+
+/// Asks what a line says.
+async fn prompt(
+    line: &str,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let cancel = signals.next();
+    match conversation.as_prompt(line, &cancel).await? {
+        // A command that only turns to another agent asks nothing.
+        Ok(prompt) if prompt.trim().is_empty() => {}
+        Ok(prompt) => {
+            let end = conversation.ask(prompt, cancel).await?;
+            remark_on(&end, &conversation.output(), surroundings);
+        }
+        Err(why) => surroundings.complain(&why),
+    }
+    Ok(())
 }
 
 /// Waits until an extension wants something while nothing runs.

@@ -20,8 +20,8 @@ pub struct Called {
 }
 
 impl Board {
-    /// All commands by the names that can be typed, with their extensions. Where several have one name, each has a number
-    /// besides, and the first has the name itself.
+    /// All commands by the names that can be typed, with their extensions. Where several have one name, each has a
+    /// number besides, and the first has the name itself.
     pub fn commands(&self) -> Vec<(String, Command, String)> {
         let all: Vec<(Command, String)> = self
             .each(|guest| {

@@ -176,7 +176,7 @@ fn read(arguments: &[OsString], flags: &[RegisteredFlag]) -> Result<Args, clap::
         .filter_map(Arg::get_long)
         .map(Into::into)
         .collect();
-    let usable = |flag: &&RegisteredFlag| !own.iter().any(|name| *name == flag.definition.name);
+    let usable = |flag: &&RegisteredFlag| !own.contains(&flag.definition.name);
     let flags: Vec<&RegisteredFlag> = flags.iter().filter(usable).collect();
     for flag in &flags {
         command = command.arg(argument(flag));

@@ -293,6 +293,7 @@ fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
             files: config.files.unwrap_or(true),
             processes: config.processes.unwrap_or(true),
             network: config.network.unwrap_or(true),
+            setting: "pi.",
         },
         cancelled: Box::new(move || interrupts.are_waiting()),
     }

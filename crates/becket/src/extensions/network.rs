@@ -1,8 +1,8 @@
 //! The network for extensions: what `fetch` in the embedded engine asks for.
 //!
-//! `fetch` begins a request and answers with the head, `fetch.read` gives the next bytes of the body (nothing at its end),
-//! `fetch.close` lets go of it at any time. The number of a request is chosen by the extension. Whether an extension may
-//! use the network at all is decided before, in `becket-js`.
+//! `fetch` begins a request and answers with the head, `fetch.read` gives the next bytes of the body (nothing at its
+//! end), `fetch.close` lets go of it at any time. The number of a request is chosen by the extension. Whether an
+//! extension may use the network at all is decided before, in `becket-js`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -97,7 +97,9 @@ impl Network {
         self.open().insert(key.clone(), Arc::clone(&request));
         let head = tokio::select! {
             head = self.begin(&wanted, &request) => head,
-            () = request.closed.cancelled() => Err(HostError::new("the request was given up").with("code", "ABORT_ERR")),
+            () = request.closed.cancelled() => {
+                Err(HostError::new("the request was given up").with("code", "ABORT_ERR"))
+            }
         };
         if head.is_err() {
             self.open().remove(&key);

@@ -98,7 +98,10 @@ fn a_bomb_at_load_is_only_its_own_end() {
 fn a_rejection_after_the_session_ended_changes_nothing() {
     let room = room();
     let hostile = "export default (pi: any) => {
-        pi.on('session_shutdown', () => { setTimeout(() => Promise.reject(new Error('late')), 1); setTimeout(() => { throw 1; }, 1); });
+        pi.on('session_shutdown', () => {
+            setTimeout(() => Promise.reject(new Error('late')), 1);
+            setTimeout(() => { throw 1; }, 1);
+        });
     };";
     run_beside_a_good_one(&room, hostile, &json!([{"text": "fine"}]));
 }
