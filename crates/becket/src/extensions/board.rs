@@ -25,6 +25,7 @@ use serde_json::json;
 
 use super::calls::Calls;
 use super::flags::GivenFlag;
+use super::network::Network;
 use super::tool::{ExtensionTool, Offer};
 use crate::surroundings::Surroundings;
 
@@ -32,6 +33,8 @@ use crate::surroundings::Surroundings;
 pub struct Board {
     /// How they see and steer the session.
     pub desk: Desk,
+    /// What they do on the network.
+    pub network: Arc<Network>,
     /// What they are told about the run.
     pub facts: Facts,
     /// What they wait for.
@@ -158,6 +161,7 @@ impl Board {
         };
         Self {
             desk: Desk::new(),
+            network: Arc::default(),
             facts,
             calls: Calls::default(),
             state: Mutex::new(state),

@@ -15,6 +15,7 @@ mod host;
 mod interrupts;
 mod later;
 mod models;
+mod network;
 mod prompt;
 mod provider;
 mod selection;

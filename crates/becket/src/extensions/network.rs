@@ -114,16 +114,26 @@ impl Network {
         let mut sending = self.client(&wanted.redirect)?.request(method, &wanted.url);
         sending = sending.headers(headers(&wanted.headers)?);
         if let Some(body) = &wanted.body {
-            let body = STANDARD.decode(body).map_err(|error| HostError::new(format!("the body: {error}")))?;
+            let body = STANDARD
+                .decode(body)
+                .map_err(|error| HostError::new(format!("the body: {error}")))?;
             sending = sending.body(body);
         }
         let response = sending.send().await.map_err(failed)?;
         if wanted.redirect == "error" && response.status().is_redirection() {
-            return Err(HostError::new(format!("{} redirects, which is not wanted", wanted.url)));
+            return Err(HostError::new(format!(
+                "{} redirects, which is not wanted",
+                wanted.url
+            )));
         }
         let shown = response.headers().iter();
         let shown: Vec<(String, String)> = shown
-            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .map(|(name, value)| {
+                (
+                    name.to_string(),
+                    String::from_utf8_lossy(value.as_bytes()).into_owned(),
+                )
+            })
             .collect();
         let head = json!({
             "status": response.status().as_u16(),
@@ -174,7 +184,9 @@ impl Network {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<(String, u64), Arc<Request>>> {
-        self.open.lock().expect("no panic happens while requests are held")
+        self.open
+            .lock()
+            .expect("no panic happens while requests are held")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Extensions of pi's, as files: hooks, tools, commands, options and providers that they bring to a run.
 
 use serde_json::{Value, json};
-use testkit::{Finished, Room};
+use testkit::{Finished, ModelServer, Response, Room};
 
 use crate::plugins::result;
 use crate::room;
@@ -50,6 +50,55 @@ fn a_guard_blocks_a_call_and_changes_the_arguments_of_another() {
         &["--yes"],
     );
     assert!(result(&run.ended_with(0)).contains("changed"));
+}
+
+#[test]
+fn a_refusal_counts_however_an_object_holds_it() {
+    let room = room();
+    for answer in [
+        "new (class { get block() { return true; } })()",
+        "Object.create({ block: true })",
+        "new Proxy({}, { get: () => true })",
+        "Object.defineProperty({}, 'block', { value: true })",
+        "({ block: true, toJSON: () => ({}) })",
+        "({ block: 'yes' })",
+        "Object.assign(() => {}, { block: true })",
+        "new Error('no')",
+    ] {
+        let gate = format!("export default (pi: any) => pi.on('tool_call', () => {answer});");
+        let turns = one_call("shell", json!({"command": "touch ran"}));
+        let run = run_with(&room, &gate, &turns, &["--yes"]).ended_with(0);
+        assert!(!room.has("ran"), "{answer}: {run:#?}");
+    }
+}
+
+#[test]
+fn fetch_reaches_servers() {
+    let server = ModelServer::start([Response::json(200, &json!({"hello": "you"})).header("x-mark", "here")]);
+    let room = room();
+    let url = format!("{}/some/where", server.url());
+    let tool = format!(
+        "export default (pi: any) => pi.on('input', async () => {{
+            const answer = await fetch('{url}', {{ method: 'POST', body: 'a body', headers: {{ 'x-own': '1' }} }});
+            const text = [answer.status, answer.headers.get('x-mark'), (await answer.json()).hello].join(' ');
+            return {{ action: 'transform', text }};
+        }});"
+    );
+    let run = run_with(&room, &tool, &json!([{"text": "fine"}]), &[]).ended_with(0);
+    assert_eq!(
+        run.events_named("user_prompt")[0]["prompt"],
+        "200 here you",
+        "{run:#?}"
+    );
+    let request = server.only_request();
+    assert!(request.path.ends_with("/some/where"), "{}", request.path);
+    assert_eq!(
+        (request.text().as_str(), request.header("x-own")),
+        ("a body", Some("1"))
+    );
+    room.config("[pi]\nnetwork = false\n");
+    let run = run_with(&room, &tool, &json!([{"text": "fine"}]), &[]).complained("pi.network");
+    assert_eq!(run.code, 0);
 }
 
 #[test]

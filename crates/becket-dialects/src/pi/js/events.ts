@@ -24,7 +24,19 @@ function withSets(event: any): void {
     for (const kind in files) if (Array.isArray(files[kind])) files[kind] = new Set(files[kind]);
 }
 
+/**
+ * What a guard says, read as pi reads it: by looking at the answer. Written as JSON, a getter, a prototype or a proxy
+ * would lose a refusal on the way.
+ */
+function verdict(answer: any): unknown {
+    if (answer instanceof Error) throw answer;
+    if (answer === null || (typeof answer !== "object" && typeof answer !== "function")) return answer;
+    const { block, reason } = answer;
+    return { block: typeof block === "boolean" || block === undefined ? block : Boolean(block), reason };
+}
+
 const SHAPES: Record<string, Shape | undefined> = {
+    tool_call: { leave: verdict },
     before_agent_start: { enter: withTools },
     session_before_compact: { enter: withSets },
     session_before_tree: { enter: withSignal },
