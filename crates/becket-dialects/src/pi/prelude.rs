@@ -25,6 +25,6 @@ macro_rules! modules {
 pub fn prelude_modules() -> &'static [Module] {
     modules![
         "api" "bus" "commands" "context" "events" "host" "models"
-        "prelude" "providers" "session" "theme" "tools" "ui"
+        "prelude" "providers" "run-commands" "run-shell" "run-tools" "session" "theme" "tools" "ui"
     ]
 }

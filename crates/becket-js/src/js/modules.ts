@@ -95,7 +95,7 @@ export default (given: any) => {
 
     // ---------------------------------------------------------------- globals
 
-    /** Where a global comes from: a module, and the name there if it is another. */
+    /** The globals that modules export by the same names. */
     const sources: Record<string, string> = {
         buffer: "Buffer Blob File atob btoa",
         url: "URL URLSearchParams",
@@ -103,29 +103,29 @@ export default (given: any) => {
         events: "Event EventTarget CustomEvent",
         "internal/abort": "AbortController AbortSignal",
         "internal/fetch": "fetch Headers Request Response FormData",
-        "internal/webstreams": `ReadableStream WritableStream TransformStream ByteLengthQueuingStrategy
-            CountQueuingStrategy TextDecoderStream TextEncoderStream`,
+        "internal/webstreams": "ReadableStream WritableStream TransformStream ByteLengthQueuingStrategy" +
+            " CountQueuingStrategy TextDecoderStream TextEncoderStream",
         "internal/clone": "structuredClone",
         "internal/intl": "Intl",
     };
 
-    function lazily(name: string, make: () => unknown): void {
-        const settle = (value: unknown) => {
-            defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
-            return value;
-        };
-        defineProperty(globalThis, name, {
-            configurable: true, enumerable: false, get: () => settle(make()), set: settle,
-        });
+    function settle(name: string, value: unknown): unknown {
+        defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
+        return value;
+    }
+
+    /** A global that is made when somebody asks for it. `path` names it inside of its module, if another name does. */
+    function lazily(name: string, module: string, path = name): void {
+        const get = () => settle(name, path === "" ? builtin(module) : builtin(module)[path]);
+        const set = (value: unknown) => settle(name, value);
+        defineProperty(globalThis, name, { configurable: true, enumerable: false, get, set });
     }
 
     for (const module of Object.keys(sources)) {
-        for (const name of sources[module].split(/\s+/)) {
-            if (name !== "") lazily(name, () => builtin(module)[name]);
-        }
+        for (const name of sources[module].split(" ")) lazily(name, module);
     }
-    lazily("process", () => builtin("process"));
-    lazily("crypto", () => builtin("crypto").webcrypto);
+    lazily("process", "process", "");
+    lazily("crypto", "crypto", "webcrypto");
 
     // The engine knows no languages; what its own methods would do with them is done here.
     const intl = () => builtin("internal/intl");
@@ -149,7 +149,7 @@ export default (given: any) => {
         },
     });
 
-
     given.builtin = builtin;
+    given.load = (name: string) => load(resolve("/", name, true));
     return { builtin, require: load, describe };
 };

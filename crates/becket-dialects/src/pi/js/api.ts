@@ -1,10 +1,8 @@
 // `pi`: what an extension's factory is given.
 
-import { events } from "pi:bus";
 import { getFlag, registerCommand, registerFlag, registerShortcut } from "pi:commands";
 import { on } from "pi:events";
-import { ask, askLater, askUntil, inSession, later, mustBe, notOver, report } from "pi:host";
-import { registerProvider, unregisterProvider } from "pi:providers";
+import { ask, askLater, askUntil, inSession, later, mustBe, notOver, report, room } from "pi:host";
 import { registerTool } from "pi:tools";
 
 /** How things are drawn. Kept for a front that draws; elsewhere nobody asks for them. */
@@ -35,15 +33,19 @@ function namesOf(names: unknown): string[] {
     return names.map(String);
 }
 
-const registrations = {
+/** pi's API. */
+export const api: Record<string, unknown> = {
+    on,
     registerTool,
     registerCommand,
     registerShortcut,
     registerFlag,
     getFlag,
-    registerProvider,
-    unregisterProvider,
-    events,
+    registerProvider: (name: string, config: any): void => room("pi:providers").registerProvider(name, config),
+    unregisterProvider: (name: string): void => room("pi:providers").unregisterProvider(name),
+    get events() {
+        return room("pi:bus").events;
+    },
     registerMessageRenderer(type: string, renderer: unknown): void {
         notOver();
         renderers.messages.set(type, renderer);
@@ -60,9 +62,6 @@ const registrations = {
         notOver();
         renderers.markdown.push(transformer);
     },
-};
-
-const actions = {
     sendMessage(message: any, options: any = {}): void {
         const { customType, content = "", display = false, details } = message ?? {};
         const { triggerTurn = false, deliverAs } = options;
@@ -106,9 +105,4 @@ const OTHERS = [
     "unregisterVirtualModel",
 ];
 
-/** pi's API, whose handlers are given this context. */
-export function api(context: unknown): Record<string, unknown> {
-    const others = Object.fromEntries(OTHERS.map((name) => [name, later(`pi.${name}`)]));
-    const listen = (name: string, handler: any) => on(context, name, handler);
-    return { on: listen, ...registrations, ...actions, ...others };
-}
+for (const name of OTHERS) api[name] = later(`pi.${name}`);

@@ -1,6 +1,6 @@
 // What an extension brings for the person: commands, keys, and options of the command line.
 
-import { ask, messageOf, mustBe, notOver, serve } from "pi:host";
+import { ask, mustBe, notOver } from "pi:host";
 
 type Command = {
     description?: string;
@@ -10,8 +10,9 @@ type Command = {
 type Shortcut = { description?: string; handler: (ctx: unknown) => unknown };
 type Flag = { type: "boolean" | "string"; default?: boolean | string; description?: string };
 
-const commands = new Map<string, Command>();
-const shortcuts = new Map<string, Shortcut>();
+/** All that were brought, by name and by key. */
+export const commands = new Map<string, Command>();
+export const shortcuts = new Map<string, Shortcut>();
 const flags = new Set<string>();
 
 export function registerCommand(name: string, options: Command): void {
@@ -47,33 +48,3 @@ export function getFlag(name: string): boolean | string | undefined {
     notOver();
     return flags.has(name) ? ask({ get_flag: { name } }) : undefined;
 }
-
-async function outcome(run: () => unknown): Promise<{ error?: string }> {
-    try {
-        await run();
-        return {};
-    } catch (error) {
-        return { error: messageOf(error) };
-    }
-}
-
-/** Lets the program run commands and keys, which are given these contexts. */
-export function serveCommands(forCommands: unknown, forKeys: unknown): void {
-    serve("run_command", ({ name, arguments: args }) =>
-        outcome(() => {
-            const command = commands.get(name);
-            if (command === undefined) throw new Error(`there is no command /${name} any more`);
-            return command.handler(args, forCommands);
-        }),
-    );
-    serve("run_shortcut", ({ key }) => outcome(() => shortcuts.get(key)?.handler(forKeys)));
-}
-
-serve("complete_argument", async ({ name, prefix }) => {
-    const items = await commands.get(name)?.getArgumentCompletions?.(prefix);
-    if (!Array.isArray(items)) return null;
-    return items.map((item) => {
-        const { value, label, description } = typeof item === "string" ? { value: item } as any : item;
-        return { value: String(value ?? label), label: String(label ?? value), description };
-    });
-});

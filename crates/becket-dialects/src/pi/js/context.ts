@@ -1,9 +1,6 @@
 // `ctx`: what handlers, tools and commands see of the session. Its members are asked for when somebody looks.
 
-import { ask, askLater, inSession, laterAsync, later, notOver, report, signalOfNow } from "pi:host";
-import { modelRegistry } from "pi:models";
-import { sessionManager } from "pi:session";
-import { ui } from "pi:ui";
+import { ask, askLater, inSession, notOver, report, room, signalOfNow } from "pi:host";
 
 type About = { path: string; cwd: string; mode: string; hasUI: boolean };
 type CompactOptions = {
@@ -25,23 +22,39 @@ async function compact(options: CompactOptions): Promise<void> {
 }
 
 /** What the program answers to a bare question, while there is a session. */
-function see(call: string): any {
+export function see(call: string): any {
     inSession();
     return ask(call);
 }
 
-const base = {
+/** What the program says about the extension. */
+export const about: About = ask("about");
+
+/** The context that handlers are given. */
+export const context = {
+    get hasUI() {
+        notOver();
+        return about.hasUI;
+    },
+    get mode() {
+        notOver();
+        return about.mode;
+    },
+    get cwd() {
+        notOver();
+        return about.cwd;
+    },
     get ui() {
         notOver();
-        return ui;
+        return room("pi:ui").ui;
     },
     get sessionManager() {
         notOver();
-        return sessionManager;
+        return room("pi:session").sessionManager;
     },
     get modelRegistry() {
         notOver();
-        return modelRegistry;
+        return room("pi:models").modelRegistry;
     },
     get model() {
         return see("model");
@@ -70,49 +83,8 @@ const base = {
     },
 };
 
-const forTools = {
-    get tools() {
-        return see("get_all_tools");
-    },
-    executeTool: laterAsync("ctx.executeTool"),
-};
-
-const forCommands = {
-    waitForIdle: async (): Promise<void> => {
-        inSession();
-        await askLater("wait_for_idle");
-    },
-    newSession: laterAsync("ctx.newSession"),
-    fork: laterAsync("ctx.fork"),
-    navigateTree: laterAsync("ctx.navigateTree"),
-    switchSession: laterAsync("ctx.switchSession"),
-    reload: laterAsync("ctx.reload"),
-    getSystemPromptOptions: later("ctx.getSystemPromptOptions"),
-};
-
-/** An object with the members of several, getters as they are. */
-function joined(...parts: object[]): any {
-    const all = {};
-    for (const part of parts) Object.defineProperties(all, Object.getOwnPropertyDescriptors(part));
-    return all;
-}
-
-/** The three kinds of context that one extension is given. */
-export function contexts(about: About) {
-    const place = {
-        get hasUI() {
-            notOver();
-            return about.hasUI;
-        },
-        get mode() {
-            notOver();
-            return about.mode;
-        },
-        get cwd() {
-            notOver();
-            return about.cwd;
-        },
-    };
-    const event = joined(base, place);
-    return { event, tool: joined(event, forTools), command: joined(event, forCommands) };
+/** A context with more members, getters as they are. */
+export function extended(given: object, more: object): any {
+    const all = Object.defineProperties({}, Object.getOwnPropertyDescriptors(given));
+    return Object.defineProperties(all, Object.getOwnPropertyDescriptors(more));
 }

@@ -8,6 +8,7 @@ declare const __becket: {
     keep(handler: (event: any) => unknown): number;
     drop(id: number): void;
     services: Map<string, (value: any) => unknown>;
+    load(name: string): any;
 };
 
 const { host, services } = __becket;
@@ -29,6 +30,13 @@ export async function askLater(call: Call): Promise<any> {
 /** Offers a function to the program. */
 export function serve(name: string, run: (value: any) => unknown): void {
     services.set(name, run);
+}
+
+const rooms: Record<string, any> = {};
+
+/** Another module of this API, loaded on the first touch: every extension has an engine of its own, and needs few. */
+export function room(name: string): any {
+    return (rooms[name] ??= __becket.load(name));
 }
 
 // -------------------------------------------------------------------- when something may be asked

@@ -1,10 +1,8 @@
 // Starts an extension: finds the factory among what its module exports and calls it with pi's API.
 
 import { api } from "pi:api";
-import { serveCommands } from "pi:commands";
-import { contexts } from "pi:context";
-import { ask } from "pi:host";
-import { serveTools } from "pi:tools";
+import { about } from "pi:context";
+import { room, serve } from "pi:host";
 
 type Factory = (pi: unknown) => unknown;
 
@@ -15,14 +13,22 @@ function factoryOf(module: any): Factory | undefined {
     return found.find((value) => typeof value === "function");
 }
 
+/** What the program calls that no registration offers by itself, and where it is. */
+const SERVICES: Record<string, string> = {
+    "pi:run-tools": "prepare_arguments execute_tool abort_tool",
+    "pi:run-commands": "run_command run_shortcut complete_argument",
+    "pi:run-shell": "run_shell abort_shell",
+};
+
+function serveFrom(module: string): void {
+    for (const name of SERVICES[module].split(" ")) serve(name, (value) => room(module)[name](value));
+}
+
 export default async function start(module: unknown): Promise<void> {
-    const about = ask("about");
     const factory = factoryOf(module);
     if (factory === undefined) {
         throw new Error(`Extension does not export a valid factory function: ${about.path}`);
     }
-    const { event, tool, command } = contexts(about);
-    serveTools(tool);
-    serveCommands(command, event);
-    await factory(api(event));
+    Object.keys(SERVICES).forEach(serveFrom);
+    await factory(api);
 }

@@ -3,9 +3,9 @@
 // its own, and most use three names out of hundreds. `later` gives what becket does not serve yet: it can be imported
 // and extended, and says so when it is used. All are meant for `export const { A, B } = …`, because the names of a
 // module's exports must stand in its text.
-import { createRequire } from "node:module";
+declare const __becket: { load(name: string): any };
 
-const load = createRequire("/");
+export const { load } = __becket;
 
 /** What a stand-in knows: its name, its module, and the real thing once it has been touched. */
 type Stand = { name: string; module: string; stand?: any; real?: any };
