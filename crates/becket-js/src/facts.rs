@@ -1,5 +1,7 @@
 //! What has to be known about a file of JavaScript before it runs: whether it is an ES module, which names of
-//! CommonJS it uses, and what it exports if it is CommonJS. What was found out is kept beside the transformed code.
+//! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. What was found out is kept beside the transformed code.
+
+use std::collections::BTreeMap;
 
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
@@ -9,6 +11,7 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
+use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
 use serde::{Deserialize, Serialize};
 
 /// Names that CommonJS gives to every file, and that extensions use in ES modules too.
@@ -25,6 +28,8 @@ pub(crate) struct Facts {
     pub(crate) names: Vec<String>,
     /// The modules whose exports it passes on by CommonJS.
     pub(crate) passed_on: Vec<String>,
+    /// The modules of which it uses nothing but these names.
+    pub(crate) imports: BTreeMap<String, Vec<String>>,
 }
 
 impl Facts {
@@ -50,8 +55,39 @@ impl Facts {
             free,
             names: exports.names,
             passed_on: exports.passed_on,
+            imports: imports(&parsed.module_record),
         }
     }
+}
+
+/// What is imported by name, for each module of which nothing else is used. A file that imports while it runs may want
+/// all of a module, so nothing is known about it.
+fn imports(record: &ModuleRecord<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    if !record.dynamic_imports.is_empty() {
+        return imports;
+    }
+    let mut whole: Vec<&str> = Vec::new();
+    for entry in &record.import_entries {
+        let module = entry.module_request.name.as_str();
+        match &entry.import_name {
+            ImportImportName::Name(name) => {
+                imports
+                    .entry(module.into())
+                    .or_default()
+                    .push(name.name.to_string());
+            }
+            ImportImportName::Default(_) => imports.entry(module.into()).or_default().push("default".into()),
+            ImportImportName::NamespaceObject => whole.push(module),
+        }
+    }
+    let passed_on = record
+        .indirect_export_entries
+        .iter()
+        .chain(&record.star_export_entries);
+    whole.extend(passed_on.filter_map(|entry| Some(entry.module_request.as_ref()?.name.as_str())));
+    whole.into_iter().for_each(|module| drop(imports.remove(module)));
+    imports
 }
 
 /// Collects what a file exports by CommonJS, wherever the statement stands.
@@ -216,6 +252,25 @@ mod tests {
             assert!(!facts.module_syntax, "{source}");
             assert_eq!(facts.names.join(" "), names, "{source}");
             assert_eq!(facts.passed_on.join(" "), passed_on, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_module_of_which_only_names_are_used_is_seen() {
+        for (source, names) in [
+            (
+                "import { a, b as c } from 'x'; import d from 'x';",
+                Some("a b default"),
+            ),
+            ("import * as all from 'x'; import { a } from 'x';", None),
+            ("import { a } from 'x'; export { b } from 'x';", None),
+            ("import { a } from 'x'; export * from 'x';", None),
+            ("import { a } from 'x'; import('x');", None),
+            ("import { a } from 'y';", None),
+        ] {
+            let facts = Facts::of(source);
+            let found = facts.imports.get("x").map(|names| names.join(" "));
+            assert_eq!(found.as_deref(), names, "{source}");
         }
     }
 

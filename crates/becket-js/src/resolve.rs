@@ -2,7 +2,7 @@
 //! packages. ES modules are the engine's own; CommonJS and JSON are run by `js/modules.ts`, and an `import` of them
 //! gets a small ES module that hands on what they export.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -68,6 +68,8 @@ struct Inner {
 struct Graph {
     imports: HashMap<String, Vec<String>>,
     declared: HashSet<String>,
+    /// What they use of modules of which they use nothing but names.
+    named: HashMap<String, BTreeMap<String, Vec<String>>>,
     /// Those that have run to their end.
     done: HashSet<String>,
 }
@@ -87,6 +89,24 @@ impl Modules {
             .modules
             .iter()
             .find(|module| module.names.contains(&name))
+    }
+
+    /// The first part of a module of the host that only passes on others, if all that `base` imports must be there.
+    fn narrowed(&self, base: &str, name: &str) -> Option<String> {
+        let parts = parts(self.host_module(name)?.source)?;
+        let graph = self.graph();
+        let wanted = graph.named.get(base)?.get(name)?;
+        let (first, others) = parts.split_first()?;
+        for other in others {
+            let source = self.host_module(other)?.source;
+            if wanted
+                .iter()
+                .any(|name| code_lines(source).any(|line| has_word(line, name)))
+            {
+                return None;
+            }
+        }
+        Some(format!("{HOST}{}", self.host_module(first)?.names[0]))
     }
 
     /// The name inside of the engine for what a module calls `name`.
@@ -245,6 +265,7 @@ impl Resolver for Modules {
     ) -> Result<String, Error> {
         match self.find(base, name, Asked::Import) {
             Ok(found) => {
+                let found = self.narrowed(base, name).unwrap_or(found);
                 let mut graph = self.graph();
                 graph.imports.entry(base.into()).or_default().push(found.clone());
                 Ok(found)
@@ -323,7 +344,11 @@ impl Modules {
         }
         text.push_str(&without_hashbang(code));
         let _ = write!(text, "\n;__becket.native.done({});", quoted(name));
-        self.graph().declared.insert(name.into());
+        {
+            let mut graph = self.graph();
+            graph.declared.insert(name.into());
+            graph.named.insert(name.into(), facts.imports.clone());
+        }
         let module =
             Module::declare(ctx.clone(), name, text).map_err(|error| self.explained(ctx, name, error))?;
         let path = Path::new(name);
@@ -471,6 +496,33 @@ fn not_found(base: &str, name: &str, problem: &str) -> String {
     format!("cannot find module '{name}', which {importer} imports: {problem}")
 }
 
+/// The modules that a module passes on, if it does nothing else.
+fn parts(source: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    for line in code_lines(source) {
+        let module = line
+            .strip_prefix("export * from ")
+            .or_else(|| line.strip_prefix("export { default } from "))?;
+        let module = module.strip_prefix('"')?.strip_suffix("\";")?;
+        if !parts.contains(&module) {
+            parts.push(module);
+        }
+    }
+    Some(parts)
+}
+
+/// The lines of a module that are no comments.
+fn code_lines(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter(|line| !line.starts_with("/"))
+}
+
+/// Whether a name stands anywhere in a text.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
 fn is_relative(name: &str) -> bool {
     name == "." || name == ".." || name.starts_with("./") || name.starts_with("../")
 }
@@ -491,4 +543,27 @@ fn without_hashbang(code: &str) -> std::borrow::Cow<'_, str> {
 
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_passes_on_others_is_known_by_its_lines() {
+        let front =
+            "// Says `c`.\nexport * from \"a\";\nexport { default } from \"a\";\nexport * from \"b\";\n";
+        assert_eq!(parts(front), Some(vec!["a", "b"]));
+        assert_eq!(parts(&format!("{front}export const c = 1;\n")), None);
+    }
+
+    #[test]
+    fn a_name_is_found_as_a_whole_word_and_not_in_comments() {
+        let found = |name| {
+            code_lines("/** `Type` */\nexport const { TypeName, Any } = later;")
+                .any(|line| has_word(line, name))
+        };
+        assert!(found("TypeName") && found("Any"));
+        assert!(!found("Type") && !found("Name") && !found("An"));
+    }
 }

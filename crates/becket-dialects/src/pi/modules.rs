@@ -59,7 +59,7 @@ const MODULES: &[Module] = modules! {
     ],
     "pi-tui": ["@mariozechner/pi-tui", "@earendil-works/pi-tui"],
     "pi-agent-core": ["@mariozechner/pi-agent-core", "@earendil-works/pi-agent-core"],
-    "typebox": ["typebox", "typebox/type", "@sinclair/typebox", "@sinclair/typebox/type"],
+    "typebox-all": ["typebox", "typebox/type", "@sinclair/typebox", "@sinclair/typebox/type"],
     "typebox-value": [
         "typebox/value",
         "typebox/error",
@@ -92,6 +92,7 @@ const MODULES: &[Module] = modules! {
     "tool-search": [],
     "tool-sets": [],
     "tool-shared": [],
+    "typebox": [],
     "typebox-compile-rest": [],
     "typebox-rest": [],
     "typebox-value-rest": [],

@@ -1,7 +1,7 @@
 // `typebox` and `@sinclair/typebox`: builders of JSON Schema. The texts are those of typebox 1.x (type first, the
 // caller's options last), and what only 0.34 knows is added. What a schema knows about itself beyond JSON (its kind,
 // whether it is optional) stands in properties that no listing and no JSON shows.
-import * as rest from "pi:typebox-rest";
+import { load } from "pi:lazy";
 
 type Schema = any;
 type Options = Record<string, unknown> | undefined;
@@ -391,11 +391,17 @@ const builders = {
   InstanceType: InstanceType_, Awaited: Awaited_, Evaluate, RecordKey, RecordPattern, RecordValue, IsKind, ...guards,
 };
 
-/** All builders under one name, with what is not there yet. */
-export const Type: any = { ...rest.typeMembers, ...builders };
+/** What is not there yet, behind what is there: its room is loaded when somebody looks for it. */
+const rest = new Proxy(Object.prototype as any, {
+  get: (target, key) => (key in target ? target[key] : load("pi:typebox-rest").typeMembers[key]),
+  has: (target, key) => key in target || key in load("pi:typebox-rest").typeMembers,
+});
+
+/** All builders under one name. */
+export const Type: any = Object.setPrototypeOf(builders, rest);
 export const JsonTypeBuilder: any = class {};
 export const JavaScriptTypeBuilder: any = JsonTypeBuilder;
-Object.assign(JsonTypeBuilder.prototype, Type);
+Object.setPrototypeOf(JsonTypeBuilder.prototype, Type);
 export default Type;
 
 export {
@@ -418,4 +424,3 @@ export const {
   IsNever, IsNull, IsNumber, IsObject, IsRecord, IsRef, IsString, IsSymbol, IsTemplateLiteral, IsThis, IsTuple,
   IsUndefined, IsUnion, IsUnknown, IsVoid,
 } = guards;
-export * from "pi:typebox-rest";
