@@ -40,24 +40,39 @@ const HELD_BAR: u64 = 30_000_000;
 
 const SAMPLE: &str = include_str!("extensions/sample.ts");
 
-/// The modules that the sample imports, as small as they can be.
+/// The modules that the sample imports, as small as they can be: then little but the engine's own work is compared.
 const TYPES: &str = "const same = (x) => x;
     export const Type = { Object: same, String: same, Number: same, Optional: same };";
 const PATHS: &str = "export const join = (...parts) => parts.join('/');";
+
+/// The file behind `node:path`, and what it needs around it to be a module of its own in the bare engine.
+const NODE_PATH: &str = include_str!("../../becket-js/src/node/path.ts");
+const AROUND_PATH: [&str; 2] = [
+    "const module = {}; const require = () => ({}); const becket = { host: { call: () => '/' } };",
+    "export const { join } = module.exports;",
+];
 
 /// What an extension hears about itself.
 const ABOUT: &str = r#"{"path":"sample.ts","cwd":"/","mode":"print","hasUI":false}"#;
 
 /// The API of the bare engine.
-const BARE_PI: &str = "const tools = new Map(); globalThis.handlers = {}; globalThis.pi = {
+const BARE_PI: &str = "globalThis.__becket = { load() {} }; const tools = new Map(); globalThis.handlers = {}; globalThis.pi = {
     on: (name, run) => { handlers[name] = run; },
     registerTool: (tool) => tools.set(tool.name, tool),
     registerCommand: (name, command) => tools.set(name, command),
 };";
 
-/// The modules that an extension finds: pi's API, and what the sample imports.
+/// The sample with modules that are as small as they can be.
+fn alone() -> String {
+    SAMPLE
+        .replace("\"typebox\"", "\"bench:types\"")
+        .replace("\"node:path\"", "\"bench:path\"")
+}
+
+/// The modules that an extension finds: pi's API and packages, and small ones.
 fn modules() -> Vec<HostModule> {
-    let pi = pi::prelude_modules().iter().map(|module| HostModule {
+    let pi = pi::prelude_modules().iter().chain(pi::host_modules());
+    let pi = pi.map(|module| HostModule {
         names: module.names,
         source: module.source,
     });
@@ -75,8 +90,9 @@ fn modules() -> Vec<HostModule> {
 }
 
 pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
-    let room = Room::new(LOADED)?;
-    loading(&room, report)?;
+    let room = Room::new(LOADED, SAMPLE)?;
+    loading(&room, report, "")?;
+    loading(&Room::new(LOADED, &alone())?, report, ", small imports")?;
     let large = format!("[{}]", vec![MESSAGE; 96].join(","));
     let small = [
         ("toolCallId", "\"call_1\""),
@@ -94,7 +110,7 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
 const MESSAGE: &str =
     r#"{"role":"user","content":[{"type":"text","text":"A line of a conversation, as they are."}],"at":1}"#;
 
-fn loading(room: &Room, report: &mut Report) -> Result<(), Problem> {
+fn loading(room: &Room, report: &mut Report, which: &str) -> Result<(), Problem> {
     let (mut bare, mut lane) = (Samples::default(), Samples::default());
     let runtime = runtime()?;
     runtime.block_on(room.load())?;
@@ -103,7 +119,7 @@ fn loading(room: &Room, report: &mut Report) -> Result<(), Problem> {
         let (loaded, spent) = time(|| {
             scripts
                 .iter()
-                .map(|script| Bare::load(script))
+                .map(|script| Bare::load(script, &room.imports))
                 .collect::<Result<Vec<_>, _>>()
         });
         bare.add(spent);
@@ -115,12 +131,16 @@ fn loading(room: &Room, report: &mut Report) -> Result<(), Problem> {
     }
     let (bare, lane) = (bare.median(), lane.median());
     report.add(Line::new(
-        format!("bare engine, {LOADED} scripts"),
+        format!("bare engine, {LOADED} scripts{which}"),
         Figure::Time(bare),
     ));
-    let line = Line::new(format!("extensions, {LOADED} loaded warm"), Figure::Time(lane));
+    let line = Line::new(
+        format!("extensions, {LOADED} loaded warm{which}"),
+        Figure::Time(lane),
+    );
     report.add(line.remark("after the first of the process, which compiles what they share"));
-    let over = Line::new("extensions, loading over bare", Figure::Times(ratio(lane, bare)));
+    let name = format!("extensions, loading over bare{which}");
+    let over = Line::new(name, Figure::Times(ratio(lane, bare)));
     report.add(over.bar(Figure::Times(MOST)));
     Ok(())
 }
@@ -133,7 +153,7 @@ fn event(
     fields: &[(&'static str, &str)],
 ) -> Result<(), Problem> {
     let runtime = runtime()?;
-    let script = Bare::load(&room.scripts()?[0])?;
+    let script = Bare::load(&room.scripts()?[0], &room.imports)?;
     let (_kept, lane_handler) = runtime.block_on(room.handler(handler))?;
     let texts: Vec<String> = fields
         .iter()
@@ -172,7 +192,7 @@ fn event(
 
 fn holding(report: &mut Report) -> Result<(), Problem> {
     let resident = |count: usize| -> Result<u64, Problem> {
-        let room = Room::new(count)?;
+        let room = Room::new(count, SAMPLE)?;
         // What is kept on disk is there, as it is in all runs but the first.
         drop(runtime()?.block_on(room.load())?);
         let mut program = Command::new(std::env::current_exe()?);
@@ -240,18 +260,24 @@ async fn load(cache: &Path, files: &[PathBuf]) -> Result<Vec<Extension>, Problem
 struct Room {
     folder: TempDir,
     files: Vec<PathBuf>,
+    /// The JavaScript of what the sample imports, for the bare engine.
+    imports: Vec<(&'static str, String)>,
 }
 
 impl Room {
-    fn new(count: usize) -> Result<Self, Problem> {
+    fn new(count: usize, sample: &str) -> Result<Self, Problem> {
         let folder = tempfile::tempdir()?;
         let mut files = Vec::new();
         for number in 0..count {
             let file = folder.path().join(format!("sample-{number}.ts"));
-            std::fs::write(&file, format!("{SAMPLE}\nexport const number = {number};\n"))?;
+            std::fs::write(&file, format!("{sample}\nexport const number = {number};\n"))?;
             files.push(file);
         }
-        Ok(Self { folder, files })
+        Ok(Self {
+            folder,
+            files,
+            imports: imports()?,
+        })
     }
 
     fn cache(&self) -> PathBuf {
@@ -291,6 +317,30 @@ impl Room {
     }
 }
 
+/// The JavaScript of all modules that the sample imports, and of those that they import.
+fn imports() -> Result<Vec<(&'static str, String)>, Problem> {
+    let transformer = Transformer::new(None);
+    let javascript = |source: &str| -> Result<String, Problem> {
+        Ok(transformer
+            .javascript(Path::new("module.ts"), source)?
+            .to_string())
+    };
+    let package = |name: &str| {
+        let found = pi::host_modules()
+            .iter()
+            .find(|module| module.names.contains(&name));
+        found.ok_or_else(|| format!("there is no module {name}"))
+    };
+    let [before, after] = AROUND_PATH;
+    Ok(vec![
+        ("typebox", javascript(package("pi:typebox")?.source)?),
+        ("pi:lazy", javascript(package("pi:lazy")?.source)?),
+        ("node:path", javascript(&format!("{before}{NODE_PATH}{after}"))?),
+        ("bench:types", TYPES.into()),
+        ("bench:path", PATHS.into()),
+    ])
+}
+
 /// A host that keeps the numbers of handlers.
 #[derive(Default)]
 struct Desk(Mutex<Vec<(String, u32)>>);
@@ -325,14 +375,13 @@ struct Bare {
 }
 
 impl Bare {
-    fn load(script: &str) -> Result<Self, Problem> {
+    fn load(script: &str, imports: &[(&'static str, String)]) -> Result<Self, Problem> {
         let runtime = Runtime::new()?;
-        let resolver = BuiltinResolver::default()
-            .with_module("bench:types")
-            .with_module("bench:path");
-        let loader = BuiltinLoader::default()
-            .with_module("bench:types", TYPES)
-            .with_module("bench:path", PATHS);
+        let (mut resolver, mut loader) = (BuiltinResolver::default(), BuiltinLoader::default());
+        for (name, code) in imports {
+            resolver = resolver.with_module(*name);
+            loader = loader.with_module(*name, code.as_str());
+        }
         runtime.set_loader(resolver, loader);
         let context = Context::full(&runtime)?;
         context.with(|ctx| {

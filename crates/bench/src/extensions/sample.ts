@@ -1,6 +1,6 @@
 // An extension as people write them: a gate, a transformed prompt, a tool with state, a command.
-import { Type } from "bench:types";
-import { join } from "bench:path";
+import { Type } from "typebox";
+import { join } from "node:path";
 
 interface Todo {
     id: number;
