@@ -31,6 +31,10 @@ use crate::transform::HOST;
 const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
 const MODULES: &str = include_str!("js/modules.ts");
 
+/// How much an engine holds before it first looks for what only holds itself. Loading leaves nothing of this kind behind,
+/// so a search then would only take time.
+const FIRST_SEARCH: usize = 1 << 20;
+
 /// What one extension may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -92,6 +96,7 @@ impl Machine {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(kit.limits.memory);
         runtime.set_max_stack_size(kit.limits.stack);
+        runtime.set_gc_threshold(FIRST_SEARCH);
         let modules = Modules::new(kit);
         runtime.set_loader(modules.clone(), modules.clone());
         let clock = Arc::new(Clock::new());

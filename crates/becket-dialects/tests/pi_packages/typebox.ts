@@ -2,11 +2,19 @@
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { Compile } from "typebox/compile";
-import { Type as Old } from "@sinclair/typebox";
+// A name that is not there yet: this import is of the whole package, the first of a part of it.
+import { Argument, Type as Old } from "@sinclair/typebox";
 import { Type as Ai, StringEnum } from "@mariozechner/pi-ai";
 import { report, same } from "./check.ts";
 
 const text = (schema: unknown) => JSON.stringify(schema);
+
+function parts() {
+  same("one package, in part and whole", Old === Type, true);
+  same("what is not there yet", [typeof Argument, typeof Type.Script, "Script" in Type, "Nothing" in Type], [
+    "function", "function", true, false,
+  ]);
+}
 
 function schemas() {
   const person = Type.Object(
@@ -142,6 +150,7 @@ function values() {
 }
 
 export default function () {
+  parts();
   schemas();
   values();
   return report();
