@@ -151,7 +151,7 @@ async fn a_held_context_refuses_after_the_end_and_kills_nothing() {
 #[tokio::test]
 async fn handlers_know_their_event_and_can_be_taken_back() {
     let loaded = factory(
-        r#"pi.on("tool_call", (event: any, ctx: any) => ({ type: event.type, tool: event.toolName, cwd: ctx.cwd }));
+        r#"pi.on("tool_result", (event: any, ctx: any) => ({ type: event.type, tool: event.toolName, cwd: ctx.cwd }));
         const off = pi.on("probe", () => "heard");
         pi.on("stop", () => off());
         pi.on("late", () => { pi.on("found_later", () => 1); });"#,
@@ -159,10 +159,10 @@ async fn handlers_know_their_event_and_can_be_taken_back() {
     )
     .await;
     let answered = loaded
-        .fire("tool_call", vec![Field::new("toolName", "\"bash\"")])
+        .fire("tool_result", vec![Field::new("toolName", "\"bash\"")])
         .await
         .expect("an answer");
-    let expected = r#"{"type":"tool_call","tool":"bash","cwd":"/work"}"#;
+    let expected = r#"{"type":"tool_result","tool":"bash","cwd":"/work"}"#;
     assert_eq!(answered.returned.as_deref(), Some(expected));
     assert_eq!(loaded.probe().await, json!("heard"));
     loaded.fire("stop", Vec::new()).await.expect("an answer");
