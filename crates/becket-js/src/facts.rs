@@ -1,5 +1,6 @@
 //! What has to be known about a file of JavaScript before it runs: whether it is an ES module, which names of
-//! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. What was found out is kept beside the transformed code.
+//! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. What was found out is kept beside
+//! the transformed code.
 
 use std::collections::BTreeMap;
 

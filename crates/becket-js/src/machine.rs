@@ -31,8 +31,8 @@ use crate::transform::HOST;
 const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
 const MODULES: &str = include_str!("js/modules.ts");
 
-/// How much an engine holds before it first looks for what only holds itself. Loading leaves nothing of this kind behind,
-/// so a search then would only take time.
+/// How much an engine holds before it first looks for what only holds itself. Loading leaves nothing of this kind
+/// behind, so a search then would only take time.
 const FIRST_SEARCH: usize = 1 << 20;
 
 /// What one extension may use.

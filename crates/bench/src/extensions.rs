@@ -56,7 +56,10 @@ const AROUND_PATH: [&str; 2] = [
 const ABOUT: &str = r#"{"path":"sample.ts","cwd":"/","mode":"print","hasUI":false}"#;
 
 /// The API of the bare engine.
-const BARE_PI: &str = "globalThis.__becket = { load() {} }; const tools = new Map(); globalThis.handlers = {}; globalThis.pi = {
+const BARE_PI: &str = "globalThis.__becket = { load() {} };
+const tools = new Map();
+globalThis.handlers = {};
+globalThis.pi = {
     on: (name, run) => { handlers[name] = run; },
     registerTool: (tool) => tools.set(tool.name, tool),
     registerCommand: (name, command) => tools.set(name, command),
