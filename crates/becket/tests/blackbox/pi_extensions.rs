@@ -104,7 +104,7 @@ fn fetch_reaches_servers() {
 #[test]
 fn a_guard_that_throws_or_never_answers_blocks() {
     let room = room();
-    room.config("[pi]\ntimeout = 1\n");
+    room.config("[pi]\ntimeout = 4\n");
     for (handler, words) in [
         ("() => { throw new Error('broken gate'); }", "broken gate"),
         (

@@ -8,7 +8,7 @@ use crate::room;
 
 /// Runs a prompt with a hostile extension and a good one, and sees that the good one was heard.
 fn run_beside_a_good_one(room: &Room, hostile: &str, turns: &Value) -> Finished {
-    room.config("[pi]\ntimeout = 2\nmemory_mb = 32\n");
+    room.config("[pi]\ntimeout = 5\nmemory_mb = 32\n");
     room.write("hostile.ts", hostile);
     room.write(
         "good.ts",
@@ -38,7 +38,7 @@ fn each_is_reported_by_name_and_everything_else_goes_on() {
         (
             "a loop without an end",
             "pi.on('turn_start', () => { for (;;) {} });",
-            "2 s",
+            "5 s",
         ),
         (
             "a memory bomb",
