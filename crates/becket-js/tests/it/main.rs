@@ -1,7 +1,10 @@
-//! The embedded engine with real files, programs and packages.
+//! The embedded engine with extensions as files, with real programs and packages, and with hostile ones.
 
 mod builtins;
+mod errors;
+mod extension;
 mod files;
+mod hostile;
 mod packages;
 mod resolution;
 mod room;

@@ -1,6 +1,7 @@
 //! A place for extensions under test: a host that keeps handlers, a small prelude, and folders that go with the test.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ const MODULES: &[HostModule] = &[HostModule {
 pub(crate) struct Room {
     pub(crate) handlers: Mutex<Vec<(String, u32)>>,
     pub(crate) reports: Mutex<Vec<Report>>,
+    pub(crate) cancelled: AtomicBool,
     /// Requests whose body was read once.
     read: Mutex<std::collections::HashSet<String>>,
 }
@@ -60,6 +62,7 @@ impl Host for Room {
             tokio::task::yield_now().await;
             match name.as_str() {
                 "echo" => Ok(arguments),
+                "never" => std::future::pending().await,
                 "fetch" => Ok(format!(
                     r#"{{"status":201,"statusText":"Created","headers":[["x-asked","{}"]],"url":"http://a/b"}}"#,
                     arguments.len()
@@ -97,7 +100,7 @@ impl Drop for Folder {
 
 pub(crate) fn folder(files: &[(&str, &str)]) -> Folder {
     static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("becket-js-{}-{number}", std::process::id()));
     for (name, text) in files {
         let file = folder.join(name);
@@ -117,6 +120,22 @@ pub(crate) fn surroundings(folder: &Folder) -> Surroundings {
     }
 }
 
+/// What extensions of a room share.
+pub(crate) fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> Kit {
+    let cancel = Arc::clone(room);
+    Kit {
+        prelude: "test:prelude",
+        modules: MODULES.to_vec(),
+        transformer: Transformer::new(cache),
+        host: Arc::clone(room) as _,
+        reporter: Arc::clone(room) as _,
+        limits,
+        surroundings: Surroundings::default(),
+        allowed: Allowed::default(),
+        cancelled: Box::new(move || cancel.cancelled.load(Ordering::Relaxed)),
+    }
+}
+
 pub(crate) async fn load_from(
     folder: Folder,
     file: &str,
@@ -125,15 +144,9 @@ pub(crate) async fn load_from(
 ) -> Result<Loaded, Failure> {
     let room = Arc::new(Room::default());
     let kit = Arc::new(Kit {
-        prelude: "test:prelude",
-        modules: MODULES.to_vec(),
-        transformer: Transformer::default(),
-        host: Arc::clone(&room) as _,
-        reporter: Arc::clone(&room) as _,
-        limits,
         surroundings: surroundings(&folder),
         allowed,
-        cancelled: Box::new(|| false),
+        ..kit(&room, limits, None)
     });
     let extension = Extension::load(&kit, "test", &folder.0.join(file)).await?;
     Ok(Loaded {
@@ -160,14 +173,38 @@ impl Loaded {
         name: &str,
         fields: Vec<Field>,
     ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
+        self.fire_within(Duration::from_secs(20), name, fields).await
+    }
+
+    /// The same with another deadline.
+    pub(crate) async fn fire_within(
+        &self,
+        timeout: Duration,
+        name: &str,
+        fields: Vec<Field>,
+    ) -> Result<(Option<String>, Vec<(&'static str, String)>), Failure> {
         let handlers = self.room.handlers.lock().expect("no panic").clone();
         let (_, number) = handlers
             .iter()
             .find(|(known, _)| known == name)
             .expect("a handler");
-        let handler = self.extension.handler(*number, Duration::from_secs(20));
-        let answered = handler.call(fields).await?;
+        let answered = self.extension.handler(*number, timeout).call(fields).await?;
         Ok((answered.returned, answered.changed))
+    }
+
+    /// Waits until something with these words was reported, and gives back all reports.
+    pub(crate) async fn reported(&self, words: &str) -> String {
+        for _ in 0..2000 {
+            let reports = format!("{:?}", self.room.reports.lock().expect("no panic"));
+            if reports.contains(words) {
+                return reports;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!(
+            "{words:?} was not reported: {:?}",
+            self.room.reports.lock().expect("no panic")
+        );
     }
 
     /// Fires an event without fields and reads what came back.

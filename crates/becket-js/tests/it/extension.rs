@@ -1,12 +1,10 @@
 //! Extensions as files in a folder, with a small prelude in place of a real one.
 
-mod room;
-
 use std::time::Duration;
 
+use crate::room::{load, try_load};
 use becket_hooks::{Cause, Field};
 use becket_js::Limits;
-use room::{load, try_load};
 
 #[tokio::test]
 async fn a_handler_answers_at_once_or_in_its_own_time() {

@@ -1,11 +1,9 @@
 //! Errors name the author's file, line and column, and say in plain words what is wrong.
 
-mod room;
-
 use std::sync::Arc;
 
+use crate::room::{load, try_load};
 use becket_js::{Limits, Report};
-use room::{load, try_load};
 
 const TYPES: &str = "interface Unused {\n    a: string;\n}\n\ntype Also = { b: number };\n\n";
 
@@ -178,14 +176,14 @@ async fn what_nobody_waits_for_names_its_line_too() {
 
 #[tokio::test]
 async fn places_are_known_when_the_code_comes_from_the_cache() {
-    let cache = room::folder(&[]);
-    let files = room::folder(&[(
+    let cache = crate::room::folder(&[]);
+    let files = crate::room::folder(&[(
         "index.ts",
         &format!("{TYPES}export default () => {{ throw new Error('cold or warm'); }};"),
     )]);
     for run in ["cold", "warm"] {
         let room = Arc::default();
-        let kit = room::kit(&room, Limits::default(), Some(cache.0.clone()));
+        let kit = Arc::new(crate::room::kit(&room, Limits::default(), Some(cache.0.clone())));
         let failure = becket_js::Extension::load(&kit, "test", &files.0.join("index.ts"))
             .await
             .err();

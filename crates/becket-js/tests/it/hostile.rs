@@ -1,13 +1,11 @@
 //! Extensions that mean harm, or are only badly written: each is told by a useful sentence, and the rest goes on.
 
-mod room;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::room::{Loaded, load, try_load};
 use becket_hooks::{Cause, Failure, Field};
 use becket_js::Limits;
-use room::{Loaded, load, try_load};
 
 /// Little memory, and little time where a test waits for its end.
 const LIMITS: Limits = Limits {
