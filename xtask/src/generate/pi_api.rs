@@ -1,6 +1,6 @@
 //! The page of pi's API: what of it is there, and which example uses it.
 
-use becket_dialects::pi::{EVENTS, Member, Object, State, api};
+use becket_dialects::pi::{Member, Object, State, api, rows};
 
 use crate::Problem;
 use crate::workspace::{SourceFile, Workspace};
@@ -28,7 +28,7 @@ pub fn page(workspace: &Workspace) -> Result<String, Problem> {
         }
     }
     page.push_str("\n## Events\n\n| event | examples |\n|---|---|\n");
-    for event in EVENTS {
+    for event in rows().iter().map(|row| row.name()) {
         let quoted = format!("\"{event}\"");
         let links = links(&examples, |text| text.contains(&quoted));
         page.push_str(&format!("| `{event}` | {links} |\n"));

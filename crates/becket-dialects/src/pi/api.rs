@@ -78,42 +78,6 @@ impl Member {
     }
 }
 
-/// Events that becket fires, in the order in which a session meets them.
-pub const EVENTS: &[&str] = &[
-    "session_start",
-    "resources_discover",
-    "input",
-    "before_agent_start",
-    "agent_start",
-    "turn_start",
-    "context",
-    "before_provider_request",
-    "after_provider_response",
-    "message_start",
-    "message_update",
-    "message_end",
-    "tool_execution_start",
-    "tool_call",
-    "tool_execution_update",
-    "tool_result",
-    "tool_execution_end",
-    "turn_end",
-    "agent_end",
-    "agent_before_settle",
-    "agent_settled",
-    "session_before_compact",
-    "session_compact",
-    "session_before_switch",
-    "session_switch",
-    "session_before_fork",
-    "session_fork",
-    "session_before_tree",
-    "session_tree",
-    "model_select",
-    "user_bash",
-    "session_shutdown",
-];
-
 /// All members.
 pub fn api() -> Vec<Member> {
     let members = MEMBERS.iter().flat_map(|(object, state, names)| {

@@ -28,11 +28,11 @@ mod show;
 mod tools;
 mod words;
 
-pub use api::{EVENTS, Member, Object, State, api};
+pub use api::{Member, Object, State, api};
 pub use discovery::{Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, home};
 pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
 pub use prelude::{Module, PRELUDE, prelude_modules};
-pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, register, rows};
+pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, guard_events, register, rows};
 pub use tools::profile;
 pub use words::ModelName;

@@ -77,6 +77,13 @@ enum Show<E: Event> {
 /// Says what an answer means.
 type Read<E> = fn(&Occasion<'_, E>, &Said) -> Result<<E as Event>::Reply, Failure>;
 
+/// The events whose handlers judge: one that breaks refuses.
+pub fn guard_events() -> Vec<&'static str> {
+    let rows = rows().into_iter();
+    let guards = rows.filter(|row| row.class() == Class::Guard);
+    guards.map(|row| row.name()).collect()
+}
+
 /// All events, in the order in which a run meets them. Sub-agents are processes of their own in pi, with extensions of
 /// their own: so what is about the conversation hears nothing of them, and what is about tools and requests hears all.
 // tidy: a table
@@ -447,7 +454,5 @@ mod tests {
         assert_eq!(guards, ["tool_call", "user_bash"]);
         let names: std::collections::BTreeSet<_> = rows.iter().map(|row| row.name()).collect();
         assert_eq!(names.len(), rows.len(), "no name stands twice");
-        let documented = crate::pi::EVENTS.iter().copied().collect();
-        assert_eq!(names, documented, "the table of the API has the same events");
     }
 }

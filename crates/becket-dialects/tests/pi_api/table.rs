@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use becket_dialects::pi::services::ExecuteTool;
-use becket_dialects::pi::{EVENTS, Object, State, api};
+use becket_dialects::pi::{Object, State, api, rows};
 use serde_json::{Map, Value, json};
 
 use crate::room::{self, Loaded, factory};
@@ -149,7 +149,7 @@ fn every_member_and_every_event_is_in_an_example() {
             "no example uses {member:?}"
         );
     }
-    for event in EVENTS {
+    for event in rows().iter().map(|row| row.name()) {
         let quoted = format!("\"{event}\"");
         assert!(
             examples.iter().any(|(_, text)| text.contains(&quoted)),

@@ -17,10 +17,14 @@ use becket_dialects::pi::host_call::{FlagDefinition, FlagValue, Mode, ProviderDe
 use becket_dialects::pi::services::Service;
 use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
 use becket_events::{EventId, Profile};
-use becket_hooks::{DispatchTrace, Effect, Engine, Failure, HandlerKey, HandlerRun, LaneKind};
+use becket_hooks::{
+    Answered, Cause, DispatchTrace, Effect, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind,
+    ScriptHandler,
+};
 use becket_js::{Extension, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::calls::Calls;
@@ -107,6 +111,8 @@ pub struct Guest {
     pub providers: Vec<ProviderDefinition>,
     /// Channels of the bus that it listens to.
     pub channels: Vec<String>,
+    /// The events that it would judge, had it been loaded.
+    lost_guards: Vec<&'static str>,
 }
 
 /// A function that hears an event.
@@ -148,7 +154,31 @@ impl Guest {
             flags: Vec::new(),
             providers: Vec::new(),
             channels: Vec::new(),
+            lost_guards: Vec::new(),
         }
+    }
+
+    /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
+    /// those that its file names in quotes.
+    fn guards(&self) -> Vec<&'static str> {
+        let text = std::fs::read_to_string(&self.candidate.file).unwrap_or_default();
+        let named = |event: &str| {
+            ['"', '\'']
+                .iter()
+                .any(|quote| text.contains(&format!("{quote}{event}{quote}")))
+        };
+        let heard = |event: &str| self.hooks.iter().any(|hook| hook.event == event);
+        let guards = pi::guard_events().into_iter();
+        guards.filter(|event| named(event) || heard(event)).collect()
+    }
+}
+
+/// In the place of a guard that could not be loaded: it cannot judge, and so it refuses.
+struct NeverLoaded(Failure);
+
+impl ScriptHandler for NeverLoaded {
+    fn call<'a>(&'a self, _: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
     }
 }
 
@@ -178,22 +208,27 @@ impl Board {
         self.with(name, |guest| guest.extension = Some(extension));
     }
 
-    /// It could not be loaded: nothing of what it has registered counts.
+    /// It could not be loaded: nothing of what it has registered counts, except that its guards refuse.
     pub fn turn_away(&self, name: &str, failure: &Failure) {
         let trouble = match failure.detail.is_empty() {
             true => failure.to_string(),
             false => failure.detail.clone(),
         };
-        let file = self.with(name, |guest| {
+        let turned_away = self.with(name, |guest| {
             *guest = Guest {
                 trouble: Some(trouble.clone()),
+                lost_guards: guest.guards(),
                 ..Guest::new(guest.candidate.clone())
             };
-            guest.candidate.file.display().to_string()
+            let guards = match guest.lost_guards.is_empty() {
+                true => "",
+                false => "; it has a guard, and what that one would judge is refused",
+            };
+            (guest.candidate.file.display().to_string(), guards)
         });
-        let file = file.unwrap_or_default();
+        let (file, guards) = turned_away.unwrap_or_default();
         self.warn(&format!(
-            "the extension {name} ({file}) could not be loaded: {trouble}"
+            "the extension {name} ({file}) could not be loaded: {trouble}{guards}"
         ));
     }
 
@@ -209,6 +244,24 @@ impl Board {
         for (name, hooks) in waiting {
             for (event, number) in hooks {
                 self.listen(&name, &event, number);
+            }
+        }
+        self.refuse_for_lost_guards(&stage.engine);
+    }
+
+    /// Where an extension would have judged that could not be loaded, nobody knows what it would have said.
+    fn refuse_for_lost_guards(&self, engine: &Engine) {
+        for (name, trouble, lost) in self.each(|guest| {
+            let trouble = guest.trouble.clone().unwrap_or_default();
+            (guest.candidate.name.clone(), trouble, guest.lost_guards.clone())
+        }) {
+            let failure = Failure::new(Cause::SpawnFailed, format!("it could not be loaded: {trouble}"));
+            let refusing: Arc<dyn ScriptHandler> = Arc::new(NeverLoaded(failure));
+            let Some(owner) = self.owner(&name) else { continue };
+            for event in lost {
+                if let Err(remark) = pi::register(engine, event, Arc::clone(&refusing), &owner) {
+                    self.warn(&remark);
+                }
             }
         }
     }
@@ -231,15 +284,9 @@ impl Board {
 
     fn listen(&self, name: &str, event: &str, number: u32) {
         let Some(stage) = self.stage() else { return };
-        let Some((order, extension, file)) = self.seated(name) else {
+        let extension = self.with(name, |guest| guest.extension.clone()).flatten();
+        let (Some(extension), Some(owner)) = (extension, self.owner(name)) else {
             return;
-        };
-        let owner = ExtensionOwner {
-            name: name.to_owned(),
-            source: file,
-            // Numbers of the same length, so that they are sorted as numbers are.
-            order: vec![format!("{order:05}")],
-            timeout: self.facts.timeout,
         };
         let handler = extension.handler(number, self.facts.timeout);
         match pi::register(&stage.engine, event, handler, &owner) {
@@ -264,15 +311,18 @@ impl Board {
         }
     }
 
-    fn seated(&self, name: &str) -> Option<(usize, Extension, String)> {
+    /// In whose name an extension's hooks are asked, and when.
+    fn owner(&self, name: &str) -> Option<ExtensionOwner> {
         let state = self.state();
-        let order = state
-            .guests
-            .iter()
-            .position(|guest| guest.candidate.name == name)?;
-        let guest = &state.guests[order];
-        let file = guest.candidate.file.display().to_string();
-        Some((order, guest.extension.clone()?, file))
+        let mut guests = state.guests.iter();
+        let order = guests.position(|guest| guest.candidate.name == name)?;
+        Some(ExtensionOwner {
+            name: name.to_owned(),
+            source: state.guests[order].candidate.file.display().to_string(),
+            // Numbers of the same length, so that they are sorted as numbers are.
+            order: vec![format!("{order:05}")],
+            timeout: self.facts.timeout,
+        })
     }
 
     /// The tools that were registered until now, in the order of their extensions. Later ones go to the desk.
@@ -401,7 +451,7 @@ impl Board {
         service: &S,
         timeout: Duration,
     ) -> Result<S::Answer, Failure> {
-        let wrong = |detail: String| Failure::new(becket_hooks::Cause::WrongShape, detail);
+        let wrong = |detail: String| Failure::new(Cause::WrongShape, detail);
         let argument = serde_json::to_string(service).map_err(|error| wrong(error.to_string()))?;
         let answer = extension.invoke(S::NAME, &argument, timeout).await?;
         S::read(answer.as_deref()).map_err(wrong)
@@ -432,8 +482,8 @@ impl Board {
         let run = HandlerRun {
             handler: extension.to_owned(),
             source: self
-                .seated(extension)
-                .map(|(_, _, file)| file)
+                .owner(extension)
+                .map(|owner| owner.source)
                 .unwrap_or_default(),
             lane: LaneKind::Javascript,
             input_hash: None,

@@ -33,6 +33,25 @@ fn run_beside_a_good_one(room: &Room, hostile: &str, turns: &Value) -> Finished 
 }
 
 #[test]
+fn a_guard_that_could_not_be_loaded_refuses() {
+    let turns = json!([{"tool_calls": [{"name": "shell", "arguments": {"command": "touch made"}}]}, {"text": "fine"}]);
+    for broken in [
+        "export default (pi: any) => { pi.on('tool_call', () => {}); throw new Error('not today'); };",
+        "import 'not-there'; export default (pi: any) => { pi.on(\"tool_call\", () => {}); };",
+        "export default (pi: any) => { pi.on('tool_call', () => {}); ",
+    ] {
+        let room = room();
+        let run = run_beside_a_good_one(&room, broken, &turns).complained("could not be loaded");
+        assert!(!room.has("made"), "{broken}: {run:#?}");
+        assert!(run.stderr.contains("it has a guard"), "{broken}: {run:#?}");
+    }
+    // One that guards nothing is only missed.
+    let room = room();
+    run_beside_a_good_one(&room, "import 'not-there'; export default () => {};", &turns);
+    assert!(room.has("made"));
+}
+
+#[test]
 fn each_is_reported_by_name_and_everything_else_goes_on() {
     for (what, code, words) in [
         (
