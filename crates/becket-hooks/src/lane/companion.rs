@@ -20,6 +20,9 @@ use crate::Failure;
 /// How long a companion may take to end by itself when its input is closed.
 const FAREWELL: Duration = Duration::from_millis(200);
 
+/// How long the words of a companion that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// A running companion. Dropping it ends it with everything that it started.
 pub struct Companion {
     tree: Tree,
@@ -56,9 +59,14 @@ impl Companion {
         self.tree.ended()
     }
 
-    /// How it ends, if it does so within a time.
+    /// How it ends, if it does so within a time. Its last words have been heard then, unless something that it started
+    /// goes on holding the pipe.
     pub async fn ends_within(&mut self, limit: Duration) -> Option<ExitStatus> {
-        timeout(limit, self.tree.wait()).await.ok()?.ok()
+        let status = timeout(limit, self.tree.wait()).await.ok()?.ok()?;
+        if !self.listening.is_finished() {
+            let _ = timeout(LAST_WORDS, &mut self.listening).await;
+        }
+        Some(status)
     }
 
     /// The end of what it has written to standard error.
