@@ -26,8 +26,8 @@ pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandle
 pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
     Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program,
-    ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, inherited_environment,
-    reap_orphans,
+    ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
+    inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;

@@ -4,13 +4,14 @@
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
 //!
 //! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
-//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `terminal.rs` lends them the
+//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `living.rs` knows all that are there, `terminal.rs` lends them the
 //! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
 //! with a protocol of its own. `script.rs` is the seam to engines for scripts, which are crates of their own.
 
 mod census;
 mod command;
 mod companion;
+mod living;
 mod mark;
 mod orphans;
 mod pipes;
@@ -29,6 +30,7 @@ use futures_util::future::BoxFuture;
 use crate::Failure;
 pub use command::CommandLane;
 pub use companion::Companion;
+pub use living::end_programs;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Program, inherited_environment};

@@ -13,6 +13,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::census::{self, Hunt};
+use super::living::Living;
 use super::mark::Mark;
 use super::orphans;
 
@@ -35,13 +36,14 @@ pub struct Tree {
     group: Pid,
     place: Place,
     mark: String,
+    living: Living,
     reaped: bool,
     over: bool,
 }
 
 /// Which group the main process belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
     /// It leads one of its own.
     Apart,
     /// This process's, which must not be signalled as a whole.
@@ -67,6 +69,7 @@ impl Tree {
             group,
             place,
             mark: mark.own().into(),
+            living: Living::note(group, place, mark.own()),
             reaped: false,
             over: false,
         })
@@ -89,7 +92,7 @@ impl Tree {
     /// Lets go: the main process has ended by itself, and what it left running lives on.
     pub fn release(mut self) {
         if self.reaped {
-            self.over = true;
+            self.end();
             if self.place == Place::Apart {
                 orphans::leave_behind(self.group);
             }
@@ -132,8 +135,14 @@ impl Tree {
         left || !self.reaped
     }
 
-    fn finish(&mut self, hunt: &Hunt) {
+    /// Nobody needs to end it any more.
+    fn end(&mut self) {
         self.over = true;
+        self.living.forget();
+    }
+
+    fn finish(&mut self, hunt: &Hunt) {
+        self.end();
         orphans::expect_death(hunt.found());
         if self.place == Place::Apart {
             orphans::leave_behind(self.group);
