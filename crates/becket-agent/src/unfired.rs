@@ -9,9 +9,7 @@ pub const NOT_YET_FIRED: &[(&str, &str)] = &[
     ("post_session_fork", "the session tree"),
     ("pre_session_tree", "the session tree"),
     ("post_session_tree", "the session tree"),
-    ("steering", "words typed in the chat while the model is at work"),
     ("user_shell", "commands of the person in the chat"),
-    ("model_change", "changing the model in the chat"),
     ("resources", "skills and prompt templates"),
 ];
 

@@ -132,7 +132,25 @@ const RUNS: &[&[&str]] = &[
         "How many are there?",
     ],
     &["--json", "-c", "ninth", "run", "team.yaml", "How many are there?"],
+    &[
+        "--json",
+        "--model",
+        "scripted/summary.toml",
+        "-c",
+        "tenth",
+        "-e",
+        "steers.ts",
+        "What is here?",
+    ],
 ];
+
+/// An extension that takes another model, and speaks while that one is at work.
+const STEERS: &str = r#"
+export default (pi: any) => {
+    pi.on("session_start", () => pi.setModel({ provider: "scripted", id: "one-call.toml" }));
+    pi.on("tool_call", () => pi.sendUserMessage("Files only, please.", { deliverAs: "steer" }));
+};
+"#;
 
 /// A team whose first agent gives the other one a task.
 const TEAM: &str = r#"
@@ -192,6 +210,7 @@ fn events() -> &'static [Value] {
         room.write("subagent.toml", SUBAGENT);
         room.write("broken.toml", BROKEN_HOOK);
         room.write("team.yaml", TEAM);
+        room.write("steers.ts", STEERS);
         room.write("task.toml", TASK);
         room.write("count.toml", COUNT);
         room.write("main.rs", "fn main() {\n    greet();\n}\n");
