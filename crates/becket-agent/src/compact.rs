@@ -73,6 +73,8 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<CompactEnd, StoreError> {
         self.begin_work(cancel);
+        self.heed().await;
+        self.queues.compact();
         let end = self.compact_all(instructions).await;
         self.end_work();
         end

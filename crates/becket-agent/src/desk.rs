@@ -113,6 +113,8 @@ struct State {
     compactions: VecDeque<CompactWish>,
     /// Ends the run in progress.
     cancel: Option<CancellationToken>,
+    /// Whether it was ended here, and not by the person.
+    aborted: bool,
     shutdown: bool,
 }
 
@@ -290,14 +292,22 @@ impl Desk {
         Ok(state.choices.thinking.or(base.thinking))
     }
 
-    /// Whether nothing runs: no prompt is being answered, and nothing that was asked for here is done.
+    /// Whether nothing runs and nothing is about to: no prompt is being answered, and nothing that was asked for here
+    /// waits to be done. Before a prompt's run has begun, while hooks hear its words, nothing runs yet.
     pub fn is_idle(&self) -> bool {
-        self.0.queues.is_idle()
+        self.0.queues.is_idle() && self.state().compactions.is_empty()
     }
 
-    /// Waits until nothing runs. Inside of a hook or a tool of the same session that is never.
+    /// Whether something runs.
+    pub fn is_running(&self) -> bool {
+        self.0.queues.is_running()
+    }
+
+    /// Waits until everything is done that was said and asked for. Inside of a hook or a tool of the same session that
+    /// is never.
     pub async fn idle(&self) {
-        self.0.queues.idle().await;
+        let all_written = || self.state().compactions.is_empty();
+        self.0.queues.rested(all_written).await;
     }
 
     /// Whether something waits for the model to hear it.
@@ -421,9 +431,13 @@ impl Desk {
 impl Desk {
     /// Ends the run in progress, as a cancel by the person does. Nothing happens while nothing runs.
     pub fn abort(&self) {
-        if let Some(cancel) = self.cancel() {
-            cancel.cancel();
-        }
+        let mut state = self.state();
+        let Some(cancel) = state.cancel.clone().filter(|cancel| !cancel.is_cancelled()) else {
+            return;
+        };
+        state.aborted = true;
+        drop(state);
+        cancel.cancel();
     }
 
     /// Ends the program as soon as nothing runs.
@@ -461,16 +475,16 @@ impl Desk {
 impl Desk {
     /// Whether something is to be done while nothing runs: `Session::attend` does it. Also when the program is to end.
     pub fn has_wish(&self) -> bool {
+        self.has_work() || (self.has_session() && self.0.queues.is_resting() && self.shutdown_requested())
+    }
+
+    /// The same without a wish that the program ends.
+    pub fn has_work(&self) -> bool {
         let state = self.state();
-        if state.seen.is_none() || state.over {
-            return false;
-        }
-        let asked = state.shutdown
-            || state.revision != state.heeded
-            || !state.unstored.is_empty()
-            || !state.compactions.is_empty();
+        let asked =
+            state.revision != state.heeded || !state.unstored.is_empty() || !state.compactions.is_empty();
         drop(state);
-        self.is_idle() && (asked || self.0.queues.has_wish())
+        self.has_session() && self.0.queues.is_resting() && (asked || self.0.queues.has_wish())
     }
 
     /// Waits until something is to be done while nothing runs. One front end waits at a time.
@@ -478,6 +492,18 @@ impl Desk {
         while !self.has_wish() {
             self.0.queues.told().await;
         }
+    }
+
+    /// The same without a wish that the program ends.
+    pub async fn has_more_work(&self) {
+        while !self.has_work() {
+            self.0.queues.told().await;
+        }
+    }
+
+    fn has_session(&self) -> bool {
+        let state = self.state();
+        state.seen.is_some() && !state.over
     }
 }
 
@@ -558,7 +584,13 @@ impl Desk {
     }
 
     pub(crate) fn set_cancel(&self, cancel: Option<CancellationToken>) {
-        self.state().cancel = cancel;
+        let mut state = self.state();
+        state.aborted = false;
+        state.cancel = cancel;
+    }
+
+    pub(crate) fn was_aborted(&self) -> bool {
+        self.state().aborted
     }
 
     pub(crate) fn take_compaction(&self) -> Option<CompactWish> {

@@ -12,7 +12,7 @@ use crate::message::{assistant, from_draft, note, user};
 use crate::model_call::CallFailure;
 use crate::provider::{ProviderError, ProviderErrorKind};
 use crate::run::{Ending, Run, TurnOver};
-use crate::session::Session;
+use crate::session::{Joins, Session};
 use crate::store::{EntryContent, NewEntry, StoreError};
 
 /// How often hooks of `stop` and `turn_end` may send the model on for one prompt.
@@ -50,7 +50,7 @@ impl Session {
             }
             CallFailure::Cancelled(partial) => {
                 let partial = match partial {
-                    Some(partial) => Some(self.completed(partial).await),
+                    Some(partial) => Some(self.completed(partial, Joins::InRun).await),
                     None => None,
                 };
                 self.store_messages(partial.iter().cloned().collect()).await?;

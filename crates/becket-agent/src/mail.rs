@@ -15,7 +15,7 @@ use crate::front::Sight;
 use crate::hooks::Hooks;
 use crate::message::new_id;
 use crate::plain::{lines, one_line};
-use crate::session::{Agent, Session};
+use crate::session::{Agent, Joins, Session};
 use crate::store::{Consumed, Letter, Store, StoreError, WaitingLetter};
 
 /// The longest message, in bytes. The receiver's model reads it as a whole.
@@ -190,7 +190,7 @@ impl Session {
         messages: Vec<Message>,
         arrivals: &Arrivals,
     ) -> Result<(), StoreError> {
-        let messages = self.finished(messages).await;
+        let messages = self.finished(messages, Joins::InRun).await;
         let ids = arrivals.letters.iter().map(|letter| letter.id).collect();
         let entries = messages.iter().map(Into::into).collect();
         match self.write(entries, ids).await? {

@@ -167,7 +167,10 @@ impl<'a> ModelCall<'a> {
         if is_answer {
             let begun = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
             self.hooks
-                .tell::<MessageStart>(|| MessageStartPayload { message: begun })
+                .tell::<MessageStart>(|| MessageStartPayload {
+                    message: begun,
+                    at_rest: false,
+                })
                 .await;
         }
         let watched = is_answer && self.hooks.listens::<MessageUpdate>();

@@ -16,7 +16,7 @@ use crate::front::Sight;
 use crate::message::from_draft;
 use crate::queue::Said;
 use crate::run::{Ending, Run, RunEnd};
-use crate::session::{Agent, Session, model_name};
+use crate::session::{Agent, Joins, Session, model_name};
 use crate::settings::AgentSettings;
 use crate::store::{Consumed, NewEntry, StoreError};
 
@@ -28,7 +28,7 @@ impl Session {
         self.work(None).await
     }
 
-    /// From now on the session is at work: it can be cancelled here and at the desk.
+    /// From now on the session is at work, though nothing runs yet: it can be cancelled here and at the desk.
     pub(crate) fn begin_work(&mut self, cancel: CancellationToken) {
         self.queues.begin_work();
         let Some(desk) = &self.desk else {
@@ -55,7 +55,13 @@ impl Session {
 
     /// Runs what is said first, and after it everything that was said meanwhile. After a bad end nothing more runs.
     pub(crate) async fn work(&mut self, first: Option<Said>) -> Result<Option<RunEnd>, StoreError> {
-        let result = self.chain(first).await;
+        let mut result = self.chain(first).await;
+        if let (Ok(Some(end)), Some(desk)) = (&mut result, &self.desk)
+            && end.ending == Ending::Cancelled
+            && desk.was_aborted()
+        {
+            end.ending = Ending::Aborted;
+        }
         let is_bad = match &result {
             Ok(Some(end)) => !goes_on(&end.ending),
             Ok(None) => false,
@@ -143,7 +149,8 @@ impl Session {
             return Ok(());
         }
         let notes = self.queues.take_notes().into_iter().map(from_draft);
-        self.add(notes.collect()).await?;
+        let notes = self.finished(notes.collect(), Joins::AtRest).await;
+        self.store_messages(notes).await?;
         if desk.has_unstored() {
             let _ = self.write(Vec::new(), Vec::new()).await?;
         }
@@ -220,7 +227,12 @@ impl Session {
         let CompactWish { instructions, answer } = wish;
         let end = match run {
             Some(run) => self.compact_before(run, instructions).await,
-            None => self.compact_all(instructions).await,
+            None => {
+                self.queues.compact();
+                let end = self.compact_all(instructions).await;
+                self.queues.begin_work();
+                end
+            }
         };
         let told = end.clone().map_err(|error| DeskError::Failed(error.message));
         // Nobody has to wait for the answer.

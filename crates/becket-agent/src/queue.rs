@@ -57,7 +57,21 @@ struct Waiting {
     with_next: Vec<Said>,
     /// Notes that become part of the conversation without a run.
     notes: Vec<NoteDraft>,
-    at_work: bool,
+    work: Work,
+}
+
+/// How far the session is with its work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Work {
+    /// There is none.
+    #[default]
+    Rests,
+    /// It begins: hooks hear what is to run. For whoever speaks now nothing runs yet.
+    Begins,
+    /// A summary is written, and nothing else runs.
+    Compacts,
+    /// Something runs.
+    Runs,
 }
 
 impl Waiting {
@@ -92,7 +106,7 @@ impl Queues {
     /// Something is said. While nothing runs it begins a run, unless it waits for a prompt or is only to be kept.
     pub(crate) fn say(&self, said: Said, delivery: Delivery, when_idle: WhenIdle) {
         let mut waiting = self.waiting();
-        let keeps = !waiting.at_work && when_idle == WhenIdle::Keep;
+        let keeps = waiting.work != Work::Runs && when_idle == WhenIdle::Keep;
         match (delivery, said) {
             (Delivery::NextPrompt, said) => waiting.with_next.push(said),
             (_, Said::Note(note)) if keeps => waiting.notes.push(note),
@@ -119,9 +133,19 @@ impl Queues {
         std::mem::take(&mut self.waiting().notes)
     }
 
-    /// The session is at work now, and hears by itself what is said from now on.
+    /// The session is about to work, and hears by itself what is said from now on.
     pub(crate) fn begin_work(&self) {
-        self.waiting().at_work = true;
+        self.waiting().work = Work::Begins;
+    }
+
+    /// A summary is written while nothing runs.
+    pub(crate) fn compact(&self) {
+        self.waiting().work = Work::Compacts;
+    }
+
+    /// Something runs.
+    pub(crate) fn run(&self) {
+        self.waiting().work = Work::Runs;
     }
 
     /// What runs next. With nothing left the work ends in the same moment, so that whatever is said later is a wish.
@@ -129,7 +153,10 @@ impl Queues {
         let mut waiting = self.waiting();
         let steering = waiting.steering.pop_front();
         let next = steering.or_else(|| waiting.follow_ups.pop_front());
-        waiting.at_work = next.is_some();
+        waiting.work = match next {
+            Some(_) => Work::Begins,
+            None => Work::Rests,
+        };
         drop(waiting);
         if next.is_none() {
             self.0.rested.notify_waiters();
@@ -139,7 +166,7 @@ impl Queues {
 
     /// The work is over.
     pub(crate) fn rest(&self) {
-        self.waiting().at_work = false;
+        self.waiting().work = Work::Rests;
         self.0.rested.notify_waiters();
         self.tell();
     }
@@ -158,18 +185,29 @@ impl Queues {
         self.waiting().take_all().count()
     }
 
-    /// Whether nothing runs.
-    pub(crate) fn is_idle(&self) -> bool {
-        !self.waiting().at_work
+    /// Whether something runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.waiting().work == Work::Runs
     }
 
-    /// Waits until nothing runs.
-    pub(crate) async fn idle(&self) {
+    /// Whether nothing runs, and nothing that was said waits to.
+    pub(crate) fn is_idle(&self) -> bool {
+        let waiting = self.waiting();
+        matches!(waiting.work, Work::Rests | Work::Begins) && waiting.is_empty()
+    }
+
+    /// Whether the session has nothing to do: what is asked for now must be attended to.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.waiting().work == Work::Rests
+    }
+
+    /// Waits until the session has nothing to do and that holds as well.
+    pub(crate) async fn rested(&self, and: impl Fn() -> bool) {
         loop {
             let mut rested = std::pin::pin!(self.0.rested.notified());
             // From here on nothing is missed.
             rested.as_mut().enable();
-            if self.is_idle() {
+            if self.is_resting() && self.is_empty() && and() {
                 return;
             }
             rested.await;
@@ -180,7 +218,7 @@ impl Queues {
     pub(crate) fn has_wish(&self) -> bool {
         let waiting = self.waiting();
         let is_quiet = waiting.is_empty() && waiting.notes.is_empty();
-        !(waiting.at_work || is_quiet)
+        waiting.work == Work::Rests && !is_quiet
     }
 
     /// Tells whoever waits that there may be a wish.

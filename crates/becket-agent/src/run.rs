@@ -29,7 +29,7 @@ use crate::prompt::{Notes, system_prompt};
 use crate::provider::ProviderError;
 use crate::queue::Said;
 use crate::repetition::Repetition;
-use crate::session::Session;
+use crate::session::{Joins, Session};
 use crate::settings::AgentSettings;
 use crate::store::StoreError;
 use crate::subagent::Parent;
@@ -80,6 +80,8 @@ pub enum Ending {
     Provider(ProviderError),
     /// The person cancelled.
     Cancelled,
+    /// Code outside of the loop ended it at the desk.
+    Aborted,
 }
 
 impl Ending {
@@ -90,7 +92,7 @@ impl Ending {
             Self::Blocked(_) => EndReason::Blocked,
             Self::Limit(_) => EndReason::Limit,
             Self::LoopDetected(_) | Self::Provider(_) => EndReason::Failed,
-            Self::Cancelled => EndReason::Cancelled,
+            Self::Cancelled | Self::Aborted => EndReason::Cancelled,
         }
     }
 }
@@ -207,7 +209,11 @@ impl Session {
             note @ Said::Note(_) => Ok(note),
         };
         match said {
-            Ok(said) => self.run(said).await,
+            Ok(said) => {
+                // What hooks have said while they heard the words stands before them.
+                self.keep().await?;
+                self.run(said).await
+            }
             Err(ending) => Ok(RunEnd {
                 answer: String::new(),
                 ending,
@@ -236,6 +242,7 @@ impl Session {
 
     /// Takes a prompt to its answer.
     pub(crate) async fn run(&mut self, said: Said) -> Result<RunEnd, StoreError> {
+        self.queues.run();
         if !self.is_subagent() {
             self.lineage.family = Arc::default();
         }
@@ -307,7 +314,12 @@ impl Session {
             images: images.clone(),
             system_prompt: run.system_prompt.clone(),
         };
+        // Its hooks may still say what is to run first or next: for them nothing runs yet.
+        self.queues.begin_work();
         let started = self.hooks.ask::<AgentStart>(payload).await;
+        self.keep().await?;
+        run.first_message = self.messages.len();
+        self.queues.run();
         if let Some(system_prompt) = started.system_prompt.get() {
             run.system_prompt = system_prompt;
             run.system_prompt_is_fixed = true;
@@ -602,7 +614,7 @@ impl Session {
             Err(failure) => return self.no_answer(run, failure).await,
         };
         run.overflowed = false;
-        let message = self.completed(message).await;
+        let message = self.completed(message, Joins::InRun).await;
         let MessageBody::Assistant {
             usage, stop_reason, ..
         } = message.body()
@@ -645,7 +657,7 @@ impl Session {
         let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), hindrance).await;
         run.usage = run.usage.plus(parent.spent());
         let results = calls.iter().map(|call| call.message.clone()).collect();
-        let tool_results = self.finished(results).await;
+        let tool_results = self.finished(results, Joins::InRun).await;
         self.store_messages(tool_results.clone()).await?;
         let after = batch.after(&calls).await;
         if !after.context.is_empty() {

@@ -120,6 +120,15 @@ impl Seats {
     }
 }
 
+/// When a message becomes part of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// In a run.
+    InRun,
+    /// While nothing runs; it is only kept.
+    AtRest,
+}
+
 /// Where a session stands among those of other agents. By default nobody stands above it.
 #[derive(Debug, Default)]
 pub(crate) struct Lineage {
@@ -357,30 +366,32 @@ impl Session {
 
     /// Brings messages through their hooks, stores them, and adds them to the conversation.
     pub(crate) async fn add(&mut self, messages: Vec<Message>) -> Result<(), StoreError> {
-        let finished = self.finished(messages).await;
+        let finished = self.finished(messages, Joins::InRun).await;
         self.store_messages(finished).await
     }
 
     /// Messages as their hooks leave them.
-    pub(crate) async fn finished(&self, messages: Vec<Message>) -> Vec<Message> {
+    pub(crate) async fn finished(&self, messages: Vec<Message>, joins: Joins) -> Vec<Message> {
         let mut finished = Vec::with_capacity(messages.len());
         for message in messages {
             self.hooks
                 .tell::<MessageStart>(|| MessageStartPayload {
                     message: message.clone(),
+                    at_rest: joins == Joins::AtRest,
                 })
                 .await;
-            finished.push(self.completed(message).await);
+            finished.push(self.completed(message, joins).await);
         }
         finished
     }
 
     /// A message is complete: hooks may replace it by one of the same role.
-    pub(crate) async fn completed(&self, message: Message) -> Message {
+    pub(crate) async fn completed(&self, message: Message, joins: Joins) -> Message {
         let reply = self
             .hooks
             .tell::<MessageEnd>(|| MessageEndPayload {
                 message: message.clone(),
+                at_rest: joins == Joins::AtRest,
             })
             .await;
         let message = match reply.message.get() {

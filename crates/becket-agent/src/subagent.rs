@@ -435,7 +435,7 @@ fn outcome_of(result: &Result<crate::run::RunEnd, StoreError>) -> Outcome {
     };
     let words = match &end.ending {
         Ending::Answered | Ending::Handled(_) => return Outcome::Answered(end.answer.clone()),
-        Ending::Cancelled => return Outcome::Cancelled,
+        Ending::Cancelled | Ending::Aborted => return Outcome::Cancelled,
         Ending::Blocked(reason) => format!("a hook stopped the sub-agent: {reason}"),
         Ending::Limit(reason) | Ending::LoopDetected(reason) => {
             format!("the sub-agent did not finish: {reason}")

@@ -556,7 +556,14 @@ async fn messages_are_changed_by_returning_them_and_in_place() {
 async fn a_message_is_replaced_by_one_of_its_role() {
     let end = || MessageEndPayload {
         message: user("u", "hello"),
+        at_rest: false,
     };
+    let kept = MessageEndPayload {
+        at_rest: true,
+        ..end()
+    };
+    let (_, heard) = ask::<MessageEnd>("message_end", kept, vec![silent()]).await;
+    assert!(heard.is_empty(), "what is only kept, extensions are not told of");
     let answer = json!({"message": {"role": "user", "content": "bye", "timestamp": 1}});
     let replaced = reply::<MessageEnd>("message_end", end(), returning(answer)).await;
     assert_eq!(replaced.message.0, Some(user("u", "bye")));

@@ -490,6 +490,8 @@ events! {
     payload MessageStartPayload {
         /// The message as far as it is known.
         message: Message,
+        /// Whether it was said while nothing ran, and nothing runs because of it.
+        at_rest: bool,
     }
     reply MessageStartReply {}
 
@@ -508,6 +510,8 @@ events! {
     payload MessageEndPayload {
         /// The message.
         message: Message,
+        /// Whether it was said while nothing ran, and nothing runs because of it.
+        at_rest: bool,
     }
     reply MessageEndReply {
         /// The message to store instead.

@@ -20,6 +20,8 @@ pub(crate) struct Clock {
     /// How long the code that runs may take, in milliseconds.
     allowed: AtomicU64,
     end: AtomicU8,
+    /// How often everything was told to end when the code began to run.
+    cancels: AtomicU64,
     waits: Mutex<Waits>,
     resumed: Notify,
 }
@@ -51,6 +53,7 @@ impl Clock {
             deadline: AtomicU64::new(0),
             allowed: AtomicU64::new(0),
             end: AtomicU8::new(0),
+            cancels: AtomicU64::new(0),
             waits: Mutex::default(),
             resumed: Notify::new(),
         }
@@ -58,8 +61,9 @@ impl Clock {
 
     // ---------------------------------------------------------------- code that runs
 
-    /// Code begins to run.
-    pub(crate) fn start(&self, timeout: Duration) {
+    /// Code begins to run, when everything was told to end so many times.
+    pub(crate) fn start(&self, timeout: Duration, cancels: u64) {
+        self.cancels.store(cancels, Ordering::Relaxed);
         self.allowed.store(timeout.as_millis() as u64, Ordering::Relaxed);
         self.end_at(self.began.elapsed() + timeout);
     }
@@ -76,11 +80,11 @@ impl Clock {
     }
 
     /// Whether the code must end. Asked while it runs.
-    pub(crate) fn is_over(&self, cancelled: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn is_over(&self, cancels: impl FnOnce() -> u64) -> bool {
         let expired = self.began.elapsed().as_millis() as u64 >= self.deadline.load(Ordering::Relaxed);
         let end = match () {
             () if expired => 1,
-            () if cancelled() => 2,
+            () if cancels() != self.cancels.load(Ordering::Relaxed) => 2,
             () => return false,
         };
         self.end.store(end, Ordering::Relaxed);

@@ -39,8 +39,8 @@ pub struct Kit {
     pub surroundings: Surroundings,
     /// What extensions may use outside of their engine.
     pub allowed: Allowed,
-    /// Whether everything must end now; asked while code runs.
-    pub cancelled: Box<dyn Fn() -> bool + Send + Sync>,
+    /// How often everything was told to end. Asked while code runs: code that began before the last time is ended.
+    pub cancels: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 /// Where extensions find themselves.
@@ -122,6 +122,11 @@ impl Extension {
             number,
             timeout,
         })
+    }
+
+    /// Whether something is on its way that could make its code go on: a timer, or the answer to a call.
+    pub fn has_something_coming(&self) -> bool {
+        self.0.tasks.are_under_way()
     }
 
     /// While the result is held, a person answers a dialog, and no handler's time runs out.

@@ -101,7 +101,7 @@ impl Machine {
         runtime.set_loader(modules.clone(), modules.clone());
         let clock = Arc::new(Clock::new());
         let (watch, shared) = (Arc::clone(&clock), Arc::clone(kit));
-        runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over(&shared.cancelled))));
+        runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over(&shared.cancels))));
         let floats = Arc::new(AtomicBool::new(false));
         let floating = Arc::clone(&floats);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, handled| {
@@ -179,7 +179,7 @@ impl Machine {
             if let Some(failure) = self.stopped().clone() {
                 return Err(failure);
             }
-            self.clock.start(timeout);
+            self.clock.start(timeout, (self.kit.cancels)());
             let result = work(&ctx);
             if self.floats.swap(false, Ordering::Relaxed) {
                 self.report_floating(&ctx);
@@ -192,7 +192,7 @@ impl Machine {
     fn run_jobs(&self, ctx: &Ctx<'_>) {
         let mut late = false;
         while ctx.execute_pending_job() {
-            if !self.clock.is_over(&self.kit.cancelled) {
+            if !self.clock.is_over(&self.kit.cancels) {
                 continue;
             }
             // After a cancel the rest waits for the next call.
@@ -326,7 +326,7 @@ impl Machine {
     fn failure<'js>(&self, ctx: &Ctx<'js>, error: CaughtError<'js>) -> Failure {
         let ended = |end| match end {
             End::Expired => timed_out(self.clock.allowed()),
-            End::Cancelled => Failure::new(Cause::KilledBySignal, "it was ended, because everything was"),
+            End::Cancelled => Failure::new(Cause::KilledBySignal, "it was cancelled"),
         };
         if let Some(end) = self.clock.ended() {
             return ended(end);

@@ -26,6 +26,11 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
+    /// Whether there are any.
+    pub(crate) fn are_under_way(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > 0 || !self.timers().is_empty()
+    }
+
     fn timers(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
         self.timers
             .lock()

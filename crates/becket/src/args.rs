@@ -23,7 +23,7 @@ use crate::surroundings::Surroundings;
 #[command(
     after_help = "Extensions (-e) may have options of their own; `becket hooks list` shows them.\n\n\
                         Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
-                        5 limit reached, 130 cancelled."
+                        5 limit reached, 129 hung up, 130 cancelled, 143 terminated."
 )]
 pub struct Args {
     #[command(flatten)]

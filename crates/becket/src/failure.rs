@@ -20,8 +20,12 @@ pub enum Exit {
     UntrustedGuard = 4,
     /// A limit was reached.
     Limit = 5,
+    /// The terminal went away, and what was going on did not end in time.
+    HungUp = 129,
     /// The person cancelled.
     Cancelled = 130,
+    /// The program was told to end, and what was going on did not end in time.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {

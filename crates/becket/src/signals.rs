@@ -1,24 +1,38 @@
-//! Signals: Ctrl-C and a polite kill cancel what is going on, so that it ends properly.
+//! Signals: Ctrl-C and a polite kill cancel what is going on, so that it ends properly; a second one ends the program.
 //!
-//! They are heard on a thread of their own: the scripts of extensions run on the thread of whoever calls them, and one
-//! that does not end must not keep the person's Ctrl-C from being heard.
+//! They are heard on a thread of their own, which nothing holds up: the scripts of extensions run on the thread of
+//! whoever calls them, and one that does not end must not keep the person's Ctrl-C from being heard.
 
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::CliError;
+use crate::failure::{CliError, Exit};
 
-/// Listens for signals from its making on. Cloning gives another handle.
-#[derive(Clone)]
-pub struct Signals {
+/// How long the program may take to end by itself after a second signal.
+const A_MOMENT: Duration = Duration::from_millis(500);
+
+/// The signals of this process. Cloning gives another handle.
+#[derive(Debug, Clone, Default)]
+pub struct Signals(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
     /// Cancelled by the next signal of any kind.
-    current: Arc<Mutex<CancellationToken>>,
+    current: Mutex<CancellationToken>,
     /// Cancelled once the program is told to end for good.
     ended: CancellationToken,
     /// Cancelled by a signal that comes while an earlier one is still being obeyed.
     forced: CancellationToken,
+    /// How the program ends then.
+    exit: OnceLock<Exit>,
+    /// How many signals there were.
+    count: AtomicU64,
+    /// Whether somebody listens.
+    listens: Mutex<bool>,
 }
 
 /// Does the work, or drops it in the middle at a cancel: what it started ends with it. Work that is done at once is
@@ -35,73 +49,104 @@ pub async fn unless_cancelled<T>(
 }
 
 impl Signals {
-    /// Begins to listen. From when this returns on, no signal is lost.
-    pub fn listen() -> Result<Self, CliError> {
+    /// Begins to listen, once. From when this returns on, no signal is lost.
+    pub fn listen(&self) -> Result<Self, CliError> {
         let failed = |error| CliError::failed(format!("cannot listen for signals: {error}"));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()
-            .map_err(failed)?;
-        let sources = {
-            let _inside = runtime.enter();
-            Sources::open().map_err(failed)?
-        };
-        let signals = Self {
-            current: Arc::default(),
-            ended: CancellationToken::new(),
-            forced: CancellationToken::new(),
-        };
-        let listener = signals.clone();
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || runtime.block_on(listener.obey(sources)))
-            .map_err(failed)?;
-        Ok(signals)
+        let mut listens = held(&self.0.listens);
+        if !*listens {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(failed)?;
+            let sources = {
+                let _inside = runtime.enter();
+                Sources::open().map_err(failed)?
+            };
+            let listener = self.clone();
+            std::thread::Builder::new()
+                .name("signals".into())
+                .spawn(move || runtime.block_on(listener.obey(sources)))
+                .map_err(failed)?;
+            *listens = true;
+        }
+        Ok(self.clone())
     }
 
     async fn obey(&self, mut sources: Sources) {
         loop {
-            let ends = sources.next().await;
-            // Who asks a second time does not want to wait for hooks and tools that take their time to end.
-            if self.current().is_cancelled() {
-                self.forced.cancel();
-            }
-            if ends {
-                self.ended.cancel();
+            let exit = sources.next().await;
+            let again = self.current().is_cancelled();
+            if exit != Exit::Cancelled {
+                self.0.ended.cancel();
             }
             self.current().cancel();
+            // Last: code that ends because of it finds that it was cancelled.
+            self.0.count.fetch_add(1, Ordering::SeqCst);
+            if again {
+                self.force(exit).await;
+            }
         }
+    }
+
+    /// Who asks a second time does not want to wait for hooks and tools that take their time to end. What does not even
+    /// drop its work, because it is in the middle of something that cannot be interrupted, is ended from here.
+    async fn force(&self, exit: Exit) {
+        let _ = self.0.exit.set(exit);
+        self.0.forced.cancel();
+        tokio::time::sleep(A_MOMENT).await;
+        becket_hooks::end_programs();
+        leave_terminal();
+        std::process::exit(exit as i32);
     }
 
     /// A token for what begins now: the next signal cancels it.
     pub fn next(&self) -> CancellationToken {
-        let token = self.ended.child_token();
+        let token = self.0.ended.child_token();
         *self.current() = token.clone();
         token
     }
 
     /// Does the work, or drops it in the middle if somebody asks a second time: what it started ends with it.
-    pub async fn unless_forced<T>(
+    pub async fn unless_forced(
         &self,
-        work: impl Future<Output = Result<T, CliError>>,
-        cancelled: T,
-    ) -> Result<T, CliError> {
+        work: impl Future<Output = Result<Exit, CliError>>,
+    ) -> Result<Exit, CliError> {
         tokio::select! {
             biased;
-            () = self.forced.cancelled() => Ok(cancelled),
+            () = self.0.forced.cancelled() => Ok(self.0.exit.get().copied().unwrap_or(Exit::Cancelled)),
             result = work => result,
         }
     }
 
-    /// Whether the program was told to end for good.
-    pub fn ended(&self) -> bool {
-        self.ended.is_cancelled()
+    /// Whether what began last was cancelled.
+    pub fn cancelled(&self) -> bool {
+        self.current().is_cancelled()
     }
 
-    fn current(&self) -> std::sync::MutexGuard<'_, CancellationToken> {
-        self.current
-            .lock()
-            .expect("no panic happens while the token is held")
+    /// Whether the program was told to end for good.
+    pub fn ended(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
+    /// How many signals there were until now.
+    pub fn count(&self) -> u64 {
+        self.0.count.load(Ordering::SeqCst)
+    }
+
+    fn current(&self) -> MutexGuard<'_, CancellationToken> {
+        held(&self.0.current)
+    }
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().expect("no panic happens while signals are held")
+}
+
+/// The editor may still wait for a line; the terminal must not stay as the editor needs it.
+pub fn leave_terminal() {
+    if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+        let _ = crossterm::terminal::disable_raw_mode();
+        let _ = crossterm::execute!(std::io::stdout(), crossterm::event::DisableBracketedPaste);
     }
 }
 
@@ -123,12 +168,12 @@ impl Sources {
         })
     }
 
-    /// Waits for one, and says whether the program must end for good.
-    async fn next(&mut self) -> bool {
+    /// Waits for one, and says how it ends the program if it must. Only Ctrl-C does not always end it.
+    async fn next(&mut self) -> Exit {
         tokio::select! {
-            _ = self.interrupt.recv() => false,
-            _ = self.terminate.recv() => true,
-            _ = self.hang_up.recv() => true,
+            _ = self.interrupt.recv() => Exit::Cancelled,
+            _ = self.terminate.recv() => Exit::Terminated,
+            _ = self.hang_up.recv() => Exit::HungUp,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::failure::CliError;
 use crate::front::harmless;
+use crate::signals::Signals;
 
 /// What the program finds when it starts.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Surroundings {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
+    /// What the program is told from outside while it runs.
+    pub signals: Signals,
 }
 
 impl Surroundings {
@@ -32,6 +35,7 @@ impl Surroundings {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            signals: Signals::default(),
         }
     }
 

@@ -244,7 +244,7 @@ fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
         limits: Limits::default(),
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
-        cancelled: Box::new(|| false),
+        cancels: Box::new(|| 0),
     };
     (Arc::new(kit), desk)
 }

@@ -324,6 +324,62 @@ async fn words_said_while_nothing_runs_begin_a_run() {
 }
 
 #[tokio::test]
+async fn before_a_run_has_begun_nothing_runs_and_what_is_said_runs_after_it_or_stands_before_it() {
+    let (stage, desk) = stage(vec![Turn::Say("one"), Turn::Say("two"), Turn::Say("three")]);
+    let once = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&once);
+    at!(stage, UserInput, desk, {
+        let mut heard = heard.lock().unwrap();
+        if heard.is_empty() {
+            heard.push((desk.is_idle(), desk.is_running()));
+            desk.say(words("second"), Delivery::FollowUp).unwrap();
+            desk.note(note("kept"), Delivery::Steering, WhenIdle::Keep)
+                .unwrap();
+            heard.push((desk.is_idle(), desk.is_running()));
+            assert!(!desk.has_wish(), "the session hears it by itself");
+        }
+    });
+    let begun = Arc::clone(&once);
+    at!(stage, AgentStart, desk, {
+        let mut begun = begun.lock().unwrap();
+        if begun.len() == 2 {
+            begun.push((desk.has_waiting(), desk.is_running()));
+            desk.say(words("third"), Delivery::FollowUp).unwrap();
+        }
+    });
+    let mut session = stage.open().await;
+    assert_eq!(prompt(&mut session, &stage, "first").await, Ending::Answered);
+    assert_no_hook_failed(&stage);
+    assert_eq!(
+        *once.lock().unwrap(),
+        [(true, false), (false, false), (true, false)]
+    );
+    assert_eq!(
+        stored(&stage),
+        [
+            "m:kept", "m:first", "m:one", "m:second", "m:two", "m:third", "m:three"
+        ]
+    );
+    assert!(desk.is_idle() && !desk.has_wish());
+}
+
+#[tokio::test]
+async fn whoever_waits_for_rest_waits_for_what_is_wished_too() {
+    let (stage, desk) = stage(vec![Turn::Say("one"), Turn::Say("SUMMARY")]);
+    let mut session = stage.open().await;
+    desk.say(words("go"), Delivery::FollowUp).unwrap();
+    let summary = desk.compact(None);
+    assert!(!desk.is_idle() && !desk.is_running());
+    let mut waiting = Box::pin(desk.idle());
+    assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
+    attend(&mut session, &stage).await;
+    waiting.await;
+    assert!(summary.await.is_ok());
+    assert_eq!(stored(&stage).first().map(String::as_str), Some("m:go"));
+    assert!(desk.is_idle());
+}
+
+#[tokio::test]
 async fn words_and_notes_said_meanwhile_steer_the_model_or_follow() {
     let (stage, desk) = stage(vec![
         Turn::Call(vec![shell("ls")]),
@@ -665,7 +721,7 @@ async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
         desk.idle().await;
     };
     let (ending, ()) = tokio::join!(prompt(&mut session, &stage, "go"), rested);
-    assert_eq!(ending, Ending::Cancelled);
+    assert_eq!(ending, Ending::Aborted);
     desk.idle().await;
     assert!(!stage.cancel.is_cancelled(), "the program goes on");
     assert!(
@@ -704,7 +760,7 @@ async fn a_summary_that_is_wanted_with_the_end_of_a_run_is_written_after_it() {
         desk.abort();
     });
     let mut session = stage.open().await;
-    assert_eq!(prompt(&mut session, &stage, "go").await, Ending::Cancelled);
+    assert_eq!(prompt(&mut session, &stage, "go").await, Ending::Aborted);
     assert!(desk.has_wish());
     assert_eq!(attend(&mut session, &stage).await, None);
     let compaction = summary.lock().unwrap().take().unwrap();
@@ -719,7 +775,7 @@ async fn a_tool_that_runs_gets_the_cancel_of_the_desk() {
         .push(Arc::new(Prop::new("slow", None, &stage.runs).slow(600_000)));
     at!(stage, becket_events::ToolUpdate, desk, desk.abort());
     let mut session = stage.open().await;
-    assert_eq!(prompt(&mut session, &stage, "go").await, Ending::Cancelled);
+    assert_eq!(prompt(&mut session, &stage, "go").await, Ending::Aborted);
     assert!(stage.runs().is_empty());
 }
 

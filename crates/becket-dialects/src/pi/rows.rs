@@ -122,7 +122,12 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             ..telling("before_provider_request", show::before_provider_request)
         }),
         own::<ResponseStart>("after_provider_response", show::after_provider_response),
-        own::<MessageStart>("message_start", show::message_start),
+        // pi tells its front ends of a message that is only kept, and not extensions: one that says something at each
+        // message would never come to an end.
+        Box::new(RowOf::<MessageStart> {
+            condition: |scope, start| is_own(scope) && !start.at_rest,
+            ..telling("message_start", show::message_start)
+        }),
         Box::new(RowOf::<MessageUpdate> {
             name: "message_update",
             class: Class::Observe,
@@ -130,7 +135,12 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             show: Show::Growing(message_update),
             read: read::nothing,
         }),
-        changing::<MessageEnd>("message_end", show::message_end, read::message_end),
+        Box::new(RowOf::<MessageEnd> {
+            class: Transform,
+            condition: |scope, end| is_own(scope) && !end.at_rest,
+            read: read::message_end,
+            ..telling("message_end", show::message_end)
+        }),
         own::<ToolStart>("tool_execution_start", show::tool_execution_start),
         Box::new(RowOf::<PreTool> {
             class: Guard,

@@ -324,8 +324,8 @@ function spawnSync(file: string, given?: any, more?: any): any {
     };
     if (done.problem) {
         result.error = coded(Error, done.problem, `spawnSync ${wanted.file} ${done.problem}`, {
-            errno: done.problem === "ETIMEDOUT" ? -110 : -105, syscall: `spawnSync ${wanted.file}`, path: wanted.file,
-            spawnargs: wanted.args,
+            errno: -require("os").constants.errno[done.problem], syscall: `spawnSync ${wanted.file}`,
+            path: wanted.file, spawnargs: wanted.args,
         });
     }
     return result;

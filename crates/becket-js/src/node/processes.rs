@@ -26,6 +26,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 use super::{Answer, Need, Node, bytes_of, ended, system_error};
+use crate::clock::End;
 use crate::host::HostError;
 
 /// The most bytes that a script is given at once.
@@ -378,13 +379,18 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
     let out = Collected::from(stdout, bounds.most, full.clone());
     let err = Collected::from(stderr, bounds.most, full);
     let over = async {
-        while Instant::now() < bounds.until && !(node.kit.cancelled)() {
-            tokio::time::sleep(PAUSE.min(bounds.until - Instant::now())).await;
+        while !node.clock.is_over(&node.kit.cancels) && Instant::now() < bounds.until {
+            let left = bounds.until.saturating_duration_since(Instant::now());
+            tokio::time::sleep(PAUSE.min(left)).await;
+        }
+        match node.clock.ended() {
+            Some(End::Cancelled) => "ECANCELED",
+            _ => "ETIMEDOUT",
         }
     };
     let (status, problem) = tokio::select! {
         status = tree.wait() => (status.ok(), None),
-        () = over => (None, Some("ETIMEDOUT")),
+        problem = over => (None, Some(problem)),
         () = overflown(filled) => (None, Some("ENOBUFS")),
     };
     let status = match status {

@@ -1,6 +1,7 @@
 //! Extensions that mean harm, or are only badly written: each is told by a useful sentence, and the rest goes on.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::room::{Loaded, load, try_load};
@@ -431,14 +432,30 @@ async fn an_extension_can_be_dropped_while_its_promises_and_timers_are_on_their_
 
 #[tokio::test]
 async fn a_cancel_ends_running_code_and_nothing_for_good() {
-    let loaded = with_limits("pi.on('loop', () => { for (;;) {} });", Limits::default()).await;
-    loaded.room.cancelled.store(true, Ordering::Relaxed);
+    let handlers = "pi.on('loop', () => { for (;;) {} });
+        pi.on('program', () => {
+            try { require('child_process').execSync('sleep 600'); } finally { for (;;) {} }
+        });";
+    let loaded = with_limits(handlers, Limits::default()).await;
+    // Nobody knows when the code begins, so it is told to end again and again.
+    let (told, enough) = (Arc::clone(&loaded.room), Arc::new(AtomicBool::new(false)));
+    let stop = Arc::clone(&enough);
+    let telling = std::thread::spawn(move || {
+        while !stop.load(Ordering::Relaxed) {
+            told.cancels.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
     let failure: Failure = loaded
         .fire("loop", Vec::new())
         .await
         .expect_err("it is cancelled");
     assert_eq!(failure.cause, Cause::KilledBySignal, "{failure}");
-    loaded.room.cancelled.store(false, Ordering::Relaxed);
+    let program = loaded.fire("program", Vec::new()).await;
+    enough.store(true, Ordering::Relaxed);
+    telling.join().expect("it ends");
+    let failure = program.expect_err("it is cancelled");
+    assert_eq!(failure.cause, Cause::KilledBySignal, "{failure}");
     works(&loaded, "a cancel").await;
 }
 

@@ -1,7 +1,7 @@
 //! A place for extensions under test: a host that keeps handlers, a small prelude, and folders that go with the test.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ const MODULES: &[HostModule] = &[HostModule {
 pub(crate) struct Room {
     pub(crate) handlers: Mutex<Vec<(String, u32)>>,
     pub(crate) reports: Mutex<Vec<Report>>,
-    pub(crate) cancelled: AtomicBool,
+    pub(crate) cancels: AtomicU64,
     /// Requests whose body was read once.
     read: Mutex<std::collections::HashSet<String>>,
 }
@@ -132,7 +132,7 @@ pub(crate) fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> K
         limits,
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
-        cancelled: Box::new(move || cancel.cancelled.load(Ordering::Relaxed)),
+        cancels: Box::new(move || cancel.cancels.load(Ordering::Relaxed)),
     }
 }
 

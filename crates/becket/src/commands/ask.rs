@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::desk::Desk;
-use becket_agent::front::Front;
+use becket_agent::front::{Front, Sight};
 use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
 use becket_dialects::docker_agent::{Piece, command_prompt};
 use becket_events::{EndReason, InputSource, Part};
@@ -17,12 +17,11 @@ use tokio_util::sync::CancellationToken;
 use super::{piped, runtime, switch};
 use crate::args::{Args, Options};
 use crate::assemble::{Assembled, Setup};
-use crate::extensions::{Called, Extensions};
+use crate::extensions::{Called, CommandEnd, Extensions};
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, Style, TerminalFront, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 use crate::team::TeamCommands;
@@ -46,26 +45,14 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     }
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         // From now on: a signal during the start must not be forgotten.
         let cancel = signals.next();
         let work = async {
             let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
             let output = conversation.output();
             if let Some(command) = conversation.extensions().called(&prompt) {
-                let done = conversation.command(command, cancel).await;
-                let exit = match &done {
-                    Ok(Ok(end)) => end
-                        .as_ref()
-                        .map_or(Exit::Answered, |end| conclude(end, &output, surroundings)),
-                    Ok(Err(why)) => {
-                        surroundings.complain(why);
-                        Exit::Failed
-                    }
-                    Err(_) => Exit::Failed,
-                };
-                conversation.close(reason_of(exit)).await?;
-                return done.map(|_| unless_lost(exit, &output, surroundings));
+                return command_line(conversation, command, cancel, surroundings).await;
             }
             let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
                 Ok(prompt) if prompt.trim().is_empty() => {
@@ -84,11 +71,37 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
             let exit = conclude(&end?, &output, surroundings);
             Ok(unless_lost(exit, &output, surroundings))
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
     result
+}
+
+/// Runs a command of an extension's, and nothing else.
+async fn command_line(
+    mut conversation: Conversation,
+    command: Called,
+    cancel: CancellationToken,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let output = conversation.output();
+    let ended = conversation.command(command, cancel).await;
+    let exit = match &ended {
+        Ok((CommandEnd::Done, None)) => Exit::Answered,
+        Ok((CommandEnd::Done, Some(end))) => conclude(end, &output, surroundings),
+        Ok((CommandEnd::Threw(why) | CommandEnd::Waits(why), _)) => {
+            surroundings.complain(why);
+            Exit::Failed
+        }
+        Ok((CommandEnd::Cancelled, _)) => {
+            surroundings.remark("cancelled");
+            Exit::Cancelled
+        }
+        Err(_) => Exit::Failed,
+    };
+    conversation.close(reason_of(exit)).await?;
+    ended.map(|_| unless_lost(exit, &output, surroundings))
 }
 
 /// Why a session ends that a command was run in.
@@ -277,25 +290,29 @@ impl Conversation {
         &self.assembled.extensions
     }
 
-    /// Runs a command of an extension's, and what it has asked for. Says how the last run ended if there was one, or
-    /// what the command threw.
+    /// Runs a command of an extension's, and beside it everything that it asks for: it may wait for that. Says how it
+    /// ended, and how the last run did if there was one.
     pub async fn command(
         &mut self,
         command: Called,
         cancel: CancellationToken,
-    ) -> Result<Result<Option<RunEnd>, String>, CliError> {
-        let ran = self.extensions().run_command(command, &cancel).await;
-        let mut end = None;
-        let goes_on = |end: &Option<RunEnd>| {
-            end.as_ref()
-                .is_none_or(|end| end.ending.reason() == EndReason::Done)
+    ) -> Result<(CommandEnd, Option<RunEnd>), CliError> {
+        let (over, stop) = (CancellationToken::new(), cancel.child_token());
+        let running = async {
+            let ended = self.assembled.extensions.run_command(command, &stop).await;
+            over.cancel();
+            ended
         };
-        if let Some(desk) = self.desk() {
-            while goes_on(&end) && desk.has_wish() && !desk.shutdown_requested() {
-                end = self.attend(cancel.clone()).await?.or(end);
-            }
-        }
-        Ok(ran.map(|()| end))
+        let desk = self.assembled.agent.desk.clone();
+        let serving = async {
+            let served = serve(&mut self.session, desk, None, (&cancel, &over)).await;
+            // Nobody would do what the command waits for.
+            stop.cancel();
+            served
+        };
+        // In this order: what is still wanted when a command is over, is known to be so.
+        let (ended, last) = futures_util::future::join(running, serving).await;
+        Ok((ended, last?))
     }
 
     /// What the agent is asked when the person has typed this: a command of its own becomes the prompt that it stands
@@ -350,16 +367,26 @@ impl Conversation {
 
     /// The same, and then everything that extensions have asked for meanwhile: nobody would attend to it later. Says
     /// how the last run ended.
-    async fn ask_and_attend(&mut self, text: String, cancel: CancellationToken) -> Result<RunEnd, CliError> {
-        let mut end = self.ask(text, cancel.clone()).await?;
-        let Some(desk) = self.desk() else {
-            return Ok(end);
-        };
-        let goes_on = |end: &RunEnd| end.ending.reason() == EndReason::Done && !cancel.is_cancelled();
-        while goes_on(&end) && desk.has_wish() && !desk.shutdown_requested() {
-            end = self.attend(cancel.clone()).await?.unwrap_or(end);
-        }
-        Ok(end)
+    pub async fn ask_and_attend(
+        &mut self,
+        text: String,
+        cancel: CancellationToken,
+    ) -> Result<RunEnd, CliError> {
+        let end = self.ask(text, cancel.clone()).await?;
+        let last = self.attend_to_all(Some(end), &cancel).await?;
+        Ok(last.expect("the prompt itself has ended somehow"))
+    }
+
+    /// Does everything that extensions have asked for until now, if what ran last ended well.
+    pub async fn attend_to_all(
+        &mut self,
+        last: Option<RunEnd>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<RunEnd>, CliError> {
+        let over = CancellationToken::new();
+        over.cancel();
+        let desk = self.desk();
+        serve(&mut self.session, desk, last, (cancel, &over)).await
     }
 
     /// Where extensions see and steer the session, if there are any.
@@ -403,8 +430,38 @@ impl Conversation {
 
     /// Ends the session; everything is on disk afterwards.
     pub async fn close(self, reason: EndReason) -> Result<(), CliError> {
+        if self.desk().is_some_and(|desk| desk.has_waiting()) {
+            let words = "an extension has said something that nobody heard, because the session is over";
+            self.assembled.agent.front.show(Sight::Warning(words));
+        }
         self.session.end(reason).await?;
         self.assembled.close().await
+    }
+}
+
+/// Does what extensions ask for until their command is over, and then what is left if the last run ended well. Says how
+/// that one ended.
+async fn serve(
+    session: &mut Session,
+    desk: Option<Desk>,
+    mut last: Option<RunEnd>,
+    (cancel, over): (&CancellationToken, &CancellationToken),
+) -> Result<Option<RunEnd>, CliError> {
+    let Some(desk) = desk else { return Ok(last) };
+    loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(last),
+            () = desk.has_more_work() => {}
+            () = over.cancelled() => return Ok(last),
+        }
+        let is_bad = |end: &RunEnd| end.ending.reason() != EndReason::Done;
+        if over.is_cancelled() && (desk.shutdown_requested() || last.as_ref().is_some_and(is_bad)) {
+            return Ok(last);
+        }
+        // Boxed, because a run is a future of great depth.
+        let attended = Box::pin(session.attend(cancel.clone()));
+        last = attended.await?.or(last);
     }
 }
 
@@ -534,6 +591,10 @@ pub fn conclude(end: &RunEnd, output: &Output, surroundings: &Surroundings) -> E
         Ending::Cancelled => {
             surroundings.remark("cancelled");
             Exit::Cancelled
+        }
+        Ending::Aborted => {
+            surroundings.complain("an extension ended the run");
+            Exit::Failed
         }
     }
 }

@@ -14,9 +14,10 @@ use tokio::sync::mpsc;
 use super::ask::{Conversation, remark_on, unless_lost};
 use super::{compact, redo, runtime, snapshots, undo};
 use crate::args::Options;
+use crate::extensions::CommandEnd;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::signals::Signals;
+use crate::signals::{Signals, leave_terminal};
 use crate::surroundings::Surroundings;
 
 /// How many lines of history are kept.
@@ -41,11 +42,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let folders = Folders::find(options.home.as_deref(), surroundings)?;
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let work = converse(options, surroundings, &folders, &signals);
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
-    leave_terminal(surroundings);
+    leave_terminal();
     // A thread may still wait for the next line.
     runtime.shutdown_background();
     result
@@ -71,13 +72,6 @@ async fn converse(
     };
     conversation.close(reason).await?;
     outcome.map(|exit| unless_lost(exit, &output, surroundings))
-}
-
-/// The editor may still wait for a line; the terminal must not stay as the editor needs it.
-fn leave_terminal(surroundings: &Surroundings) {
-    if surroundings.stdin_is_terminal {
-        let _ = crossterm::terminal::disable_raw_mode();
-    }
 }
 
 async fn talk(
@@ -123,11 +117,14 @@ async fn talk(
             }
             command if goes_back(command, options, surroundings) => {}
             line if let Some(command) = conversation.extensions().called(line) => {
-                match conversation.command(command, signals.next()).await? {
-                    Ok(end) => end
+                let (ended, end) = conversation.command(command, signals.next()).await?;
+                match ended {
+                    CommandEnd::Done => end
                         .iter()
                         .for_each(|end| remark_on(end, &conversation.output(), surroundings)),
-                    Err(why) => surroundings.complain(&why),
+                    CommandEnd::Threw(why) => surroundings.complain(&why),
+                    CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
+                    CommandEnd::Cancelled => surroundings.remark("cancelled"),
                 }
                 if signals.ended() {
                     return Ok(Exit::Cancelled);

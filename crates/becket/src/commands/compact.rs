@@ -3,15 +3,15 @@
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
 use becket_store::ContextName;
+use tokio_util::sync::CancellationToken;
 
-use super::ask::{Conversation, Purpose, unless_lost};
+use super::ask::{self, Conversation, Purpose, unless_lost};
 use super::context::wish;
 use super::{runtime, switch};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::counted;
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::{Wish, known};
 
@@ -26,26 +26,41 @@ pub fn run(
     let name = existing(options, name, surroundings)?;
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let wish = Wish::named(name);
             let mut conversation =
                 Conversation::open_in(wish, Purpose::Prompts, options, surroundings, &cancel).await?;
             let output = conversation.output();
-            let end = conversation.compact(instructions, cancel).await;
-            let exit = end
-                .as_ref()
-                .map_or(Exit::Failed, |end| conclude(end, surroundings));
+            let done = summarised(&mut conversation, instructions, cancel, surroundings).await;
+            let exit = *done.as_ref().unwrap_or(&Exit::Failed);
             conversation.close(reason(exit)).await?;
-            end?;
+            done?;
             Ok(unless_lost(exit, &output, surroundings))
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
     result
+}
+
+/// Summarises, and does what extensions have asked for meanwhile: nobody would attend to it later.
+async fn summarised(
+    conversation: &mut Conversation,
+    instructions: Option<String>,
+    cancel: CancellationToken,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let end = conversation.compact(instructions, cancel.clone()).await?;
+    let exit = conclude(&end, surroundings);
+    if exit != Exit::Answered {
+        return Ok(exit);
+    }
+    let last = conversation.attend_to_all(None, &cancel).await?;
+    let output = conversation.output();
+    Ok(last.map_or(exit, |end| ask::conclude(&end, &output, surroundings)))
 }
 
 /// A session makes its context if it is new; a slip of the pen must not.

@@ -13,7 +13,7 @@ use crate::folders::Folders;
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::servers::RunServers;
-use crate::signals::{Signals, unless_cancelled};
+use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -191,7 +191,7 @@ fn examine_servers(
 ) -> Result<RunServers, CliError> {
     let runtime = runtime(options)?;
     let servers = runtime.block_on(async {
-        let cancel = Signals::listen()?.next();
+        let cancel = surroundings.signals.listen()?.next();
         let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always);
         let servers = unless_cancelled(&cancel, servers).await?;
         servers.servers.close().await;

@@ -14,7 +14,6 @@ use crate::assemble::Setup;
 use crate::extensions::Guest;
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, harmless};
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 
 /// Lists them. What is not trusted is named and not loaded.
@@ -48,7 +47,7 @@ async fn list(options: &Options, surroundings: &Surroundings) -> Result<Vec<Line
     let front: Arc<dyn Front> = front(options, surroundings, &output, Purpose::Care);
     let options = &with_some_model(&setup, Purpose::Care, options, surroundings);
     let store = Arc::new(setup.folders.open_store()?);
-    let cancel = Signals::listen()?.next();
+    let cancel = surroundings.signals.listen()?.next();
     let assembled = setup
         .assemble(options, surroundings, front, store, (Asking::Never, &cancel))
         .await?;

@@ -16,7 +16,6 @@ use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::mail::InboxFiles;
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::{Wish, parse_name};
 
@@ -40,7 +39,7 @@ pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings
 pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let inboxes = Inboxes::open(options, surroundings)?;
@@ -58,7 +57,7 @@ pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings
             }
             wake_all(&names, options, surroundings, &cancel).await
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
@@ -112,7 +111,7 @@ async fn wake_one(
         return Ok(Exit::Answered);
     }
     let output = conversation.output();
-    let end = conversation.ask(WAKE_UP.into(), cancel.clone()).await;
+    let end = conversation.ask_and_attend(WAKE_UP.into(), cancel.clone()).await;
     let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
     conversation.close(reason).await?;
     let exit = conclude(&end?, &output, surroundings);

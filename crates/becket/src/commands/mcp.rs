@@ -12,7 +12,7 @@ use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::plugins::Plugins;
 use crate::servers::RunServers;
-use crate::signals::{Signals, unless_cancelled};
+use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 
 /// Looks at servers.
@@ -41,7 +41,7 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
         shown
     };
     let result = runtime.block_on(async {
-        let cancel = Signals::listen()?.next();
+        let cancel = surroundings.signals.listen()?.next();
         unless_cancelled(&cancel, work).await?
     });
     // A thread may still look for the address of a server.

@@ -11,7 +11,6 @@ use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::front::{Output, harmless};
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -20,7 +19,7 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
     sending.check().map_err(CliError::usage)?;
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let setup = Setup::read(options, surroundings)?;
@@ -52,7 +51,7 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
             }?;
             Ok(Exit::Answered)
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     runtime.shutdown_background();
     result

@@ -7,7 +7,6 @@ use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::{Wish, known};
 
@@ -15,7 +14,7 @@ use crate::target::{Wish, known};
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let wish = Wish::of(options)?;
@@ -25,7 +24,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             conversation.close(EndReason::Done).await?;
             Ok(unless_lost(Exit::Answered, &output, surroundings))
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();

@@ -11,7 +11,6 @@ use super::ask::{Conversation, Purpose, unless_lost};
 use super::runtime;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -72,7 +71,7 @@ pub fn call_watched(
 ) -> Result<Exit, CliError> {
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let wish = Wish::of(options)?;
@@ -90,7 +89,7 @@ pub fn call_watched(
             conversation.close(reason).await?;
             Ok(unless_lost(exit, &output, surroundings))
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();

@@ -1,12 +1,20 @@
 //! Commands of extensions: `/name arguments`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use becket_dialects::pi::services::{Ran, RunCommand};
 use becket_js::Extension;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, Command};
+
+/// How often it is looked at what a command that takes its time waits for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// After how long the person is told that a command is still at work.
+const WORD: Duration = Duration::from_secs(5);
 
 /// How long a command may take. It may wait for the agent; the person can cancel.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
@@ -17,6 +25,19 @@ pub struct Called {
     /// Its name, as the extension knows it.
     name: String,
     arguments: String,
+}
+
+/// How a command ended, as far as it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// It is done.
+    Done,
+    /// It has failed, and says with what.
+    Threw(String),
+    /// It waits for something that only the person could bring, and says so.
+    Waits(String),
+    /// The person cancelled it.
+    Cancelled,
 }
 
 impl Board {
@@ -59,26 +80,73 @@ impl Board {
         })
     }
 
-    /// Runs a command. The error says what it threw.
-    pub async fn run_command(&self, called: Called, cancel: &CancellationToken) -> Result<(), String> {
-        let Called {
-            extension,
-            name,
-            arguments,
-        } = called;
-        let service = RunCommand {
-            name: name.clone(),
-            arguments,
-        };
-        let wrong = |why: String| format!("the command /{name} of the extension {}: {why}", extension.name());
-        tokio::select! {
+    /// Runs a command, as far as it comes without the person. What it asks for must be attended to meanwhile.
+    pub async fn run_command(self: &Arc<Self>, called: Called, cancel: &CancellationToken) -> CommandEnd {
+        let whose = format!(
+            "the command /{} of the extension {}",
+            called.name,
+            called.extension.name()
+        );
+        let mut running = Box::pin(Arc::clone(self).run(called));
+        let ran = tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(wrong("it was cancelled".into())),
-            ran = self.ask(&extension, &service, LONGEST) => match ran {
-                Ok(Ran { error: None }) => Ok(()),
-                Ok(Ran { error: Some(error) }) => Err(wrong(error)),
-                Err(failure) => Err(wrong(failure.to_string())),
-            },
+            () = cancel.cancelled() => return CommandEnd::Cancelled,
+            ran = &mut running => ran,
+            () = self.nothing_comes(&whose) => {
+                let (board, name) = (Arc::clone(self), whose.clone());
+                tokio::spawn(async move {
+                    if let Err(why) = running.await {
+                        board.warn(&format!("{name}: {why}"));
+                    }
+                });
+                return CommandEnd::Waits(format!(
+                    "{whose} waits, but nothing is on its way that could let it go on: nothing runs, and no \
+                     extension has a timer or a call under way"
+                ));
+            }
+        };
+        match ran {
+            // Code that was running is ended before anybody can notice the cancel itself.
+            _ if cancel.is_cancelled() => CommandEnd::Cancelled,
+            Ok(()) => CommandEnd::Done,
+            Err(why) => CommandEnd::Threw(format!("{whose}: {why}")),
         }
+    }
+
+    async fn run(self: Arc<Self>, called: Called) -> Result<(), String> {
+        let service = RunCommand {
+            name: called.name,
+            arguments: called.arguments,
+        };
+        match self.ask(&called.extension, &service, LONGEST).await {
+            Ok(Ran { error: None }) => Ok(()),
+            Ok(Ran { error: Some(error) }) => Err(error),
+            Err(failure) => Err(failure.to_string()),
+        }
+    }
+
+    /// Waits until nothing is left that a command could wait for. Who waits for something else is told after a while.
+    async fn nothing_comes(&self, whose: &str) {
+        let begun = Instant::now();
+        let (mut told, mut was_quiet) = (false, false);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let is_quiet = self.is_quiet();
+            // What has just been answered may not have been heard yet.
+            if is_quiet && was_quiet {
+                return;
+            }
+            was_quiet = is_quiet;
+            if !told && self.desk.is_idle() && begun.elapsed() >= WORD {
+                told = true;
+                self.notice(&format!("{whose} is still at work; Ctrl-C ends it"));
+            }
+        }
+    }
+
+    /// Whether nothing runs or is asked for, and no extension has anything under way.
+    fn is_quiet(&self) -> bool {
+        let has_something_coming = self.extensions().iter().any(Extension::has_something_coming);
+        self.desk.is_idle() && !self.desk.has_work() && !has_something_coming
     }
 }

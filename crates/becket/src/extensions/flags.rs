@@ -121,6 +121,9 @@ fn with_flags(
     }
     let runtime = runtime(options)?;
     let extensions = runtime.block_on(Extensions::load(&setup, options, surroundings));
+    if surroundings.signals.cancelled() {
+        return Err(CliError::cancelled());
+    }
     let flags = extensions.flags();
     if flags.is_empty() {
         return Ok(None);

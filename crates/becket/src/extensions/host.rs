@@ -257,7 +257,7 @@ fn content(value: &Value) -> Result<Vec<Part>, HostError> {
 
 fn say(board: &Board, value: &Value, delivery: Option<Delivery>) -> Result<(), HostError> {
     let desk = &board.desk;
-    if delivery.is_none() && !desk.is_idle() {
+    if delivery.is_none() && desk.is_running() {
         return Err(HostError::new(
             "Agent is already processing. Specify deliverAs ('steer' or 'followUp') to queue the message.",
         ));

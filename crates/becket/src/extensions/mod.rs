@@ -12,7 +12,6 @@ mod completion;
 mod find;
 mod flags;
 mod host;
-mod interrupts;
 mod later;
 mod models;
 mod network;
@@ -42,11 +41,10 @@ use tokio_util::sync::CancellationToken;
 
 use board::{Board, Facts, Stage};
 pub use board::{Guest, RegisteredFlag};
-pub use commands::Called;
+pub use commands::{Called, CommandEnd};
 pub use find::{find, refusal};
 pub use flags::{GivenFlag, Preloaded, read_with_extensions};
 use host::BoardHost;
-use interrupts::Interrupts;
 use tool::ExtensionTool;
 
 use crate::args::Options;
@@ -74,6 +72,9 @@ impl Extensions {
             facts(setup, options, surroundings),
             options.flags.clone(),
         ));
+        // Whoever began to listen later would not hear a Ctrl-C that is to end their first code. What stands against it
+        // is told by the command that needs it.
+        let _ = surroundings.signals.listen();
         let kit = Arc::new(kit(setup, &board));
         for candidate in &found.extensions {
             load(&kit, &board, candidate).await;
@@ -210,11 +211,11 @@ impl Extensions {
         self.0.as_ref()?.called(line)
     }
 
-    /// Runs it. The error says what it threw.
-    pub async fn run_command(&self, called: Called, cancel: &CancellationToken) -> Result<(), String> {
+    /// Runs it, as far as it comes without the person.
+    pub async fn run_command(&self, called: Called, cancel: &CancellationToken) -> CommandEnd {
         match &self.0 {
             Some(board) => board.run_command(called, cancel).await,
-            None => Ok(()),
+            None => CommandEnd::Done,
         }
     }
 
@@ -262,8 +263,8 @@ fn limits(setup: &Setup) -> Limits {
 }
 
 fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
-    let interrupts = Interrupts::listen();
     let (facts, config) = (&board.facts, &setup.config.pi);
+    let signals = facts.surroundings.signals.clone();
     let prelude = pi::prelude_modules()
         .iter()
         .map(|module| (module.names, module.source));
@@ -296,6 +297,6 @@ fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
             network: config.network.unwrap_or(true),
             setting: "pi.",
         },
-        cancelled: Box::new(move || interrupts.are_waiting()),
+        cancels: Box::new(move || signals.count()),
     }
 }

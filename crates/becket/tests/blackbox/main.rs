@@ -27,6 +27,7 @@ mod limit;
 mod mcp;
 mod messages;
 mod names;
+mod pi_commands;
 mod pi_discovery;
 mod pi_events;
 mod pi_examples;

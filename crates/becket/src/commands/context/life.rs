@@ -17,7 +17,6 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::counted;
 use crate::lifetimes::remove_files;
-use crate::signals::Signals;
 use crate::surroundings::Surroundings;
 use crate::target::{Wish, claim, known, parse_name};
 
@@ -97,7 +96,7 @@ pub fn clear(
     let name = existing(&wish, options, surroundings)?;
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
-        let signals = Signals::listen()?;
+        let signals = surroundings.signals.listen()?;
         let cancel = signals.next();
         let work = async {
             let target = Wish::named(name.clone());
@@ -125,7 +124,7 @@ pub fn clear(
             ));
             Ok(unless_lost(Exit::Answered, &output, surroundings))
         };
-        signals.unless_forced(work, Exit::Cancelled).await
+        signals.unless_forced(work).await
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
