@@ -430,6 +430,7 @@ impl Conversation {
 
     /// Ends the session; everything is on disk afterwards.
     pub async fn close(self, reason: EndReason) -> Result<(), CliError> {
+        self.assembled.extensions.settle().await;
         if self.desk().is_some_and(|desk| desk.has_waiting()) {
             let words = "an extension has said something that nobody heard, because the session is over";
             self.assembled.agent.front.show(Sight::Warning(words));

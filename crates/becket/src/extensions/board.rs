@@ -27,6 +27,7 @@ use becket_store::SqliteStore;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
+use super::bus::Bus;
 use super::calls::Calls;
 use super::flags::GivenFlag;
 use super::network::Network;
@@ -43,6 +44,8 @@ pub struct Board {
     pub facts: Facts,
     /// What they wait for.
     pub calls: Calls,
+    /// What they say to each other.
+    pub bus: Bus,
     state: Mutex<State>,
 }
 
@@ -194,6 +197,7 @@ impl Board {
             network: Arc::default(),
             facts,
             calls: Calls::default(),
+            bus: Bus::default(),
             state: Mutex::new(state),
         }
     }

@@ -9,7 +9,6 @@ use becket_dialects::pi;
 use becket_dialects::pi::host_call::{
     About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Level, SourceInfo, ToolInfo,
 };
-use becket_dialects::pi::services::BusEvent;
 use becket_events::{InputSource, NoteDraft, OperationKind, Part};
 use becket_js::{Host, HostError};
 use futures_util::FutureExt;
@@ -18,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::board::{Board, Command, origin_words};
-use super::{later, models, sessions, tool};
+use super::{bus, later, models, sessions, tool};
 
 /// A board as extensions see it. It is the board's only owner among them, so that calls can outlive the caller.
 pub struct BoardHost(pub Arc<Board>);
@@ -105,7 +104,7 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::BusListen { channel } => {
             board.with(name, |guest| guest.channels.push(channel));
         }
-        HostCall::BusEmit { channel, data } => emit(board, name, channel, data),
+        HostCall::BusEmit { channel, data } => bus::emit(board, name, &channel, &data),
         HostCall::SendMessage {
             message,
             trigger_turn,
@@ -205,28 +204,6 @@ fn register_command(board: &Board, name: &str, command: String, description: Opt
             description,
         });
     });
-}
-
-/// Others hear it when the speaker is done: nobody can be called from inside of a call.
-fn emit(board: &Arc<Board>, name: &str, channel: String, data: Value) {
-    for listener in board.listeners(&channel, name) {
-        let (board, event) = (
-            Arc::clone(board),
-            BusEvent {
-                channel: channel.clone(),
-                data: data.clone(),
-            },
-        );
-        tokio::spawn(async move {
-            if let Err(failure) = board.ask(&listener, &event, board.facts.timeout).await {
-                let name = listener.name();
-                board.warn(&format!(
-                    "the extension {name} failed (event:{}): {failure}",
-                    event.channel
-                ));
-            }
-        });
-    }
 }
 
 fn delivery(delivery: pi::host_call::Delivery) -> Delivery {

@@ -6,6 +6,7 @@
 //! of this exists.
 
 mod board;
+mod bus;
 mod calls;
 mod commands;
 mod completion;
@@ -193,6 +194,13 @@ impl Extensions {
             if let Err(failure) = board.ask(&extension, &Bind {}, A_WORD).await {
                 board.warn(&format!("the extension {} failed: {failure}", extension.name()));
             }
+        }
+    }
+
+    /// The session is about to end: what they have said to each other is heard before.
+    pub async fn settle(&self) {
+        if let Some(board) = &self.0 {
+            board.bus.quiet(A_WORD).await;
         }
     }
 
