@@ -15,7 +15,10 @@ pub async fn complete(board: &Board, model: &Value, context: &Value, options: &M
     let word = |name: &str| model[name].as_str().unwrap_or_default().to_owned();
     let name = format!("{}/{}", word("provider"), word("id"));
     let asked = async {
-        let provider = board.model(&name)?;
+        // The model in use needs no looking up: its name does not always say where it was found.
+        let in_use = board.desk.model().ok();
+        let in_use = in_use.filter(|model| model.name() == word("provider") && model.model() == word("id"));
+        let provider = in_use.map_or_else(|| board.model(&name), Ok)?;
         let request = Request::read(context, options, ModelName::of(&name))?;
         let answered = request.send(&*provider).await;
         answered.map_err(|error| error.message)
