@@ -167,7 +167,9 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::Notify { message, level } => notify(board, name, &message, level),
         HostCall::SetStatus { key, text } => {
             if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-                board.notice(&format!("{name}: {key}: {text}"));
+                // Most extensions have one line, under their own name.
+                let line = if key == name { text } else { format!("{key}: {text}") };
+                board.notice(&format!("{name}: {line}"));
             }
         }
         HostCall::ToolUpdate { call_id, result } => {
