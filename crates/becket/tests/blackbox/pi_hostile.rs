@@ -80,6 +80,16 @@ fn each_is_reported_by_name_and_everything_else_goes_on() {
             "answer",
         ),
         (
+            "prototypes of its own that it breaks",
+            "pi.on('turn_start', () => { Array.prototype.push = () => { throw new Error('polluted'); }; [].push(1); });",
+            "polluted",
+        ),
+        (
+            "an import that does not exist",
+            "pi.on('turn_start', async () => { await import('not-there'); });",
+            "not-there",
+        ),
+        (
             "a handler that throws",
             "pi.on('turn_start', () => { throw new Error('thrown'); });",
             "thrown",
@@ -97,13 +107,19 @@ fn each_is_reported_by_name_and_everything_else_goes_on() {
 #[test]
 fn a_bomb_at_load_is_only_its_own_end() {
     for (code, words) in [
-        ("for (;;) {}", "hostile"),
+        ("for (;;) {}", "no answer within 5 s"),
         (
             "const all = []; for (;;) all.push(new Array(10000).fill(0));",
             "memory",
         ),
-        ("await new Promise(() => {});", "hostile"),
-        ("process.exit(7);", "hostile"),
+        ("await new Promise(() => {});", "no answer within 5 s"),
+        ("process.exit(7);", "process.exit"),
+        ("await import('not-there');", "not-there"),
+        ("require('not-there');", "not-there"),
+        (
+            "Array.prototype.push = () => { throw new Error('polluted'); }; [].push(1);",
+            "polluted",
+        ),
     ] {
         let room = room();
         let hostile = format!("export default async (pi: any) => {{ {code} }};");
@@ -113,56 +129,122 @@ fn a_bomb_at_load_is_only_its_own_end() {
     }
 }
 
+/// What goes wrong beside the loading is told, and what the extension has brought works.
 #[test]
-fn a_rejection_after_the_session_ended_changes_nothing() {
+fn what_breaks_in_the_background_of_a_load_is_told_and_the_extension_lives() {
+    for code in [
+        "setTimeout(() => { throw new Error('from the background'); }, 1);",
+        "Promise.reject(new Error('from the background'));",
+        "(async () => { await null; throw new Error('from the background'); })();",
+    ] {
+        let room = room();
+        let hostile = format!(
+            "export default (pi: any) => {{ {code}
+                pi.on('turn_start', () => new Promise((done) => setTimeout(done, 20)));
+                pi.on('agent_end', () => console.error('the hostile one lives'));
+            }};"
+        );
+        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
+        let line = run
+            .stderr
+            .lines()
+            .find(|line| line.contains("from the background"));
+        assert!(
+            line.is_some_and(|line| line.contains("hostile")),
+            "{code}: {run:#?}"
+        );
+        assert!(run.stderr.contains("the hostile one lives"), "{code}: {run:#?}");
+    }
+}
+
+#[test]
+fn an_import_that_does_not_exist_names_itself_and_its_file() {
+    for import in ["import 'not-there';", "import x from './not-there.js'; x();"] {
+        let room = room();
+        let hostile = format!("{import}\nexport default () => {{}};");
+        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
+        assert!(
+            run.stderr.contains("the extension hostile") && run.stderr.contains("hostile.ts"),
+            "{run:#?}"
+        );
+        assert!(run.stderr.contains("not-there"), "{run:#?}");
+    }
+}
+
+#[test]
+fn a_rejection_after_the_session_ended_is_told_and_changes_nothing() {
     let room = room();
     let hostile = "export default (pi: any) => {
+        pi.on('session_shutdown', () => { Promise.reject(new Error('at the end')); });
         pi.on('session_shutdown', () => {
             setTimeout(() => Promise.reject(new Error('late')), 1);
             setTimeout(() => { throw 1; }, 1);
         });
     };";
-    run_beside_a_good_one(&room, hostile, &json!([{"text": "fine"}]));
+    let run = run_beside_a_good_one(&room, hostile, &json!([{"text": "fine"}]));
+    let line = run.stderr.lines().find(|line| line.contains("at the end"));
+    assert!(line.is_some_and(|line| line.contains("hostile")), "{run:#?}");
 }
 
 #[test]
 fn prototypes_that_one_extension_pollutes_are_its_own() {
-    let room = room();
-    let hostile = "export default (pi: any) => {
+    let pollute = "
         (Object.prototype as any).block = true;
         (Array.prototype as any).push = () => { throw new Error('polluted'); };
         (globalThis as any).JSON.stringify = () => '{\"block\":false}';
-        Promise.prototype.then = () => { throw new Error('polluted'); };
-    };";
-    room.write("gate.ts", "");
-    let turns = json!([
-        {"tool_calls": [{"name": "shell", "arguments": {"command": "echo through"}}]}, {"text": "fine"}
-    ]);
-    let run = run_beside_a_good_one(&room, hostile, &turns);
-    assert!(result(&run).contains("through"), "{run:#?}");
+        Promise.prototype.then = () => { throw new Error('polluted'); };";
+    let in_an_event = format!("pi.on('session_start', () => {{ {pollute} }});");
+    for hostile in [pollute, &in_an_event] {
+        let room = room();
+        let hostile = format!("export default (pi: any) => {{ {hostile} }};");
+        let gate = "export default (pi: any) => pi.on('tool_call', (event: any) =>
+            event.input.command.includes('rm') ? { block: true, reason: ['not', 'this'].join(' ') } : undefined);";
+        let gate = room.write("../home/.pi/agent/extensions/gate.ts", gate);
+        assert!(gate.exists());
+        let shell =
+            |command: &str| json!({"tool_calls": [{"name": "shell", "arguments": {"command": command}}]});
+        let turns = json!([shell("echo through"), shell("rm through"), {"text": "fine"}]);
+        let run = run_beside_a_good_one(&room, &hostile, &turns);
+        let ended = run.events_named("post_tool");
+        let results: Vec<&str> = ended.iter().filter_map(|call| call["result"].as_str()).collect();
+        assert!(
+            results[0].contains("through") && results[1].contains("not this"),
+            "{run:#?}"
+        );
+    }
 }
 
 #[test]
 fn of_two_tools_with_one_name_the_first_is_used_and_both_are_named() {
-    let room = room();
     let tool = |words: &str| {
         format!(
-            "export default (pi: any) => pi.registerTool({{ name: 'same', label: 's', description: 'd', \
+            "pi.registerTool({{ name: 'same', label: 's', description: 'd', \
              parameters: {{ type: 'object', properties: {{}} }}, \
              execute: async () => ({{ content: [{{ type: 'text', text: '{words}' }}] }}) }});"
         )
     };
-    room.write("one.ts", tool("of one"));
-    room.write("two.ts", tool("of two"));
-    let model = room.model(&json!([{"tool_calls": [{"name": "same", "arguments": {}}]}, {"text": "fine"}]));
-    let run = room
-        .run(["--json", "--model", &model, "-e", "one.ts", "-e", "two.ts", "go"])
-        .ended_with(0);
-    assert_eq!(result(&run), "of one");
-    let line = run
-        .stderr
-        .lines()
-        .find(|line| line.contains("\"same\""))
-        .expect("a remark");
-    assert!(line.contains("one") && line.contains("two"), "{line}");
+    // While they are loaded, and while the session runs.
+    for place in ["{}", "pi.on('session_start', () => { {} });"] {
+        let room = room();
+        let extension = |words: &str| {
+            format!(
+                "export default (pi: any) => {{ {} }};",
+                place.replace("{}", &tool(words))
+            )
+        };
+        room.write("one.ts", extension("of one"));
+        room.write("two.ts", extension("of two"));
+        let model =
+            room.model(&json!([{"tool_calls": [{"name": "same", "arguments": {}}]}, {"text": "fine"}]));
+        let run = room
+            .run(["--json", "--model", &model, "-e", "one.ts", "-e", "two.ts", "go"])
+            .ended_with(0);
+        assert_eq!(result(&run), "of one", "{place}: {run:#?}");
+        let line = run
+            .stderr
+            .lines()
+            .find(|line| line.contains("\"same\""))
+            .unwrap_or_else(|| panic!("no remark: {place}: {run:#?}"));
+        assert!(line.contains("one") && line.contains("two"), "{line}");
+    }
 }
