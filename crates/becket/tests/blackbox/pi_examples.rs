@@ -2,6 +2,7 @@
 //!
 //! They are fetched from the npm registry, once for each run of the tests, and are no part of this repository.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -14,8 +15,133 @@ use crate::room;
 /// The package whose examples are driven.
 const PACKAGE: &str = "@mariozechner/pi-coding-agent@0.73.1";
 
-/// Examples that need packages of their own, which the embedded engine does not install.
-const WITH_PACKAGES: &[&str] = &["custom-provider-anthropic", "sandbox", "with-deps"];
+/// What is known of an example.
+#[derive(Clone, Copy)]
+enum Known {
+    /// The test that drives it and sees its effect.
+    By(fn()),
+    /// It draws on pi's screen, and does nothing without one.
+    Screen,
+    /// It needs packages of its own, which the embedded engine does not install.
+    Packages,
+    /// What it waits for.
+    Later(&'static str),
+    /// Why it cannot be driven by a test.
+    Never(&'static str),
+}
+
+/// Every example of the package.
+// tidy: a table
+const EXAMPLES: &[(&str, Known)] = {
+    use Known::{By, Later, Never, Packages, Screen};
+    &[
+        (
+            "auto-commit-on-exit",
+            By(what_was_done_is_committed_when_the_session_ends),
+        ),
+        ("bash-spawn-hook", By(bash_and_files_work_through_pi_s_own_tools)),
+        ("bookmark", By(messages_get_labels_and_sessions_names)),
+        ("border-status-editor", Screen),
+        (
+            "built-in-tool-renderer",
+            By(bash_and_files_work_through_pi_s_own_tools),
+        ),
+        ("claude-rules", By(rules_of_a_project_reach_the_system_prompt)),
+        ("commands", By(dialogs_that_nobody_answers_count_as_no)),
+        ("confirm-destructive", Later("dialogs that a person answers")),
+        ("custom-compaction", By(another_model_writes_the_summary)),
+        ("custom-footer", Screen),
+        ("custom-header", Screen),
+        ("custom-provider-anthropic", Packages),
+        (
+            "custom-provider-gitlab-duo",
+            Never("it wants a login in a browser"),
+        ),
+        ("dirty-repo-guard", By(a_dirty_repository_is_not_left)),
+        ("doom-overlay", Screen),
+        ("dynamic-resources", Later("skills and prompt templates")),
+        ("dynamic-tools", By(tools_can_be_added_while_a_session_runs)),
+        ("event-bus", By(extensions_hear_each_other)),
+        ("file-trigger", By(a_file_outside_wakes_the_agent)),
+        ("git-checkpoint", By(each_turn_makes_a_checkpoint)),
+        ("github-issue-autocomplete", Screen),
+        ("handoff", Screen),
+        ("hello", By(tools_answer)),
+        (
+            "hidden-thinking-label",
+            By(dialogs_that_nobody_answers_count_as_no),
+        ),
+        ("inline-bash", By(inline_commands_are_expanded)),
+        ("input-transform", By(input_is_transformed_or_handled)),
+        ("interactive-shell", Later("commands of the person in the chat")),
+        ("mac-system-theme", Never("it asks macOS for its colours")),
+        ("message-renderer", By(a_note_is_kept_for_the_next_prompt)),
+        ("minimal-mode", By(bash_and_files_work_through_pi_s_own_tools)),
+        ("modal-editor", Screen),
+        ("model-status", By(a_change_of_the_model_is_told)),
+        ("notify", By(the_person_is_called_when_the_agent_is_done)),
+        ("overlay-qa-tests", Screen),
+        ("overlay-test", Screen),
+        (
+            "permission-gate",
+            By(the_permission_gate_blocks_what_is_dangerous_and_nothing_else),
+        ),
+        ("pirate", By(a_command_changes_the_system_prompt_of_what_follows)),
+        ("plan-mode", By(plan_mode_lets_the_model_look_and_not_touch)),
+        ("preset", By(a_preset_chooses_tools_and_words)),
+        (
+            "prompt-customizer",
+            By(the_prompt_customizer_knows_which_tools_there_are),
+        ),
+        ("protected-paths", By(protected_paths_stay_as_they_are)),
+        ("provider-payload", By(requests_and_answers_are_logged)),
+        ("qna", Screen),
+        ("question", By(tools_that_ask_the_person_say_that_nobody_is_there)),
+        (
+            "questionnaire",
+            By(tools_that_ask_the_person_say_that_nobody_is_there),
+        ),
+        ("rainbow-editor", Screen),
+        ("reload-runtime", Later("loading extensions anew")),
+        (
+            "rpc-demo",
+            By(the_permission_gate_blocks_what_is_dangerous_and_nothing_else),
+        ),
+        ("sandbox", Packages),
+        ("send-user-message", By(extensions_speak_for_the_person)),
+        ("session-name", By(messages_get_labels_and_sessions_names)),
+        (
+            "shutdown-command",
+            By(the_program_ends_when_an_extension_wants_it),
+        ),
+        ("snake", Screen),
+        ("space-invaders", Screen),
+        ("ssh", By(commands_and_files_go_to_another_machine)),
+        ("status-line", By(status_lines_are_told_on_standard_error)),
+        ("structured-output", By(a_tool_can_end_the_run)),
+        ("subagent", Later("`--mode json`")),
+        ("summarize", Screen),
+        (
+            "system-prompt-header",
+            By(status_lines_are_told_on_standard_error),
+        ),
+        ("tic-tac-toe", By(the_model_can_play_alone)),
+        ("timed-confirm", By(dialogs_that_nobody_answers_count_as_no)),
+        ("titlebar-spinner", Screen),
+        ("todo", By(the_todo_list_lives_in_the_results_of_its_tool)),
+        (
+            "tool-override",
+            By(an_extension_takes_the_place_of_a_tool_and_stays_behind_the_gate),
+        ),
+        ("tools", By(a_choice_of_tools_is_restored)),
+        ("trigger-compact", By(a_command_compacts_the_conversation)),
+        ("truncated-tool", By(a_long_output_is_cut_and_kept)),
+        ("widget-placement", Screen),
+        ("with-deps", Packages),
+        ("working-indicator", By(status_lines_are_told_on_standard_error)),
+        ("working-message-test", Screen),
+    ]
+};
 
 /// The folder of the examples, if the registry can be reached.
 fn examples() -> Option<&'static Path> {
@@ -164,21 +290,43 @@ fn git(room: &Room, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-#[test]
-fn every_example_loads() {
-    let Some(folder) = examples() else { return };
-    let mut names: Vec<String> = std::fs::read_dir(folder)
+/// The names of all examples in the package.
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(folder)
         .expect("a folder")
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name != "README.md")
         .map(|name| name.trim_end_matches(".ts").to_string())
-        .filter(|name| !WITH_PACKAGES.contains(&name.as_str()))
-        .collect();
-    names.sort();
-    assert!(names.len() > 60, "{names:?}");
-    let problems: Vec<String> = names
+        .collect()
+}
+
+#[test]
+fn every_example_is_driven_or_has_a_reason() {
+    let Some(folder) = examples() else { return };
+    let known: BTreeSet<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_string()).collect();
+    assert_eq!(known, names_in(folder));
+    for (name, known) in EXAMPLES {
+        match known {
+            // That the test exists, the compiler knows.
+            Known::By(_test) => {}
+            Known::Screen => {
+                let text = std::fs::read_to_string(file_of(folder, name)).expect("an example");
+                assert!(text.contains("ctx.ui."), "{name} has nothing to do with a screen");
+            }
+            Known::Packages => assert!(folder.join(name).join("package.json").exists(), "{name}"),
+            Known::Later(why) | Known::Never(why) => assert!(!why.is_empty(), "{name}"),
+        }
+    }
+}
+
+#[test]
+fn every_example_loads() {
+    let Some(folder) = examples() else { return };
+    let loads = EXAMPLES
         .iter()
-        .filter_map(|name| loading_problem(folder, name))
+        .filter(|(_, known)| !matches!(known, Known::Packages));
+    let problems: Vec<String> = loads
+        .filter_map(|(name, _)| loading_problem(folder, name))
         .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
@@ -781,6 +929,143 @@ fn a_compaction_that_an_extension_cannot_make_is_made_as_usual() {
     assert_eq!(run.events_named("post_compact").len(), 1, "{run:#?}");
 }
 
+/// An extension with a model that says the same to everybody.
+fn with_a_model(room: &Room, provider: &str, id: &str, words: &str) -> String {
+    let extension = format!(
+        r#"
+        import {{ createAssistantMessageEventStream }} from "@mariozechner/pi-ai";
+        export default (pi: any) => {{
+            const cost = {{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }};
+            const model = {{ id: "{id}", name: "{id}", reasoning: false, input: ["text"], cost,
+                             contextWindow: 100000, maxTokens: 1000 }};
+            const streamSimple = (model: any) => {{
+                const stream = createAssistantMessageEventStream();
+                const message = {{
+                    role: "assistant", content: [{{ type: "text", text: "{words}" }}], api: model.api,
+                    provider: model.provider, model: model.id, stopReason: "stop", timestamp: Date.now(),
+                    usage: {{ input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost }},
+                }};
+                stream.push({{ type: "done", reason: "stop", message }});
+                stream.end();
+                return stream;
+            }};
+            pi.registerProvider("{provider}", {{
+                baseUrl: "http://127.0.0.1:1", apiKey: "k", api: "x", models: [model], streamSimple,
+            }});
+            pi.registerCommand("use-it", {{ handler: async (_: string, ctx: any) => {{
+                await pi.setModel(ctx.modelRegistry.find("{provider}", "{id}"));
+            }} }});
+        }};
+        "#
+    );
+    room.write("../a-model.ts", extension).display().to_string()
+}
+
+#[test]
+fn another_model_writes_the_summary() {
+    let room = room();
+    let gemini = with_a_model(&room, "google", "gemini-2.5-flash", "SUMMARY OF GEMINI");
+    let turns = json!([text("a"), {"expect": ["SUMMARY OF GEMINI"], "text": "b"}]);
+    let lines = ["one", "/compact", "two"];
+    let mut session = Session::of(&room, "custom-compaction", &lines, turns);
+    session.examples.push(&gemini);
+    let Some(run) = session.run() else { return };
+    assert!(
+        run.stderr.contains("Custom compaction: summarizing 2 messages"),
+        "{run:#?}"
+    );
+    assert_eq!(run.events_named("post_compact").len(), 1, "{run:#?}");
+}
+
+#[test]
+fn a_change_of_the_model_is_told() {
+    let room = room();
+    let other = with_a_model(&room, "some", "other", "hello from the other one");
+    let mut session = Session::of(&room, "model-status", &["/use-it", "go"], json!([text("a")]));
+    session.examples.push(&other);
+    let Some(run) = session.run() else { return };
+    for words in [
+        "Model: some/other",
+        "🤖 other",
+        "[model_select] scripted/script → some/other (set)",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_choice_of_tools_is_restored() {
+    let room = room();
+    // In place of the list that a person ticks: the entry that it writes.
+    let ticks = room.write(
+        "../ticks.ts",
+        "export default (pi: any) => pi.registerCommand('tick', { handler: async () => {
+            pi.appendEntry('tools-config', { enabledTools: ['read', 'not-there'] });
+        } });",
+    );
+    let ticks = ticks.display().to_string();
+    let mut session = Session::of(&room, "tools", &["one", "/tick"], json!([text("a")]));
+    session.examples.push(&ticks);
+    let Some(run) = session.run() else { return };
+    assert!(requests(&run)[0].contains(r#""name":"write""#), "{run:#?}");
+    let again = Session::of(&room, "tools", &["two"], json!([text("b")])).run();
+    let again = again.expect("as before");
+    let request = &requests(&again)[0];
+    assert!(
+        request.contains(r#""name":"read""#) && !request.contains(r#""name":"write""#),
+        "{request}"
+    );
+}
+
+#[test]
+fn the_model_can_play_alone() {
+    let room = room();
+    let action = |action: &str| call("tic_tac_toe", json!({"action": action}));
+    let turns = json!([
+        action("move_right"),
+        call("tic_tac_toe_see_board", json!({})),
+        action("sideways"),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "tic-tac-toe", &["go"], turns).run() else {
+        return;
+    };
+    let results = results(&run);
+    for words in [
+        "Moved right. Cursor: (0, 1)",
+        "Your cursor: (row=0, col=1)",
+        "Validation failed for tool \"tic_tac_toe\"",
+    ] {
+        assert!(results.contains(words), "{words}: {results}");
+    }
+}
+
+#[test]
+fn the_person_is_called_when_the_agent_is_done() {
+    let room = room();
+    // One of the ways that the example knows: the program of another system, under a terminal of that system.
+    room.script("../bin/powershell.exe", "#!/bin/sh\necho \"$3\" > called\n");
+    let path = format!(
+        "{}:{}",
+        room.work().join("../bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let room = room.with("PATH", &path).with("WT_SESSION", "1");
+    // The next prompt is answered when the program has been called.
+    let turns = json!([
+        text("a"),
+        call("shell", json!({"command": WAIT_FOR_CALL})),
+        text("b")
+    ]);
+    let Some(run) = Session::of(&room, "notify", &["one", "two"], turns).run() else {
+        return;
+    };
+    assert!(room.read("called").contains("Ready for input"), "{run:#?}");
+}
+
+/// Waits for the program that calls the person; nothing in the example does.
+const WAIT_FOR_CALL: &str = "for i in $(seq 200); do test -s called && exit; sleep 0.1; done";
+
 // ---------------------------------------------------------------- requests, status, dialogs
 
 #[test]
@@ -833,6 +1118,13 @@ fn dialogs_that_nobody_answers_count_as_no() {
         ),
         ("working-indicator", "/working-indicator dot", "dot"),
         ("commands", "/commands prompt", "No prompt commands found"),
+        ("qna", "/qna", "requires interactive mode"),
+        ("handoff", "/handoff on", "requires interactive mode"),
+        ("snake", "/snake", "requires interactive mode"),
+        ("space-invaders", "/invaders", "requires interactive mode"),
+        ("tic-tac-toe", "/tic-tac-toe", "requires interactive mode"),
+        ("doom-overlay", "/doom-overlay", "requires interactive mode"),
+        ("todo", "/todos", "requires interactive mode"),
     ];
     for (example, line, words) in table {
         let room = room();
@@ -846,14 +1138,7 @@ fn dialogs_that_nobody_answers_count_as_no() {
 
 #[test]
 fn quiet_examples_disturb_nothing() {
-    for example in [
-        "titlebar-spinner",
-        "widget-placement",
-        "working-message-test",
-        "tools",
-        "notify",
-        "model-status",
-    ] {
+    for example in ["titlebar-spinner", "widget-placement", "working-message-test"] {
         let room = room();
         let Some(run) = Session::of(&room, example, &["go"], json!([text("the answer")])).run() else {
             return;
