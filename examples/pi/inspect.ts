@@ -1,5 +1,4 @@
-// `/inspect`: what the session knows about itself. `/inspect session`, `/inspect models` and `/inspect prompt` show one
-// part of it.
+// `/inspect`: what the session knows about itself. `/inspect session`, `models`, `keys` and `prompt` show one part of it.
 //
 //     becket -e examples/pi/inspect.ts "/inspect"
 //
@@ -8,12 +7,15 @@
 import { Type } from "typebox";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
-const PARTS: Record<string, (ctx: ExtensionContext) => string[]> = {
+type Part = (ctx: ExtensionContext) => string[] | Promise<string[]>;
+
+const PARTS: Record<string, Part> = {
     session(ctx) {
         const kinds = new Map<string, number>();
         for (const { type } of ctx.sessionManager.getEntries()) kinds.set(type, (kinds.get(type) ?? 0) + 1);
         const leaf = ctx.sessionManager.getLeafId();
-        const context = ctx.sessionManager.buildSessionContext?.();
+        // Versions of pi differ in where this is.
+        const context = (ctx.sessionManager as any).buildSessionContext?.();
         return [
             `session ${ctx.sessionManager.getSessionId()}`,
             `begun: ${ctx.sessionManager.getHeader()?.timestamp ?? "now"}`,
@@ -24,6 +26,7 @@ const PARTS: Record<string, (ctx: ExtensionContext) => string[]> = {
             `roots: ${ctx.sessionManager.getTree().length}, stands at ${leaf ?? "its beginning"}`,
             `last entry: ${leaf === null ? "none" : ctx.sessionManager.getEntry(leaf)?.type}`,
             `the model sees ${context?.messages.length} messages`,
+            `a run can be cancelled: ${ctx.signal === undefined ? "nothing runs" : "yes"}`,
         ];
     },
     models(ctx) {
@@ -42,6 +45,18 @@ const PARTS: Record<string, (ctx: ExtensionContext) => string[]> = {
             `problems: ${ctx.modelRegistry.getError() ?? "none"}`,
         ];
     },
+    // Where pi shows the key itself, becket shows that there is one.
+    async keys(ctx) {
+        const { model } = ctx;
+        if (model === undefined) return ["no model, no key"];
+        await ctx.modelRegistry.refresh();
+        const headers = await ctx.modelRegistry.getApiKeyAndHeaders(model);
+        return [
+            `the model's key: ${await (ctx.modelRegistry as any).getApiKey(model)}`,
+            `its provider's: ${await ctx.modelRegistry.getApiKeyForProvider(model.provider)}`,
+            `for requests: ${headers.ok ? headers.apiKey : headers.error}`,
+        ];
+    },
     prompt(ctx) {
         return ctx.getSystemPrompt().split("\n");
     },
@@ -58,7 +73,8 @@ export default function (pi: ExtensionAPI) {
             const wanted = args.trim();
             if (wanted !== "" && !(wanted in PARTS)) throw new Error(`there is no part "${wanted}"`);
             const parts = wanted === "" ? ["session", "models"] : [wanted];
-            ctx.ui.notify(parts.flatMap((part) => PARTS[part](ctx)).join("\n"));
+            const lines = await Promise.all(parts.map((part) => PARTS[part](ctx)));
+            ctx.ui.notify(lines.flat().join("\n"));
         },
     });
 
@@ -70,9 +86,10 @@ export default function (pi: ExtensionAPI) {
         parameters: Type.Object({}),
         async execute(_id, _params, _signal, _onUpdate, ctx) {
             // Newer versions of pi show tools their colleagues; older ones ask the session.
-            const tools: any[] = ctx.tools ?? pi.getAllTools();
+            const tools: readonly any[] = ctx.tools ?? pi.getAllTools();
             const size = (tool: any) => Object.keys(tool.parameters?.properties ?? {}).length;
             const lines = tools.map((tool) => `${tool.name}: ${size(tool)}`);
+            lines.push(`cancelled: ${ctx.signal?.aborted}`);
             return { content: [{ type: "text", text: lines.join("\n") }], details: { tools: tools.length } };
         },
     });
@@ -82,17 +99,15 @@ export default function (pi: ExtensionAPI) {
         description: "Let the model find a name for the session",
         handler: async (_args, ctx) => {
             const { model } = ctx;
-            await ctx.modelRegistry.refresh();
-            const known = await ctx.modelRegistry.getApiKeyForProvider(model?.provider ?? "");
-            if (model === undefined || known === undefined) return ctx.ui.notify("nobody to ask", "warning");
-            const auth = await ctx.modelRegistry.getApiKeyAndHeaders(model);
-            if (!auth.ok) return ctx.ui.notify(auth.error, "warning");
+            if (model === undefined) return ctx.ui.notify("nobody to ask", "warning");
             const content = `Find a name of three words for a session like this:\n${ctx.getSystemPrompt()}`;
             const messages = [{ role: "user" as const, content, timestamp: Date.now() }];
             const answer = await ctx.modelRegistry.complete(model, { messages }, { signal: ctx.signal });
             const words = answer.content.map((part) => (part.type === "text" ? part.text : ""));
             const name = words.join("").trim();
-            if (name !== "") pi.setSessionName(name);
+            if (name === "") return ctx.ui.notify(answer.errorMessage ?? "the model found none", "warning");
+            pi.setSessionName(name);
+            ctx.ui.notify(`the session is called ${name}`);
         },
     });
 }

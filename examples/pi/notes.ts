@@ -45,11 +45,15 @@ export default function (pi: ExtensionAPI) {
     pi.registerCommand("bookmark", {
         description: "Label the place where the session stands",
         handler: async (args, ctx) => {
-            const leaf = ctx.sessionManager.getLeafEntry();
-            if (leaf === undefined) return ctx.ui.notify("there is nothing to bookmark yet", "warning");
+            // Labels are entries too: the place is the last one where somebody spoke.
+            let place = ctx.sessionManager.getLeafEntry();
+            while (place !== undefined && place.type !== "message") {
+                place = place.parentId === null ? undefined : ctx.sessionManager.getEntry(place.parentId);
+            }
+            if (place === undefined) return ctx.ui.notify("there is nothing to bookmark yet", "warning");
             const label = args.trim() || `note ${notes.length}`;
-            const before = ctx.sessionManager.getLabel(leaf.id);
-            pi.setLabel(leaf.id, label);
+            const before = ctx.sessionManager.getLabel(place.id);
+            pi.setLabel(place.id, label);
             ctx.ui.notify(before ? `${before} is ${label} now` : `bookmarked as ${label}`);
         },
     });

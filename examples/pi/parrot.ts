@@ -6,22 +6,23 @@
 // companies do the same with `fetch` in the middle; they call `onPayload` before they send, so that hooks see the body.
 
 import { type AssistantMessage, createAssistantMessageEventStream } from "@mariozechner/pi-ai";
-import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, ProviderConfig } from "@mariozechner/pi-coding-agent";
 
 function wordsOf(content: any): string {
     if (typeof content === "string") return content;
     return content.filter((part: any) => part.type === "text").map((part: any) => part.text).join(" ");
 }
 
-export default function (pi: ExtensionAPI) {
-    pi.registerProvider("parrot", {
+/** A bird that repeats what it hears, after a word of its own. */
+function bird(id: string, first: string): ProviderConfig {
+    return {
         baseUrl: "parrot://perch",
         apiKey: "a-cracker",
         api: "parrot-speech" as any,
         models: [
             {
-                id: "polly",
-                name: "Polly",
+                id,
+                name: id,
                 reasoning: false,
                 input: ["text"],
                 cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
@@ -55,7 +56,7 @@ export default function (pi: ExtensionAPI) {
                 message.content.push(text);
                 stream.push({ type: "start", partial: message });
                 stream.push({ type: "text_start", contentIndex: 0, partial: message });
-                for (const word of `You said: ${sent.say}`.split(/(?<= )/)) {
+                for (const word of `${first}: ${sent.say}`.split(/(?<= )/)) {
                     if (options?.signal?.aborted) {
                         message.stopReason = "aborted";
                         stream.push({ type: "error", reason: "aborted", error: message });
@@ -69,7 +70,11 @@ export default function (pi: ExtensionAPI) {
                 stream.end();
             }
         },
-    });
+    };
+}
+
+export default function (pi: ExtensionAPI) {
+    pi.registerProvider("parrot", bird("polly", "You said"));
 
     // `/parrot` changes to it in the middle of a session.
     pi.registerCommand("parrot", {
@@ -82,9 +87,29 @@ export default function (pi: ExtensionAPI) {
         },
     });
 
-    // `/release` opens the cage: from then on there is no such model any more.
+    // A parrot has no hands: while it answers, no tools are offered.
+    pi.on("model_select", (event) => {
+        if (event.model.provider === "parrot") pi.setActiveTools([]);
+        else if (event.previousModel?.provider === "parrot") pi.setActiveTools(["read", "bash", "edit", "write"]);
+    });
+
+    // `/hatch NAME` brings another one, `/release` opens the cage. Only the one that is speaking says its last words.
+    pi.registerCommand("hatch", {
+        description: "Get a young parrot",
+        handler: async (args, ctx) => {
+            const name = args.trim() || "chick";
+            ctx.modelRegistry.registerProvider("nest", bird(name, "Squeak"));
+            const young = ctx.modelRegistry.find("nest", name);
+            if (young !== undefined) await pi.setModel(young);
+        },
+    });
     pi.registerCommand("release", {
-        description: "Let the parrot fly",
-        handler: async () => pi.unregisterProvider("parrot"),
+        description: "Let the parrots fly",
+        handler: async (_args, ctx) => {
+            pi.unregisterProvider("parrot");
+            ctx.modelRegistry.unregisterProvider("nest");
+            const left = ctx.modelRegistry.getAll().filter(({ provider }) => ["parrot", "nest"].includes(provider));
+            ctx.ui.notify(`parrots left: ${left.map((model) => model.id).join(", ") || "none"}`);
+        },
     });
 }

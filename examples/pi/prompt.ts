@@ -2,8 +2,8 @@
 //
 //     becket -e examples/pi/prompt.ts "?short how do I squash two commits"
 //
-// `input` changes or answers what the person typed, `before_agent_start` adds to the system prompt, `context` decides
-// what the model sees of the conversation.
+// `input` changes or answers what the person typed, `before_agent_start` adds to the system prompt and to the
+// conversation, `context` decides what the model sees of it.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 
@@ -26,10 +26,14 @@ export default function (pi: ExtensionAPI) {
         return { action: "continue" };
     });
 
-    // The session began on some day; the model should know which one it is now.
-    pi.on("before_agent_start", (event, ctx) => ({
-        systemPrompt: `${event.systemPrompt}\n\nIt is ${new Date().toDateString()}. You work in ${ctx.cwd}.`,
-    }));
+    // The session began on some day and with some files; the model should know how things are now.
+    pi.on("before_agent_start", async (event, ctx) => {
+        const systemPrompt = `${event.systemPrompt}\n\nIt is ${new Date().toDateString()}. You work in ${ctx.cwd}.`;
+        const status = await pi.exec("git", ["status", "--short"], { cwd: ctx.cwd, timeout: 5000 });
+        if (status.code !== 0 || status.stdout === "") return { systemPrompt };
+        const content = `Not committed yet:\n${status.stdout}`;
+        return { systemPrompt, message: { customType: "git-status", content, display: false } };
+    });
 
     // Old outputs of tools are long and no longer true: the model sees their first lines only.
     pi.on("context", (event) => {
@@ -44,15 +48,5 @@ export default function (pi: ExtensionAPI) {
             return { ...message, content };
         });
         return { messages: [...old, ...recent] };
-    });
-
-    // What a request really holds, for the curious: `becket --prompt-log -e …`.
-    pi.registerFlag("prompt-log", { type: "boolean", default: false, description: "Tell sizes of requests" });
-    pi.on("before_provider_request", (event, ctx) => {
-        if (!pi.getFlag("prompt-log")) return;
-        ctx.ui.notify(`request of ${JSON.stringify(event.payload).length} characters`);
-    });
-    pi.on("after_provider_response", (event, ctx) => {
-        if (event.status >= 400) ctx.ui.notify(`the provider answered ${event.status}`, "error");
     });
 }

@@ -5,7 +5,7 @@
 // A command runs before the model hears anything. What it wants the model to hear, it says with `sendUserMessage` or,
 // in its own name, with `sendMessage`.
 
-import type { ExtensionAPI, ExtensionContext } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 const SINCE = ["today", "yesterday", "monday"];
 
@@ -15,7 +15,6 @@ export default function (pi: ExtensionAPI) {
         getArgumentCompletions: (prefix) =>
             SINCE.filter((day) => day.startsWith(prefix)).map((day) => ({ value: day, label: day })),
         handler: async (args, ctx) => {
-            await ctx.waitForIdle();
             const since = args.trim() || "today";
             const log = await pi.exec("git", ["log", "--oneline", `--since=${since}`], { timeout: 10_000 });
             if (log.code !== 0 || log.stdout.trim() === "") {
@@ -24,6 +23,8 @@ export default function (pi: ExtensionAPI) {
             }
             pi.setSessionName(`standup since ${since}`);
             pi.sendUserMessage(`Sum up this work for a standup:\n\n${log.stdout}`);
+            await ctx.waitForIdle();
+            ctx.ui.notify(`to be read aloud in ${seconds(ctx)} seconds`);
         },
     });
 
@@ -37,6 +38,14 @@ export default function (pi: ExtensionAPI) {
         description: "Show what this session can do",
         handler: (ctx) => ctx.ui.notify(about(ctx)),
     });
+
+    /** How long it takes to say what the model said last. */
+    function seconds(ctx: ExtensionContext): number {
+        const entry = ctx.sessionManager.getLeafEntry();
+        if (entry?.type !== "message" || entry.message.role !== "assistant") return 0;
+        const words = entry.message.content.flatMap((part) => (part.type === "text" ? part.text.split(/\s+/) : []));
+        return Math.ceil(words.length / 2.5);
+    }
 
     function about(ctx: ExtensionContext): string {
         const tools = pi.getAllTools().map((tool) => tool.name);

@@ -37,9 +37,10 @@ function screen(ctx: ExtensionCommandContext): void {
 function colours(ctx: ExtensionCommandContext): string {
     const dark = ctx.ui.getTheme("dark");
     const changed = ctx.ui.setTheme(dark ?? "dark");
-    const themes = ctx.ui.getAllThemes().map((theme) => theme.name);
+    const themes = ctx.ui.getAllThemes();
     const words = ctx.ui.theme.bold(ctx.ui.theme.fg("accent", "in colour where there are colours"));
-    return `${words}; themes: ${themes.join(", ") || "none"}, changed: ${changed.success}`;
+    const known = dark === undefined ? "unknown" : "known";
+    return `${words}; themes: ${themes.length}, dark is ${known}, changed: ${changed.success}`;
 }
 
 export default function (pi: ExtensionAPI) {
@@ -49,7 +50,8 @@ export default function (pi: ExtensionAPI) {
             ctx.ui.setStatus("tour", "on tour");
             const answers = await dialogs(ctx);
             screen(ctx);
-            ctx.ui.notify([...answers, colours(ctx), `editor: "${ctx.ui.getEditorText()}"`].join("\n"));
+            const editor = `editor: "${ctx.ui.getEditorText()}", tools are shown in full: ${ctx.ui.getToolsExpanded()}`;
+            ctx.ui.notify([...answers, colours(ctx), editor].join("\n"));
             ctx.ui.setStatus("tour", undefined);
             const details = { answers };
             pi.sendMessage({ customType: "tour", content: "The tour is over.", display: true, details });

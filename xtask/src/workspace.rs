@@ -68,15 +68,6 @@ impl Workspace {
             .collect()
     }
 
-    /// The files of a folder with that ending, sorted by path.
-    pub fn files_in(&self, folder: &str, ending: &str) -> Result<Vec<SourceFile>, Problem> {
-        let files = self.entries(folder)?.into_iter();
-        files
-            .filter(|file| file.extension().is_some_and(|extension| extension == ending))
-            .map(|file| self.source(&file))
-            .collect()
-    }
-
     /// What is in a folder, sorted.
     fn entries(&self, folder: &str) -> Result<Vec<PathBuf>, Problem> {
         let entries = std::fs::read_dir(self.root.join(folder));

@@ -50,7 +50,7 @@ const PAGES: &[Page] = &[
     },
     Page {
         path: "docs/pi-api.md",
-        make: pi_api::page,
+        make: |_| Ok(pi_api::page()),
     },
     Page {
         path: "README.md",

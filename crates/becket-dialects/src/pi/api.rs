@@ -25,7 +25,7 @@ pub enum Object {
 pub enum State {
     /// What pi does.
     Works,
-    /// It is taken, and has no effect as long as there is no screen of pi's.
+    /// It is taken, and has no effect: there is nothing here that it could change, such as a screen of pi's.
     Quiet,
     /// It is there, and throws when it is used.
     Later,
@@ -67,6 +67,11 @@ impl Object {
 }
 
 impl Member {
+    /// As an extension writes it: `pi.exec`, `ctx.ui.notify`.
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.object.path(), self.name)
+    }
+
     /// Whether an extension names it behind what it belongs to: `ui.notify`, `sessionManager.getBranch`.
     pub fn is_used_in(&self, text: &str) -> bool {
         let last = self.object.path().rsplit('.').next().unwrap_or_default();
@@ -154,9 +159,9 @@ const MEMBERS: &[(Object, State, &str)] = &[
         Object::ModelRegistry,
         State::Works,
         "getAll getAvailable find hasConfiguredAuth getProviderAuthStatus getProviderDisplayName isUsingOAuth
-        getApiKey getApiKeyForProvider getApiKeyAndHeaders complete refresh getError registerProvider
-        unregisterProvider",
+        getApiKey getApiKeyForProvider getApiKeyAndHeaders complete getError registerProvider unregisterProvider",
     ),
+    (Object::ModelRegistry, State::Quiet, "refresh"),
     (
         Object::ModelRegistry,
         State::Later,

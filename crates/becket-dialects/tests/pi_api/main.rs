@@ -2,7 +2,6 @@
 
 mod actions;
 mod contexts;
-mod examples;
 mod loading;
 mod providers;
 mod room;

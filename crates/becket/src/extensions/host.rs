@@ -168,7 +168,11 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::SetStatus { key, text } => {
             if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                 // Most extensions have one line, under their own name.
-                let line = if key == name { text } else { format!("{key}: {text}") };
+                let line = if key == name {
+                    text
+                } else {
+                    format!("{key}: {text}")
+                };
                 board.notice(&format!("{name}: {line}"));
             }
         }

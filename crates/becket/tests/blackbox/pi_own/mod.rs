@@ -1,0 +1,163 @@
+//! The examples under `examples/pi` are proofs: each is driven by a test that would notice if one of the events or
+//! members in its row of the table were missing.
+//!
+//! A test plays a scene with the example as it is, and sees its effect. Then it plays the same scene once for each word of
+//! its row, with that event or member broken (`broken.ts`), and the scene must fail each time. So a row cannot claim
+//! what the test does not look at, and an event or a member that nothing proves is found by the tests at the end.
+
+mod proofs;
+mod scenes;
+mod stage;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use becket_agent::waits_for;
+use becket_dialects::pi::{State, api, rows};
+
+use proofs::{PROOFS, Proof};
+use stage::{Fault, Stage};
+
+/// Makes a test of each scene, and a list of their names.
+macro_rules! proven {
+    ($($scene:ident)*) => {
+        const SCENES: &[&str] = &[$(stringify!($scene)),*];
+        $(
+            #[test]
+            fn $scene() {
+                prove(stringify!($scene), scenes::$scene);
+            }
+        )*
+    };
+}
+
+proven! {
+    a_prompt_may_take_so_many_turns
+    a_session_may_use_so_many_tokens
+    a_session_ends_quietly
+    the_coach_speaks_up_in_between
+    changes_are_looked_at_once_more
+    the_diary_counts_and_is_heard
+    the_gate_refuses_what_nobody_allows
+    the_session_is_inspected
+    the_models_are_inspected
+    keys_and_the_system_prompt_are_inspected
+    the_model_inspects_itself
+    the_model_names_the_session
+    few_requests_are_left
+    notes_come_back_in_the_next_session
+    places_get_labels
+    parrots_answer_and_fly_away
+    prompts_say_more_than_was_typed
+    old_outputs_are_shortened
+    keys_stay_out_of_the_conversation
+    a_conversation_is_kept_small
+    what_was_said_is_forgotten
+    commits_are_summed_up
+    a_session_says_what_it_can_do
+    the_model_is_kept_at_its_list
+    the_tour_comes_to_its_end_without_a_person
+    the_transcript_is_written_while_things_happen
+    the_transcript_tells_of_another_session
+    the_model_goes_on_while_the_check_is_red
+    a_session_is_not_left_while_the_check_is_red
+    a_command_is_watched_until_it_says_the_word
+    a_command_runs_when_everything_is_done
+}
+
+/// Plays a scene with its example as it is, and broken in each way that its row names.
+fn prove(test: &str, scene: fn(&Stage)) {
+    let proof = PROOFS
+        .iter()
+        .find(|proof| proof.test == test)
+        .expect("every scene has a row in the table");
+    scene(&Stage::of(proof.example, None));
+    scene(&Stage::of(proof.example, Some(Fault::NONE)));
+    let unnoticed: Vec<Fault> = faults(proof)
+        .filter(|fault| {
+            let stage = Stage::of(proof.example, Some(*fault));
+            catch_unwind(AssertUnwindSafe(|| scene(&stage))).is_ok()
+        })
+        .collect();
+    assert!(
+        unnoticed.is_empty(),
+        "{test} is green without what it claims to prove: {unnoticed:#?}"
+    );
+}
+
+/// Everything that a row claims, as what could be wrong with it.
+fn faults(proof: &Proof) -> impl Iterator<Item = Fault> {
+    let claims = [
+        ("hears", proof.hears),
+        ("does", proof.does),
+        ("tells", proof.tells),
+        ("takes", proof.takes),
+    ];
+    let faults = claims
+        .into_iter()
+        .flat_map(|(how, names)| names.split_whitespace().map(move |name| Fault { how, name }));
+    faults.collect::<Vec<_>>().into_iter()
+}
+
+/// The names of one column of all rows.
+fn claimed(column: fn(&Proof) -> &'static str) -> BTreeSet<&'static str> {
+    PROOFS
+        .iter()
+        .flat_map(|proof| column(proof).split_whitespace())
+        .collect()
+}
+
+#[test]
+fn every_row_has_its_scene_and_every_example_a_row() {
+    let rows: Vec<&str> = PROOFS.iter().map(|proof| proof.test).collect();
+    let distinct: BTreeSet<&str> = rows.iter().copied().collect();
+    assert_eq!(distinct.len(), rows.len(), "two rows with one test");
+    assert_eq!(distinct, SCENES.iter().copied().collect());
+    let folder = std::fs::read_dir(crate::repository_file("examples/pi")).expect("a folder");
+    let files = folder.map(|file| file.expect("a file").file_name().into_string().expect("text"));
+    let files: BTreeSet<String> = files.filter(|name| name.ends_with(".ts")).collect();
+    let proven = PROOFS.iter().map(|proof| format!("{}.ts", proof.example));
+    assert_eq!(proven.collect::<BTreeSet<_>>(), files);
+}
+
+#[test]
+fn every_event_that_fires_is_proven() {
+    let proven = claimed(|proof| proof.hears);
+    for row in rows() {
+        let fires = waits_for(row.event().info().name).is_none();
+        assert!(
+            !fires || proven.contains(row.name()),
+            "nothing proves {}",
+            row.name()
+        );
+    }
+}
+
+/// Members whose effect cannot be seen yet: commands do not run beside the model.
+const UNSEEN: &[&str] = &["ctx.waitForIdle"];
+
+#[test]
+fn every_member_that_is_there_is_proven() {
+    let works: BTreeSet<_> = &claimed(|proof| proof.does) | &claimed(|proof| proof.tells);
+    let takes = claimed(|proof| proof.takes);
+    for member in api() {
+        let name = member.path();
+        let proven = match member.state {
+            State::Works if UNSEEN.contains(&name.as_str()) => takes.contains(name.as_str()),
+            State::Works => works.contains(name.as_str()),
+            State::Quiet => takes.contains(name.as_str()),
+            State::Later => !works.contains(name.as_str()) && !takes.contains(name.as_str()),
+        };
+        assert!(proven, "{name}: {:?}", member.state);
+    }
+}
+
+/// A member that only gives an answer has to be proven by its answer: that a scene fails without any says little.
+#[test]
+fn what_gives_an_answer_is_proven_by_it() {
+    for name in claimed(|proof| proof.does) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let asks = ["get", "is", "has", "find", "build"];
+        assert!(!asks.iter().any(|word| last.starts_with(word)), "{name}");
+    }
+}
