@@ -2,8 +2,8 @@
 //
 //     becket -e examples/pi/coach.ts "Make the build green"
 //
-// Words that steer reach the model before its next request, in the middle of what it does. A follow-up is said when it is
-// done, as a prompt of its own.
+// Words that steer reach the model before its next request, in the middle of what it does. A follow-up is said when it
+// is done, as a prompt of its own.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

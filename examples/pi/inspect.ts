@@ -1,4 +1,4 @@
-// `/inspect`: what the session knows about itself. `/inspect session`, `models`, `keys` and `prompt` show one part of it.
+// `/inspect`: what the session knows about itself. `/inspect session`, `models`, `keys` or `prompt` shows a part of it.
 //
 //     becket -e examples/pi/inspect.ts "/inspect"
 //

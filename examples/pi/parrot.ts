@@ -89,8 +89,9 @@ export default function (pi: ExtensionAPI) {
 
     // A parrot has no hands: while it answers, no tools are offered.
     pi.on("model_select", (event) => {
+        const was = event.previousModel?.provider;
         if (event.model.provider === "parrot") pi.setActiveTools([]);
-        else if (event.previousModel?.provider === "parrot") pi.setActiveTools(["read", "bash", "edit", "write"]);
+        else if (was === "parrot") pi.setActiveTools(["read", "bash", "edit", "write"]);
     });
 
     // `/hatch NAME` brings another one, `/release` opens the cage. Only the one that is speaking says its last words.
@@ -108,7 +109,8 @@ export default function (pi: ExtensionAPI) {
         handler: async (_args, ctx) => {
             pi.unregisterProvider("parrot");
             ctx.modelRegistry.unregisterProvider("nest");
-            const left = ctx.modelRegistry.getAll().filter(({ provider }) => ["parrot", "nest"].includes(provider));
+            const birds = ["parrot", "nest"];
+            const left = ctx.modelRegistry.getAll().filter((model) => birds.includes(model.provider));
             ctx.ui.notify(`parrots left: ${left.map((model) => model.id).join(", ") || "none"}`);
         },
     });

@@ -28,7 +28,8 @@ export default function (pi: ExtensionAPI) {
 
     // The session began on some day and with some files; the model should know how things are now.
     pi.on("before_agent_start", async (event, ctx) => {
-        const systemPrompt = `${event.systemPrompt}\n\nIt is ${new Date().toDateString()}. You work in ${ctx.cwd}.`;
+        const today = new Date().toDateString();
+        const systemPrompt = `${event.systemPrompt}\n\nIt is ${today}. You work in ${ctx.cwd}.`;
         const status = await pi.exec("git", ["status", "--short"], { cwd: ctx.cwd, timeout: 5000 });
         if (status.code !== 0 || status.stdout === "") return { systemPrompt };
         const content = `Not committed yet:\n${status.stdout}`;

@@ -9,7 +9,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 export default function (pi: ExtensionAPI) {
     let compacting = false;
 
-    pi.registerFlag("full", { type: "string", default: "80", description: "Percent of the window to summarise at" });
+    pi.registerFlag("full", { type: "string", default: "80", description: "Summarise at so many percent" });
 
     pi.on("agent_settled", (_event, ctx) => {
         const usage = ctx.getContextUsage();

@@ -43,8 +43,8 @@ export default function (pi: ExtensionAPI) {
     function seconds(ctx: ExtensionContext): number {
         const entry = ctx.sessionManager.getLeafEntry();
         if (entry?.type !== "message" || entry.message.role !== "assistant") return 0;
-        const words = entry.message.content.flatMap((part) => (part.type === "text" ? part.text.split(/\s+/) : []));
-        return Math.ceil(words.length / 2.5);
+        const said = entry.message.content.map((part) => (part.type === "text" ? part.text : "")).join(" ");
+        return Math.ceil(said.split(/\s+/).length / 2.5);
     }
 
     function about(ctx: ExtensionContext): string {

@@ -22,7 +22,8 @@ export default function (pi: ExtensionAPI) {
         const words = event.message.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
         const open = [...words.matchAll(/^\s*[-*] \[ \] (.+)$/gm)].map(([, task]) => task);
         if (open.length === 0 || ++rounds > ROUNDS) return;
-        const content = `Still open:\n${open.map((task) => `- ${task}`).join("\n")}\nGo on with the first one.`;
+        const tasks = open.map((task) => `- ${task}`).join("\n");
+        const content = `Still open:\n${tasks}\nGo on with the first one.`;
         const list = { type: "custom" as const, customType: KIND, data: { open } };
         const word = { type: "custom_message" as const, customType: KIND, content, display: false };
         return { entries: [...event.entries, list, word], continue: true };

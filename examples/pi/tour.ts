@@ -50,8 +50,9 @@ export default function (pi: ExtensionAPI) {
             ctx.ui.setStatus("tour", "on tour");
             const answers = await dialogs(ctx);
             screen(ctx);
-            const editor = `editor: "${ctx.ui.getEditorText()}", tools are shown in full: ${ctx.ui.getToolsExpanded()}`;
-            ctx.ui.notify([...answers, colours(ctx), editor].join("\n"));
+            const editor = `editor: "${ctx.ui.getEditorText()}"`;
+            const tools = `tools are shown in full: ${ctx.ui.getToolsExpanded()}`;
+            ctx.ui.notify([...answers, colours(ctx), editor, tools].join("\n"));
             ctx.ui.setStatus("tour", undefined);
             const details = { answers };
             pi.sendMessage({ customType: "tour", content: "The tour is over.", display: true, details });

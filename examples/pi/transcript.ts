@@ -43,7 +43,9 @@ export default function (pi: ExtensionAPI) {
         if (message.role === "user" || message.role === "assistant") write("\n");
     });
 
-    pi.on("tool_execution_start", (event) => write(`\n- \`${event.toolName}\` ${JSON.stringify(event.args)}\n`));
+    pi.on("tool_execution_start", (event) => {
+        write(`\n- \`${event.toolName}\` ${JSON.stringify(event.args)}\n`);
+    });
     pi.on("tool_execution_update", (event) => {
         printed.set(event.toolCallId, wordsOf(event.partialResult.content));
     });

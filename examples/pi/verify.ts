@@ -2,8 +2,8 @@
 //
 //     becket -e examples/pi/verify.ts --check "cargo test" "Fix the parser"
 //
-// `agent_before_settle` is asked when the model wants to stop. `continue` sends it on, and the words of a message that is
-// not displayed say why.
+// `agent_before_settle` is asked when the model wants to stop. `continue` sends it on, and the words of a message that
+// is not displayed say why. becket gives a handler 30 seconds; `timeout` in `[pi]` of its settings gives it more.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
@@ -19,8 +19,9 @@ export default function (pi: ExtensionAPI) {
     async function complaint(ctx: ExtensionContext): Promise<string | undefined> {
         const command = pi.getFlag("check");
         if (typeof command !== "string") return undefined;
-        const run = await pi.exec("sh", ["-c", command], { cwd: ctx.cwd, signal: ctx.signal, timeout: 600_000 });
-        return run.code === 0 ? undefined : (run.stdout + run.stderr).slice(-4000).trim() || `exit code ${run.code}`;
+        const run = await pi.exec("sh", ["-c", command], { cwd: ctx.cwd, signal: ctx.signal });
+        if (run.code === 0) return undefined;
+        return (run.stdout + run.stderr).slice(-4000).trim() || `exit code ${run.code}`;
     }
 
     pi.on("input", () => {

@@ -61,8 +61,8 @@ impl Bus {
     }
 }
 
-/// Says something to everybody else who listens. They hear it when the speaker is done: nobody can be called from inside
-/// of a call.
+/// Says something to everybody else who listens. They hear it when the speaker is done: nobody can be called from
+/// inside of a call.
 pub fn emit(board: &Arc<Board>, speaker: &str, channel: &str, data: &Value) {
     for listener in board.listeners(channel, speaker) {
         let event = BusEvent {

@@ -37,13 +37,15 @@ export function broken(factory: Factory, how: string, name: string): Factory {
         if (how === "takes") throw new Error(`${path} is broken`);
         const value = object[path.slice(path.lastIndexOf(".") + 1)];
         if (how === "does") return mute(value);
-        return typeof value === "function" ? (...given: any[]) => lie(value.apply(object, given)) : lie(value);
+        if (typeof value !== "function") return lie(value);
+        return (...given: any[]) => lie(value.apply(object, given));
     }
 
     /** What the extension hands over: when it is called, it sees broken contexts too. */
     function listening(value: any): any {
         if (typeof value === "function") {
-            return (...given: any[]) => value(...given.map((one) => (isContext(one) ? seen(one, "ctx") : one)));
+            const shown = (one: any) => (isContext(one) ? seen(one, "ctx") : one);
+            return (...given: any[]) => value(...given.map(shown));
         }
         if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
         const parts = Object.keys(value).map((part) => {

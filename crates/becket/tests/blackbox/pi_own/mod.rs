@@ -1,8 +1,8 @@
 //! The examples under `examples/pi` are proofs: each is driven by a test that would notice if one of the events or
 //! members in its row of the table were missing.
 //!
-//! A test plays a scene with the example as it is, and sees its effect. Then it plays the same scene once for each word of
-//! its row, with that event or member broken (`broken.ts`), and the scene must fail each time. So a row cannot claim
+//! A test plays a scene with the example as it is, and sees its effect. Then it plays the same scene once for each word
+//! of its row, with that event or member broken (`broken.ts`), and the scene must fail each time. So a row cannot claim
 //! what the test does not look at, and an event or a member that nothing proves is found by the tests at the end.
 
 mod proofs;

@@ -436,7 +436,8 @@ pub fn the_tour_comes_to_its_end_without_a_person(stage: &Stage) {
             "poem: undefined\n",
             "drawn: undefined\n",
             "in colour where there are colours; themes: 0, dark is unknown, changed: false\n",
-            "editor: \"\", tools are shown in full: false",
+            "editor: \"\"\n",
+            "tools are shown in full: false",
         ],
     );
     assert_eq!(requests(&run).len(), 1, "{run:#?}");
