@@ -20,7 +20,7 @@ pub(super) struct Entry {
 
 /// The search for everything that one run has started.
 pub(super) struct Hunt {
-    main: Pid,
+    main: Option<Pid>,
     mark: String,
     not_before: u64,
     known: HashMap<i32, u64>,
@@ -32,9 +32,18 @@ impl Hunt {
     /// status belongs to the one who waits for it. Nothing that started before `not_before` is looked at.
     pub(super) fn new(main: Pid, mark: String, not_before: u64) -> Self {
         Self {
-            main,
-            mark,
+            main: Some(main),
             not_before,
+            ..Self::marked(mark)
+        }
+    }
+
+    /// A search for whoever has the mark, and their descendants.
+    pub(super) fn marked(mark: String) -> Self {
+        Self {
+            main: None,
+            mark,
+            not_before: 0,
             known: HashMap::new(),
             sessions: HashSet::new(),
         }
@@ -48,7 +57,7 @@ impl Hunt {
     /// Sends a signal to everybody who was found outside of the group.
     pub(super) fn signal_found(&self, signal: Signal) {
         for (pid, _) in self.found() {
-            let left_the_group = entry_of(pid).is_some_and(|entry| entry.group != self.main.as_raw_pid());
+            let left_the_group = entry_of(pid).is_some_and(|entry| !self.is_in_group(&entry));
             if left_the_group {
                 // A process that is gone by now is what we want.
                 let _ = kill_process(pid, signal);
@@ -77,7 +86,12 @@ impl Hunt {
             .known
             .iter()
             .filter_map(|(number, started)| Some((Pid::from_raw(*number)?, *started)));
-        known.filter(|(pid, _)| *pid != self.main)
+        known.filter(|(pid, _)| Some(*pid) != self.main)
+    }
+
+    /// Whether it is in the group of the main process.
+    fn is_in_group(&self, entry: &Entry) -> bool {
+        self.main.is_some_and(|main| entry.group == main.as_raw_pid())
     }
 
     /// The living processes of the run: those of its group, those with its mark, and all their descendants.
@@ -91,7 +105,7 @@ impl Hunt {
         for entry in candidates() {
             let number = entry.pid.as_raw_pid();
             let is_known = self.known.get(&number) == Some(&entry.started);
-            if is_known || entry.group == self.main.as_raw_pid() || has_mark(entry.pid, &self.mark) {
+            if is_known || self.is_in_group(entry) || has_mark(entry.pid, &self.mark) {
                 found.insert(number, *entry);
             }
         }
@@ -116,11 +130,11 @@ impl Hunt {
     /// Whether it is a dead process that this one has to bury, and that nobody else waits for. A zombie has lost its
     /// mark, but not its number, its group and its session.
     fn is_our_zombie(&self, entry: &Entry) -> bool {
-        if !entry.zombie || entry.pid == self.main || entry.parent as u32 != std::process::id() {
+        if !entry.zombie || Some(entry.pid) == self.main || entry.parent as u32 != std::process::id() {
             return false;
         }
         self.known.get(&entry.pid.as_raw_pid()) == Some(&entry.started)
-            || entry.group == self.main.as_raw_pid()
+            || self.is_in_group(entry)
             || (entry.session != own_session() && self.sessions.contains(&entry.session))
     }
 }

@@ -2,6 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::time::{Duration, Instant};
+
+use super::census::Hunt;
+use super::orphans;
+
+/// How long the killing may hold the thread, which it does only until killed processes are reaped.
+const KILL_BOUND: Duration = Duration::from_millis(50);
 
 /// The variable that marks the processes of a run. It holds the marks of all runs around it, the innermost last, so
 /// that a run ends the hooks and commands of an agent that it started, too.
@@ -32,6 +39,16 @@ impl Mark {
     /// The variable that the run's processes must have: its name and its value.
     pub fn variable(&self) -> (&'static str, &OsStr) {
         (MARK_VARIABLE, &self.value)
+    }
+
+    /// Ends whatever has the mark, by force: what programs left running that have ended themselves.
+    pub fn end_all(&self) {
+        let mut hunt = Hunt::marked(self.own.clone());
+        let bound = Instant::now() + KILL_BOUND;
+        while hunt.kill() && Instant::now() < bound {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        orphans::expect_death(hunt.found());
     }
 
     pub(super) fn own(&self) -> &str {
