@@ -74,10 +74,11 @@ impl Session {
         if std::mem::take(&mut self.unsettled) {
             self.tell_settled(&result).await;
         }
+        self.queues.rest();
         result
     }
 
-    /// Tells that nothing is left to do. What is said from now on is a wish, and begins something new.
+    /// Tells that nothing is left to do. What is said from now on begins something new.
     async fn tell_settled(&self, result: &Result<Option<RunEnd>, StoreError>) {
         let reason = match result {
             Ok(end) => end.as_ref().map_or(EndReason::Done, |end| end.ending.reason()),
@@ -99,7 +100,7 @@ impl Session {
             if last.as_ref().is_some_and(|end| !goes_on(&end.ending)) {
                 return Ok(last);
             }
-            let Some(said) = next.take().or_else(|| self.queues.next_or_rest()) else {
+            let Some(said) = next.take().or_else(|| self.queues.next()) else {
                 return Ok(last);
             };
             if said.is_of_the_person() {

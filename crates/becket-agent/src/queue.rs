@@ -66,7 +66,7 @@ enum Work {
     /// There is none.
     #[default]
     Rests,
-    /// It begins: hooks hear what is to run. For whoever speaks now nothing runs yet.
+    /// It begins or ends: hooks hear what is to run, or that nothing is left. For whoever speaks now nothing runs.
     Begins,
     /// A summary is written, and nothing else runs.
     Compacts,
@@ -148,20 +148,12 @@ impl Queues {
         self.waiting().work = Work::Runs;
     }
 
-    /// What runs next. With nothing left the work ends in the same moment, so that whatever is said later is a wish.
-    pub(crate) fn next_or_rest(&self) -> Option<Said> {
+    /// What runs next. With nothing left, what is said from now on waits until the work is over, and is a wish then.
+    pub(crate) fn next(&self) -> Option<Said> {
         let mut waiting = self.waiting();
+        waiting.work = Work::Begins;
         let steering = waiting.steering.pop_front();
-        let next = steering.or_else(|| waiting.follow_ups.pop_front());
-        waiting.work = match next {
-            Some(_) => Work::Begins,
-            None => Work::Rests,
-        };
-        drop(waiting);
-        if next.is_none() {
-            self.0.rested.notify_waiters();
-        }
-        next
+        steering.or_else(|| waiting.follow_ups.pop_front())
     }
 
     /// The work is over.
@@ -176,8 +168,7 @@ impl Queues {
         let mut waiting = self.waiting();
         let held: Vec<Said> = waiting.take_all().collect();
         waiting.with_next.extend(held);
-        drop(waiting);
-        self.rest();
+        waiting.work = Work::Begins;
     }
 
     /// Forgets what waits to be heard, and says how much that was.

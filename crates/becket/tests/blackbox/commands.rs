@@ -411,12 +411,13 @@ fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
             .unwrap()
             .to_string()
     };
-    assert!(line("model_change").ends_with("(not fired yet)"));
+    assert!(line("post_session_tree").ends_with("(not fired yet)"));
     assert!(!line("pre_tool").contains("not fired yet"));
-    room.run(["hooks", "events", "model_change"])
-        .said("Not fired yet: it waits for changing the model in the chat.");
-    let hooks = room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"model_change\"\ncommand = \"true\"\n");
-    let wanted = "the hook keeper never runs: model_change is not fired yet";
+    room.run(["hooks", "events", "post_session_tree"])
+        .said("Not fired yet: it waits for the session tree.");
+    let hooks =
+        room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"post_session_tree\"\ncommand = \"true\"\n");
+    let wanted = "the hook keeper never runs: post_session_tree is not fired yet";
     room.run(["--hooks", &hooks, "hello"])
         .ended_with(0)
         .complained(wanted);

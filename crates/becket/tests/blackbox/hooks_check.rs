@@ -156,10 +156,10 @@ const MISTAKES: &[(&str, &str, &str, u64, &str)] = &[
     ),
     (
         "h.toml",
-        "[[hook]]\nevent = \"session_start\"\ncommand = \"true\"\n\n[[hook]]\nevent = \"model_change\"\ncommand = \"true\"\n",
+        "[[hook]]\nevent = \"session_start\"\ncommand = \"true\"\n\n[[hook]]\nevent = \"post_session_tree\"\ncommand = \"true\"\n",
         "idle_event",
         5,
-        "model_change never fires yet",
+        "post_session_tree never fires yet",
     ),
     (
         "becket.toml",

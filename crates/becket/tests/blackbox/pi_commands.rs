@@ -4,10 +4,12 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, kill_process};
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, OpenAiStream, Response, Room, Running, Signal};
 
 use crate::room;
+use crate::terminal::Terminal;
 
 /// How long something may take that a busy machine does slowly.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -62,6 +64,7 @@ fn log(room: &Room) -> Vec<String> {
 #[test]
 fn a_command_speaks_and_waits_for_the_answer_in_every_front_end() {
     let handler = r#"
+        pi.on("agent_settled", () => note("settled"));
         pi.sendUserMessage("first");
         await ctx.waitForIdle();
         note("heard " + last(ctx));
@@ -79,15 +82,20 @@ fn a_command_speaks_and_waits_for_the_answer_in_every_front_end() {
         {"expect": ["second"], "text": "two"},
         {"expect": ["third"], "text": "three"},
     ]);
+    let heard = [
+        "settled",
+        "heard one",
+        "settled",
+        "heard two",
+        "settled",
+        "heard three",
+        "shutdown",
+    ];
     for front_end in FRONT_ENDS {
         let room = room();
         let run = call(&room, front_end, &with_command(handler), &turns);
         let run = run.ended_with(0).said("one").said("two").said("three");
-        assert_eq!(
-            log(&room),
-            ["heard one", "heard two", "heard three", "shutdown"],
-            "{front_end}: {run:#?}"
-        );
+        assert_eq!(log(&room), heard, "{front_end}: {run:#?}");
     }
 }
 
@@ -349,6 +357,61 @@ fn a_second_signal_ends_what_cannot_be_interrupted_and_all_that_it_started() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_handlers_of_the_end() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let room = room();
+        let handler = "pi.on('session_shutdown', () => {
+                ctx.ui.notify('ends slowly');
+                return new Promise(() => setInterval(() => {}, 1000));
+            });
+            await sleep(600_000);";
+        let run = begun(&room, handler);
+        run.signal(signal);
+        run.wait_for_error("ends slowly");
+        run.signal(signal);
+        run.finish().ended_with(code);
+    }
+}
+
+#[test]
+fn a_second_signal_leaves_the_terminal_as_it_was() {
+    let room = room();
+    let extension = r#"
+        import { existsSync, writeFileSync } from "node:fs";
+        export default (pi: any) => {
+            writeFileSync("process", String(process.pid));
+            setInterval(() => {
+                if (!existsSync("edits")) return;
+                writeFileSync("computes", "");
+                "a".repeat(20_000_000).indexOf("a".repeat(10_000_000) + "b");
+            }, 20);
+        };
+    "#;
+    room.write("extension.ts", extension);
+    let Some(terminal) = Terminal::start(room, &["-e", "extension.ts"]) else {
+        return;
+    };
+    terminal.wait_for("becket>");
+    let process = terminal.room.read("process").parse().ok();
+    let process = process.and_then(Pid::from_raw).expect("a number");
+    terminal.room.write("edits", "");
+    let deadline = Instant::now() + PATIENCE;
+    while !terminal.room.has("../after") {
+        assert!(
+            Instant::now() < deadline,
+            "it is not to be ended: {}",
+            terminal.text()
+        );
+        if terminal.room.has("computes") {
+            let _ = kill_process(process, Signal::TERM);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(terminal.wait_for_end(), 143);
+    assert_eq!(terminal.room.read("../before"), terminal.room.read("../after"));
 }
 
 fn is_running(process: &str) -> bool {

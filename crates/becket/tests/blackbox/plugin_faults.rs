@@ -315,7 +315,7 @@ fn hooks_that_wait_for_their_time_are_a_note_and_misspelt_ones_are_wrong() {
         "each hook of chibi's has its time: {}",
         run.stdout
     );
-    let early = room.hooks("[[hook]]\nname = \"early\"\nevent = \"model_change\"\ncommand = \"true\"\n");
+    let early = room.hooks("[[hook]]\nname = \"early\"\nevent = \"post_session_tree\"\ncommand = \"true\"\n");
     let lines = room
         .run(["--json", "--hooks", &early, "doctor"])
         .ended_with(0)
@@ -324,7 +324,7 @@ fn hooks_that_wait_for_their_time_are_a_note_and_misspelt_ones_are_wrong() {
         line["ok"] == true
             && line["note"]
                 .as_str()
-                .is_some_and(|note| note.contains("model_change"))
+                .is_some_and(|note| note.contains("post_session_tree"))
     };
     assert!(lines.iter().any(noted), "{lines:?}");
     plugin(&room, "index", &hooks("\"on_start\",\"no_such\""));
