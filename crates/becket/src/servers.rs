@@ -431,6 +431,7 @@ mod tests {
             stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
+            signals: Default::default(),
         };
         for (text, wanted) in [
             ("plain $TOKEN", Ok("plain $TOKEN")),
