@@ -4,9 +4,10 @@
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
 //!
 //! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
-//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `living.rs` knows all that are there, `terminal.rs` lends them the
-//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
-//! with a protocol of its own. `script.rs` is the seam to engines for scripts, which are crates of their own.
+//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `living.rs` knows all that
+//! are there, `terminal.rs` lends them the person's terminal. `command.rs` and `worker.rs` are the two lanes made of
+//! these parts, `companion.rs` a program with a protocol of its own. `script.rs` is the seam to engines for scripts,
+//! which are crates of their own.
 
 mod census;
 mod command;

@@ -88,15 +88,19 @@ async fn command_line(
     let output = conversation.output();
     let ended = conversation.command(command, cancel).await;
     let exit = match &ended {
-        Ok((CommandEnd::Done, None)) => Exit::Answered,
-        Ok((CommandEnd::Done, Some(end))) => conclude(end, &output, surroundings),
-        Ok((CommandEnd::Threw(why) | CommandEnd::Waits(why), _)) => {
-            surroundings.complain(why);
-            Exit::Failed
-        }
         Ok((CommandEnd::Cancelled, _)) => {
             surroundings.remark("cancelled");
             Exit::Cancelled
+        }
+        Ok((ended, last)) => {
+            let last = last.as_ref().map(|end| conclude(end, &output, surroundings));
+            match ended {
+                CommandEnd::Threw(why) | CommandEnd::Waits(why) => {
+                    surroundings.complain(why);
+                    Exit::Failed
+                }
+                CommandEnd::Done | CommandEnd::Cancelled => last.unwrap_or(Exit::Answered),
+            }
         }
         Err(_) => Exit::Failed,
     };

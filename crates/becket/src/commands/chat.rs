@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::ask::{Conversation, remark_on, unless_lost};
 use super::{compact, redo, runtime, snapshots, undo};
 use crate::args::Options;
-use crate::extensions::CommandEnd;
+use crate::extensions::{Called, CommandEnd};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::signals::{Signals, leave_terminal};
@@ -117,15 +117,7 @@ async fn talk(
             }
             command if goes_back(command, options, surroundings) => {}
             line if let Some(command) = conversation.extensions().called(line) => {
-                let (ended, end) = conversation.command(command, signals.next()).await?;
-                match ended {
-                    CommandEnd::Done => end
-                        .iter()
-                        .for_each(|end| remark_on(end, &conversation.output(), surroundings)),
-                    CommandEnd::Threw(why) => surroundings.complain(&why),
-                    CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
-                    CommandEnd::Cancelled => surroundings.remark("cancelled"),
-                }
+                run_command(command, conversation, signals, surroundings).await?;
                 if signals.ended() {
                     return Ok(Exit::Cancelled);
                 }
@@ -145,6 +137,26 @@ async fn talk(
             }
         }
     }
+}
+
+/// Runs a command of an extension's.
+async fn run_command(
+    command: Called,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let (ended, end) = conversation.command(command, signals.next()).await?;
+    if let Some(end) = end.filter(|_| ended != CommandEnd::Cancelled) {
+        remark_on(&end, &conversation.output(), surroundings);
+    }
+    match ended {
+        CommandEnd::Done => {}
+        CommandEnd::Threw(why) => surroundings.complain(&why),
+        CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
+        CommandEnd::Cancelled => surroundings.remark("cancelled"),
+    }
+    Ok(())
 }
 
 /// Asks what a line says.

@@ -135,6 +135,13 @@ fn what_fails_while_a_command_waits_lets_it_go_on_and_is_the_exit_code() {
     let run = call(&room, "print", &with_command(handler), &turns);
     run.ended_with(3).complained("no such model");
     assert_eq!(log(&room), ["went on", "shutdown"]);
+    let handler = format!("{handler} throw new Error('in vain');");
+    for (front_end, code) in [("print", 1), ("chat", 0)] {
+        let run = call(&room, front_end, &with_command(&handler), &turns);
+        run.ended_with(code)
+            .complained("no such model")
+            .complained("in vain");
+    }
 }
 
 #[test]
