@@ -11,9 +11,11 @@ mod stage;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
 
 use becket_agent::waits_for;
 use becket_dialects::pi::{State, api, rows};
+use testkit::{Finished, finish};
 
 use proofs::{PROOFS, Proof};
 use stage::{Fault, Stage};
@@ -159,5 +161,56 @@ fn what_gives_an_answer_is_proven_by_it() {
         let last = name.rsplit('.').next().unwrap_or(name);
         let asks = ["get", "is", "has", "find", "build"];
         assert!(!asks.iter().any(|word| last.starts_with(word)), "{name}");
+    }
+}
+
+/// Runs a line as a person would type it in this repository.
+fn typed(line: &str) -> Finished {
+    let room = crate::room();
+    let examples = crate::repository_file("examples");
+    std::os::unix::fs::symlink(examples, room.work().join("examples")).expect("writable");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_becket"), room.home().join("becket")).expect("writable");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let child = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(room.work())
+        .env_clear()
+        .env("HOME", room.home())
+        .env("PATH", format!("{}:{path}", room.home().display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    finish(child.expect("a shell runs"))
+}
+
+#[test]
+fn what_the_guide_shows_can_be_tried_and_every_example_is_in_it() {
+    let guide = std::fs::read_to_string(crate::repository_file("docs/guide/pi.md")).expect("the guide");
+    let shown = guide.split("```").nth(1).expect("lines to try").lines();
+    let lines: Vec<&str> = shown.filter(|line| line.starts_with("becket ")).collect();
+    assert!(lines.len() >= 5, "{lines:?}");
+    for line in lines {
+        typed(line).ended_with(0);
+    }
+    for Proof { example, .. } in PROOFS {
+        assert!(guide.contains(&format!("examples/pi/{example}.ts)")), "{example}");
+    }
+}
+
+#[test]
+fn every_example_says_how_it_is_used_and_that_is_true() {
+    let examples: BTreeSet<&str> = PROOFS.iter().map(|proof| proof.example).collect();
+    for example in examples {
+        let file = format!("examples/pi/{example}.ts");
+        let text = std::fs::read_to_string(crate::repository_file(&file)).expect("an example");
+        let head = text.lines().take_while(|line| line.starts_with("//"));
+        let mut lines = head.filter_map(|line| line.strip_prefix("//     becket "));
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("{file} does not say how it is used"));
+        assert!(line.contains(&file), "{file}: {line}");
+        let run = typed(&format!("becket {line}")).ended_with(0);
+        assert!(!run.stderr.contains("could not be loaded"), "{file}: {run:#?}");
     }
 }
