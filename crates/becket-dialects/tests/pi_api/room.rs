@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use becket_dialects::pi::host_call::{HOST_CALL, HostCall, HostCallAsync};
 use becket_dialects::pi::services::{Bind, Service};
-use becket_dialects::pi::{PRELUDE, prelude_modules};
+use becket_dialects::pi::{PRELUDE, host_modules, prelude_modules};
 use becket_hooks::{Answered, Failure, Field};
 use becket_js::{
     Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
@@ -18,39 +18,6 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 pub const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Extensions that need a signal find one, also where the engine has none yet.
-const SIGNALS: &str = r#"
-globalThis.AbortController ??= class {
-    signal: any = {
-        aborted: false, all: [] as any[],
-        addEventListener(_: string, run: any) { this.all.push(run); },
-        removeEventListener(_: string, run: any) { this.all = this.all.filter((one: any) => one !== run); },
-    };
-    abort() { this.signal.aborted = true; for (const run of this.signal.all) run(); }
-} as any;
-globalThis.TextDecoder ??= class { decode(data: any) { return String.fromCharCode(...data); } } as any;
-"#;
-
-/// As much of the packages that extensions import as the examples need. The real ones need modules of Node's.
-const PACKAGES: &[HostModule] = &[
-    HostModule {
-        names: &["@sinclair/typebox", "typebox"],
-        source: r#"
-            const needed = (all: any) => Object.keys(all).filter((name) => !all[name].optional);
-            export const Type = {
-                Object: (properties: any) => ({ type: "object", properties, required: needed(properties) }),
-                Optional: (schema: any) => Object.defineProperty({ ...schema }, "optional", { value: true }),
-                Array: (items: any) => ({ type: "array", items }),
-                String: (options: any) => ({ type: "string", ...options }),
-                Integer: (options: any) => ({ type: "integer", ...options }),
-            };"#,
-    },
-    HostModule {
-        names: &["@mariozechner/pi-ai"],
-        source: "export const createAssistantMessageEventStream = () => ({ push() {}, end() {} });",
-    },
-];
 
 type Held = oneshot::Sender<Result<String, HostError>>;
 
@@ -147,7 +114,7 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
     let folder = Folder(std::env::temp_dir().join(format!("becket-pi-{}-{number}", std::process::id())));
     std::fs::create_dir_all(&folder.0).expect("a folder");
     let file = folder.0.join("extension.ts");
-    std::fs::write(&file, format!("{SIGNALS}\n{source}")).expect("a file");
+    std::fs::write(&file, source).expect("a file");
     let room = Arc::new(Room::default());
     let about = json!({ "path": "extension.ts", "cwd": "/work", "mode": "print", "hasUI": false });
     room.answers
@@ -157,13 +124,14 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
     for (name, answer) in answers {
         room.answer(name, answer.clone());
     }
-    let modules = prelude_modules().iter().map(|module| HostModule {
+    let modules = prelude_modules().iter().chain(host_modules());
+    let modules = modules.map(|module| HostModule {
         names: module.names,
         source: module.source,
     });
     let kit = Arc::new(Kit {
         prelude: PRELUDE,
-        modules: modules.chain(PACKAGES.iter().copied()).collect(),
+        modules: modules.collect(),
         transformer: Transformer::default(),
         host: Arc::clone(&room) as _,
         reporter: Arc::clone(&room) as _,
