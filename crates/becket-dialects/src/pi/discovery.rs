@@ -40,6 +40,8 @@ pub struct Search<'a> {
     pub home: Option<&'a Path>,
     /// Whether the project's folder is looked into.
     pub project: ProjectFolder,
+    /// Where packages lie that are installed for everything: see `global_folders`.
+    pub global: &'a [PathBuf],
 }
 
 /// What is done with extensions of the project.
@@ -137,13 +139,15 @@ impl Search<'_> {
     /// What the command line names.
     fn entries_of(&self, given: &Path) -> Result<Vec<Entry>, String> {
         let text = given.to_string_lossy();
-        if !matches!(Source::of(&text), Source::Local(_)) {
-            return Err(format!(
-                "the extension {text} is a package that is not on this machine as a folder; install it with `pi \
-                 install {text}` or with npm, and name its folder"
-            ));
-        }
-        let path = self.cwd.join(from_home(given, self.persons_home));
+        let path = match Source::of(&text) {
+            Source::Local(_) => self.cwd.join(from_home(given, self.persons_home)),
+            _ => self.installed(&text).ok_or_else(|| {
+                format!(
+                    "the extension {text} is a package that is not on this machine; install it with `pi install \
+                     {text}` or with npm, or name its folder"
+                )
+            })?,
+        };
         let entries = match std::fs::metadata(&path) {
             Err(error) => return Err(format!("there is no extension {}: {error}", path.display())),
             Ok(metadata) if metadata.is_dir() => of_package(&path, None)?,
@@ -156,6 +160,13 @@ impl Search<'_> {
             )),
             false => Ok(entries),
         }
+    }
+}
+
+impl Search<'_> {
+    /// A package that the person has installed, in pi's folder or for everything.
+    fn installed(&self, source: &str) -> Option<PathBuf> {
+        installed(source, self.home, self.global, self.persons_home)
     }
 }
 
@@ -238,7 +249,14 @@ impl Finder<'_> {
     }
 
     fn add_package(&mut self, folder: &Path, package: &Package) -> Result<(), String> {
-        let Some(root) = installed(&package.source, folder, self.search.persons_home) else {
+        let search = self.search;
+        // What a project names, it has in its own folder.
+        let global = if search.home == Some(folder) {
+            search.global
+        } else {
+            &[]
+        };
+        let Some(root) = installed(&package.source, Some(folder), global, search.persons_home) else {
             let source = &package.source;
             self.found.remarks.push(format!(
                 "{} names the package {source}, which is not installed; try `pi install {source}`",
@@ -309,6 +327,7 @@ mod tests {
                 persons_home: Some(&person),
                 home: Some(&self.path("agent")),
                 project,
+                global: &[self.path("global/node_modules")],
             };
             search.find()
         }
@@ -499,6 +518,40 @@ mod tests {
         assert_eq!(
             room.names(&["pack"], ProjectFolder::Ignored),
             ["in work/pack/extensions/in.ts"]
+        );
+    }
+
+    #[test]
+    fn packages_of_the_person_are_found_where_every_pi_has_put_them() {
+        let packages = r#"{"packages": ["npm:new", "npm:old@1", "npm:both"]}"#;
+        let room = Room::with(&[
+            ("work/.pi/settings.json", r#"{"packages": ["npm:projects"]}"#),
+            ("agent/settings.json", packages),
+            ("agent/npm/node_modules/new/index.ts", ""),
+            ("agent/npm/node_modules/both/index.ts", ""),
+            ("agent/git/example.org/a/b/index.ts", ""),
+            ("global/node_modules/old/index.ts", ""),
+            ("global/node_modules/both/index.ts", ""),
+            ("global/node_modules/projects/index.ts", ""),
+            ("global/node_modules/@given/one/index.ts", ""),
+        ]);
+        assert_eq!(
+            room.names(
+                &["npm:@given/one@^2", "git:example.org/a/b@main"],
+                ProjectFolder::Trusted
+            ),
+            [
+                "one global/node_modules/@given/one/index.ts",
+                "b agent/git/example.org/a/b/index.ts",
+                "new agent/npm/node_modules/new/index.ts",
+                "old global/node_modules/old/index.ts",
+                "both agent/npm/node_modules/both/index.ts",
+            ]
+        );
+        let remarks = room.find(&[], ProjectFolder::Trusted).unwrap().remarks;
+        assert!(
+            remarks.len() == 1 && remarks[0].contains("npm:projects"),
+            "{remarks:?}"
         );
     }
 

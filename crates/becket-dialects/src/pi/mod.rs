@@ -32,6 +32,7 @@ pub use api::{Member, Object, State, api};
 pub use discovery::{Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, home};
 pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
+pub use packages::global_folders;
 pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, guard_events, register, rows};
 pub use tools::profile;

@@ -1,8 +1,13 @@
 //! Packages as pi's settings name them, and where pi puts them when it installs them.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::discovery::from_home;
+
+/// The folder in which packages lie, wherever it is.
+const PACKAGES: &str = "node_modules";
 
 /// Where a package comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +79,114 @@ fn repository(place: &str) -> Option<Source> {
     is_whole.then(|| Source::Git(host.to_owned(), path.to_owned()))
 }
 
-/// The folder of a package that is on this machine. `base` is the folder whose settings name it.
-pub(super) fn installed(source: &str, base: &Path, persons_home: Option<&Path>) -> Option<PathBuf> {
-    let path = match Source::of(source) {
-        Source::Npm(name) => base.join("npm/node_modules").join(name),
-        Source::Git(host, path) => base.join("git").join(host).join(path),
-        Source::Local(path) => base.join(from_home(Path::new(&path), persons_home)),
+/// The folder of a package that is on this machine. `base` is the folder whose settings name it, if there is one;
+/// `global` are those of packages that are installed for everything, where older versions of pi have put the person's.
+pub(super) fn installed(
+    source: &str,
+    base: Option<&Path>,
+    global: &[PathBuf],
+    persons_home: Option<&Path>,
+) -> Option<PathBuf> {
+    let (path, others) = match Source::of(source) {
+        Source::Npm(name) => {
+            let others = global.iter().map(|folder| folder.join(&name)).collect();
+            (Path::new("npm").join(PACKAGES).join(&name), others)
+        }
+        Source::Git(host, path) => (Path::new("git").join(host).join(path), Vec::new()),
+        Source::Local(path) => (from_home(Path::new(&path), persons_home), Vec::new()),
     };
-    path.exists().then_some(path)
+    let own = base.map(|base| base.join(path));
+    own.into_iter().chain(others).find(|path| path.exists())
+}
+
+/// The folders in which package managers keep what is installed for everything. Nothing is run to find them: they are
+/// named by variables and settings, or lie beside the programs. `variable` gives one of the environment.
+pub fn global_folders(
+    variable: impl Fn(&str) -> Option<OsString>,
+    persons_home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let folder = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let of_home = |path: &str| persons_home.map(|home| home.join(path));
+    let prefixes = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"].map(folder);
+    let prefixes = prefixes
+        .into_iter()
+        .chain([of_home(".npmrc").and_then(|file| prefix_in(&file, persons_home))]);
+    let mut found: Vec<PathBuf> = prefixes
+        .flatten()
+        .map(|prefix| prefix.join("lib").join(PACKAGES))
+        .collect();
+    let paths = variable("PATH").unwrap_or_default();
+    for program in ["pi", "npm", "node"] {
+        let programs = std::env::split_paths(&paths).map(|path| path.join(program));
+        let Some(file) = programs.filter_map(|file| file.canonicalize().ok()).next() else {
+            continue;
+        };
+        let above = file.ancestors().find(|folder| folder.ends_with(PACKAGES));
+        let beside = file
+            .ancestors()
+            .nth(2)
+            .map(|prefix| prefix.join("lib").join(PACKAGES));
+        found.extend(above.map(Path::to_path_buf).or(beside));
+    }
+    let pnpm = folder("PNPM_HOME").or_else(|| of_home(".local/share/pnpm"));
+    found.extend(pnpm.map(|pnpm| pnpm.join("global/5").join(PACKAGES)));
+    let bun = folder("BUN_INSTALL").or_else(|| of_home(".bun"));
+    found.extend(bun.map(|bun| bun.join("install/global").join(PACKAGES)));
+    let mut known = HashSet::new();
+    found.retain(|folder| folder.is_dir() && known.insert(folder.clone()));
+    found
+}
+
+/// The prefix that npm's settings name.
+fn prefix_in(file: &Path, persons_home: Option<&Path>) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let lines = text.lines().filter_map(|line| line.split_once('='));
+    let (_, value) = lines.filter(|(name, _)| name.trim() == "prefix").last()?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let value = value
+        .strip_prefix("${HOME}")
+        .map_or(value.to_owned(), |rest| format!("~{rest}"));
+    Some(from_home(Path::new(&value), persons_home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_packages_for_everything_are_found_without_running_anything() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |path: &str| room.path().join(path);
+        let folders = [
+            "set/lib/node_modules",
+            "home/kept/lib/node_modules",
+            "usr/lib/node_modules",
+            "old/lib/node_modules",
+            "home/.local/share/pnpm/global/5/node_modules",
+            "bun/install/global/node_modules",
+        ];
+        folders
+            .iter()
+            .for_each(|folder| std::fs::create_dir_all(at(folder)).unwrap());
+        std::fs::create_dir_all(at("usr/bin")).unwrap();
+        std::fs::create_dir_all(at("old/bin")).unwrap();
+        std::fs::create_dir_all(at("usr/lib/node_modules/npm/bin")).unwrap();
+        std::fs::write(at("usr/lib/node_modules/npm/bin/npm-cli.js"), "").unwrap();
+        std::os::unix::fs::symlink(at("usr/lib/node_modules/npm/bin/npm-cli.js"), at("usr/bin/npm")).unwrap();
+        std::fs::write(at("old/bin/node"), "").unwrap();
+        std::fs::write(at("home/.npmrc"), "registry=x\nprefix = \"${HOME}/kept\"\n").unwrap();
+        let variable = |name: &str| match name {
+            "NPM_CONFIG_PREFIX" => Some(at("set").into_os_string()),
+            "PATH" => Some(std::env::join_paths([at("usr/bin"), at("old/bin")]).unwrap()),
+            "BUN_INSTALL" => Some(at("bun").into_os_string()),
+            _ => None,
+        };
+        let found = global_folders(variable, Some(&at("home")));
+        assert_eq!(found, folders.map(at));
+        assert_eq!(global_folders(|_| None, None), [] as [PathBuf; 0]);
+    }
 }

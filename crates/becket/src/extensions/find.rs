@@ -1,5 +1,6 @@
 //! Where extensions of this run lie, and whether they are trusted.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use becket_dialects::pi::{self, Found, ProjectFolder, Search};
@@ -23,7 +24,9 @@ pub fn find(
         true => None,
         false => home(config, folders, surroundings, persons_home.as_deref())?,
     };
+    let variable = |name: &str| surroundings.variable(name).map(OsString::from);
     let search = Search {
+        global: &pi::global_folders(variable, persons_home.as_deref()),
         given: &options.extension,
         cwd: &surroundings.cwd,
         persons_home: persons_home.as_deref(),
