@@ -307,7 +307,7 @@ pub enum Command {
     },
     /// Show the configuration in effect, and where it comes from.
     Config,
-    /// Look for what may be wrong: configuration, store, hooks, plugins.
+    /// Look for what may be wrong: configuration, store, hooks, plugins, servers, extensions.
     Doctor,
     /// Print a completion script for a shell.
     Completions {

@@ -31,7 +31,7 @@ enum State {
     Wrong(String),
 }
 
-/// Looks at configuration, model, store, hooks and plugins. Ends with 1 if something is wrong.
+/// Looks at configuration, model, store, hooks, plugins, servers and extensions. Ends with 1 if something is wrong.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
     match Setup::read(options, surroundings) {
@@ -176,10 +176,45 @@ fn examine_plugins(
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
     let servers = examine_servers(setup, options, surroundings, findings)?;
-    for trouble in setup.unknown_tools(&plugins, &servers, &Extensions::default(), &profile) {
+    let extensions = examine_extensions(setup, options, surroundings, findings)?;
+    for trouble in setup.unknown_tools(&plugins, &servers, &extensions, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
     Ok(())
+}
+
+/// Loads every extension that counts here, and says what became of it. Those of a project that is not trusted are told
+/// with the project.
+fn examine_extensions(
+    setup: &Setup,
+    options: &Options,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) -> Result<Extensions, CliError> {
+    for remark in &setup.extensions.remarks {
+        findings.push(finding("extensions".into(), Some(remark.clone())));
+    }
+    if setup.extensions.extensions.is_empty() {
+        return Ok(Extensions::default());
+    }
+    let runtime = runtime(options)?;
+    let extensions = runtime.block_on(async {
+        let cancel = Signals::listen()?.next();
+        let extensions = Extensions::examine(setup, options, surroundings);
+        unless_cancelled(&cancel, extensions).await
+    })?;
+    findings.extend(extensions.each(|guest| {
+        let mut what = format!(
+            "extension {} ({})",
+            guest.candidate.name,
+            guest.candidate.file.display()
+        );
+        for (kind, names) in guest.brought().iter().filter(|(_, names)| !names.is_empty()) {
+            what = format!("{what}; {kind} {}", names.join(", "));
+        }
+        finding(what, guest.trouble.clone())
+    }));
+    Ok(extensions)
 }
 
 /// Asks every MCP server afresh what it offers.

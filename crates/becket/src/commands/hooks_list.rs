@@ -79,22 +79,9 @@ async fn list(options: &Options, surroundings: &Surroundings) -> Result<Vec<Line
 
 /// What there is to know about an extension.
 fn extension_line(guest: &Guest) -> Line {
-    let names = |names: Vec<&str>| names.join(", ");
-    let mut hooks: Vec<&str> = guest.hooks.iter().map(|hook| hook.event.as_str()).collect();
-    hooks.dedup();
-    let tools: Vec<&str> = guest.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let commands: Vec<&str> = guest
-        .commands
-        .iter()
-        .map(|command| command.name.as_str())
-        .collect();
-    let flags: Vec<&str> = guest.flags.iter().map(|flag| flag.name.as_str()).collect();
-    let providers: Vec<&str> = guest
-        .providers
-        .iter()
-        .map(|provider| provider.name.as_str())
-        .collect();
     let (name, file) = (&guest.candidate.name, guest.candidate.file.display().to_string());
+    let brought = guest.brought();
+    let [hooks, tools, commands, flags, providers] = &brought.each_ref().map(|(_, names)| names);
     let json = json!({
         "kind": "extension",
         "name": name,
@@ -109,16 +96,8 @@ fn extension_line(guest: &Guest) -> Line {
         "trouble": guest.trouble,
     });
     let mut text = format!("extension {name} ({file}, embedded)");
-    for (what, list) in [
-        ("hooks", hooks),
-        ("tools", tools),
-        ("commands", commands),
-        ("options", flags),
-        ("providers", providers),
-    ] {
-        if !list.is_empty() {
-            text = format!("{text}  {what} {}", names(list));
-        }
+    for (what, names) in brought.iter().filter(|(_, names)| !names.is_empty()) {
+        text = format!("{text}  {what} {}", names.join(", "));
     }
     if let Some(trouble) = &guest.trouble {
         text = format!("{text}  not loaded: {trouble}");

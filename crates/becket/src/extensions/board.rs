@@ -118,6 +118,39 @@ pub struct Guest {
     lost_guards: Vec<&'static str>,
 }
 
+impl Guest {
+    /// What it has brought, by kinds: what they are called, and the names of each.
+    pub fn brought(&self) -> [(&'static str, Vec<&str>); 5] {
+        let mut hooks: Vec<&str> = self.hooks.iter().map(|hook| hook.event.as_str()).collect();
+        hooks.dedup();
+        [
+            ("hooks", hooks),
+            (
+                "tools",
+                self.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            ),
+            (
+                "commands",
+                self.commands
+                    .iter()
+                    .map(|command| command.name.as_str())
+                    .collect(),
+            ),
+            (
+                "options",
+                self.flags.iter().map(|flag| flag.name.as_str()).collect(),
+            ),
+            (
+                "providers",
+                self.providers
+                    .iter()
+                    .map(|provider| provider.name.as_str())
+                    .collect(),
+            ),
+        ]
+    }
+}
+
 /// A function that hears an event.
 pub struct Hook {
     /// pi's name of the event.
@@ -212,8 +245,9 @@ impl Board {
         self.with(name, |guest| guest.extension = Some(extension));
     }
 
-    /// It could not be loaded: nothing of what it has registered counts, except that its guards refuse.
-    pub fn turn_away(&self, name: &str, failure: &Failure) {
+    /// It could not be loaded: nothing of what it has registered counts, except that its guards refuse. Gives back
+    /// words for the person.
+    pub fn turn_away(&self, name: &str, failure: &Failure) -> String {
         let trouble = match failure.detail.is_empty() {
             true => failure.to_string(),
             false => failure.detail.clone(),
@@ -231,9 +265,7 @@ impl Board {
             (guest.candidate.file.display().to_string(), guards)
         });
         let (file, guards) = turned_away.unwrap_or_default();
-        self.warn(&format!(
-            "the extension {name} ({file}) could not be loaded: {trouble}{guards}"
-        ));
+        format!("the extension {name} ({file}) could not be loaded: {trouble}{guards}")
     }
 
     /// There is an agent: hooks that have waited are asked from now on.

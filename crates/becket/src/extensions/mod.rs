@@ -62,10 +62,24 @@ pub struct Extensions(Option<Arc<Board>>);
 impl Extensions {
     /// Loads what was found, in order. What cannot be loaded is told, and the rest goes on.
     pub async fn load(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
-        let found = &setup.extensions;
-        for remark in &found.remarks {
+        for remark in &setup.extensions.remarks {
             surroundings.remark(remark);
         }
+        Self::try_to_load(setup, options, surroundings, Board::warn).await
+    }
+
+    /// The same without a word: who asks looks at each of them.
+    pub async fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
+        Self::try_to_load(setup, options, surroundings, |_, _| {}).await
+    }
+
+    async fn try_to_load(
+        setup: &Setup,
+        options: &Options,
+        surroundings: &Surroundings,
+        tell: fn(&Board, &str),
+    ) -> Self {
+        let found = &setup.extensions;
         if found.extensions.is_empty() {
             return Self::default();
         }
@@ -78,7 +92,9 @@ impl Extensions {
         let _ = surroundings.signals.listen();
         let kit = Arc::new(kit(setup, &board));
         for candidate in &found.extensions {
-            load(&kit, &board, candidate).await;
+            if let Err(words) = load(&kit, &board, candidate).await {
+                tell(&board, &words);
+            }
         }
         Self(Some(board))
     }
@@ -237,12 +253,14 @@ impl Extensions {
     }
 }
 
-async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) {
+/// The error says in words for the person what could not be loaded.
+async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Result<(), String> {
     board.welcome(candidate.clone());
     match Extension::load(kit, &candidate.name, &candidate.file).await {
         Ok(extension) => board.seat(&candidate.name, extension),
-        Err(failure) => board.turn_away(&candidate.name, &failure),
+        Err(failure) => return Err(board.turn_away(&candidate.name, &failure)),
     }
+    Ok(())
 }
 
 fn facts(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Facts {
