@@ -94,6 +94,7 @@ const MODULES: &[Module] = modules! {
     "tool-shared": [],
     "typebox": [],
     "typebox-compile-rest": [],
+    "typebox-more": [],
     "typebox-rest": [],
     "typebox-value-rest": [],
     "yaml": [],

@@ -109,45 +109,43 @@ export default (given: any) => {
         "internal/intl": "Intl",
     };
 
-    function settle(name: string, value: unknown): unknown {
-        defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
-        return value;
-    }
+    const described: PropertyDescriptor = { configurable: true, enumerable: false, get: undefined, set: undefined };
 
-    /** A global that is made when somebody asks for it. `path` names it inside of its module, if another name does. */
-    function lazily(name: string, module: string, path = name): void {
-        const get = () => settle(name, path === "" ? builtin(module) : builtin(module)[path]);
-        const set = (value: unknown) => settle(name, value);
-        defineProperty(globalThis, name, { configurable: true, enumerable: false, get, set });
+    /**
+     * A global that is made when somebody asks for it: its name, its module, and its name there, if it is not the module
+     * itself. One function that holds one text reads and writes it, because every engine has all of them.
+     */
+    function lazily(name: string, place: string): void {
+        const access = (...given: unknown[]) => {
+            const [name, module, path] = place.split(" ");
+            const value = given.length > 0 ? given[0] : path === undefined ? builtin(module) : builtin(module)[path];
+            defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
+            return value;
+        };
+        described.get = described.set = access;
+        defineProperty(globalThis, name, described);
     }
 
     for (const module of Object.keys(sources)) {
-        for (const name of sources[module].split(" ")) lazily(name, module);
+        for (const name of sources[module].split(" ")) lazily(name, `${name} ${module} ${name}`);
     }
-    lazily("process", "process", "");
-    lazily("crypto", "crypto", "webcrypto");
+    lazily("process", "process process");
+    lazily("crypto", "crypto crypto webcrypto");
 
     // The engine knows no languages; what its own methods would do with them is done here.
-    const intl = () => builtin("internal/intl");
-    const localised: [any, string, (value: any, locales: any, options: any) => unknown][] = [
-        [Number, "toLocaleString", (value, locales, options) => new (intl().NumberFormat)(locales, options).format(value)],
-        [BigInt, "toLocaleString", (value, locales, options) => new (intl().NumberFormat)(locales, options).format(value)],
-        [Date, "toLocaleString", (value, locales, options) => intl().localDate(value, locales, options, true, true)],
-        [Date, "toLocaleDateString", (value, locales, options) => intl().localDate(value, locales, options, true, false)],
-        [Date, "toLocaleTimeString", (value, locales, options) => intl().localDate(value, locales, options, false, true)],
-    ];
-    for (const [type, name, run] of localised) {
+    function localise(type: any, name: string, kind: string): void {
         defineProperty(type.prototype, name, {
-            configurable: true, writable: true, value(locales?: any, options?: any) {
-                return run(this.valueOf(), locales, options);
+            configurable: true, writable: true, value(...given: any[]) {
+                return builtin("internal/intl").local[kind](this.valueOf(), ...given);
             },
         });
     }
-    defineProperty(String.prototype, "localeCompare", {
-        configurable: true, writable: true, value(other: any, locales?: any, options?: any) {
-            return new (intl().Collator)(locales, options).compare(String(this), String(other));
-        },
-    });
+    localise(Number, "toLocaleString", "number");
+    localise(BigInt, "toLocaleString", "number");
+    localise(Date, "toLocaleString", "both");
+    localise(Date, "toLocaleDateString", "date");
+    localise(Date, "toLocaleTimeString", "time");
+    localise(String, "localeCompare", "compare");
 
     given.builtin = builtin;
     given.load = (name: string) => load(resolve("/", name, true));

@@ -1,6 +1,5 @@
 // `pi.on`: handlers of events. The program calls them by their numbers, with the fields of the event.
 
-import { context } from "pi:context";
 import { ask, drop, keep, mustBe, notOver, room, signalOfNow } from "pi:host";
 
 type Handler = (event: any, ctx: unknown) => unknown;
@@ -58,7 +57,7 @@ export function on(name: string, handler: Handler): () => void {
     const id = keep((event) => {
         event.type = name;
         enter?.(event);
-        const answer = handler(event, context);
+        const answer = handler(event, room("pi:context").context);
         if (leave === undefined) return answer;
         return typeof (answer as any)?.then === "function" ? (answer as any).then(leave) : leave(answer);
     });

@@ -1,7 +1,6 @@
 // Starts an extension: finds the factory among what its module exports and calls it with pi's API.
 
 import { api } from "pi:api";
-import { about } from "pi:context";
 import { room, serve } from "pi:host";
 
 type Factory = (pi: unknown) => unknown;
@@ -27,7 +26,8 @@ function serveFrom(module: string): void {
 export default async function start(module: unknown): Promise<void> {
     const factory = factoryOf(module);
     if (factory === undefined) {
-        throw new Error(`Extension does not export a valid factory function: ${about.path}`);
+        const { path } = room("pi:context").about;
+        throw new Error(`Extension does not export a valid factory function: ${path}`);
     }
     Object.keys(SERVICES).forEach(serveFrom);
     await factory(api);

@@ -299,4 +299,14 @@ const Intl: any = {
 };
 Object.defineProperty(Intl, Symbol.toStringTag, { configurable: true, value: "Intl" });
 
-module.exports = { Intl, NumberFormat, DateTimeFormat, Collator, localDate };
+/** What methods of the engine's own types do with languages. */
+const local = {
+    number: (value: any, locales?: any, options?: any) => new NumberFormat(locales, options).format(value),
+    both: (value: any, locales?: any, options?: any) => localDate(value, locales, options, true, true),
+    date: (value: any, locales?: any, options?: any) => localDate(value, locales, options, true, false),
+    time: (value: any, locales?: any, options?: any) => localDate(value, locales, options, false, true),
+    compare: (value: any, other: any, locales?: any, options?: any) =>
+        new Collator(locales, options).compare(String(value), String(other)),
+};
+
+module.exports = { Intl, NumberFormat, DateTimeFormat, Collator, local };

@@ -1,6 +1,6 @@
 // `typebox/value`: checks and changes of values by a JSON Schema, with typebox 1.x's messages. An error carries the
 // fields of both generations: `instancePath` and `keyword` of 1.x, `path`, `value` and `schema` of 0.34.
-import { FormatRegistry } from "pi:typebox";
+import { FormatRegistry } from "pi:typebox-more";
 import * as rest from "pi:typebox-value-rest";
 
 type Schema = any;
