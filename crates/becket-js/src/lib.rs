@@ -29,5 +29,6 @@ pub use clock::Pause;
 pub use extension::{Allowed, Extension, Kit, Surroundings};
 pub use host::{Host, HostError, Report, Reporter};
 pub use machine::Limits;
+pub use node::{NodeModule, Service, node_modules};
 pub use resolve::HostModule;
 pub use transform::{TransformError, Transformer};

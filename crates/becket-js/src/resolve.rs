@@ -116,13 +116,11 @@ impl Modules {
         if let Some(module) = self.host_module(known) {
             return Ok(format!("{HOST}{}", module.names[0]));
         }
-        let plain = name.strip_prefix(NODE).unwrap_or(name);
-        if node::is_served(plain) {
+        if let Some(plain) = node::imported(name) {
             return Ok(format!("{NODE}{plain}"));
         }
-        let not_served = || Err("it is not served by the embedded engine".into());
         if name.starts_with(NODE) {
-            return not_served();
+            return Err("Node has no such module that becket knows".into());
         }
         let base = base.strip_prefix(INTEROP).unwrap_or(base);
         let folder = Path::new(base).parent().unwrap_or(Path::new("/"));
@@ -135,11 +133,7 @@ impl Modules {
         } else {
             self.0.packages.find(folder, name, asked)
         };
-        match found {
-            Ok(file) => self.named(&file, folder, asked),
-            Err(_) if node::is_unserved(plain) => not_served(),
-            Err(problem) => Err(problem),
-        }
+        self.named(&found?, folder, asked)
     }
 
     /// The file at a path; a question mark and what follows is only there to load a file anew, as authors do.
@@ -291,9 +285,7 @@ impl Loader for Modules {
             return self.shared(ctx, name, known);
         }
         if name.starts_with(NODE) {
-            let builtin: Object = entry(ctx, Entry::Builtin)?.call((name,))?;
-            let names = builtin.keys::<String>().collect::<Result<Vec<_>, _>>()?;
-            return handing_on(ctx, name, name, &names);
+            return handing_on_builtin(ctx, name);
         }
         let file = name.strip_prefix(INTEROP).unwrap_or(name);
         let (kind, code, facts) = self
@@ -301,8 +293,11 @@ impl Loader for Modules {
             .map_err(|words| Exception::throw_syntax(ctx, &words))?;
         match kind {
             Kind::Module => self.declare(ctx, name, &code, &facts),
-            Kind::Json => handing_on(ctx, name, file, &[]),
-            Kind::Commonjs => handing_on(ctx, name, file, &self.names(file, &mut HashSet::new())),
+            Kind::Json => handing_on(ctx, name, &text_handing_on(name, file, &[])),
+            Kind::Commonjs => {
+                let names = self.names(file, &mut HashSet::new());
+                handing_on(ctx, name, &text_handing_on(name, file, &names))
+            }
         }
     }
 }
@@ -314,13 +309,11 @@ impl Modules {
         let module = self
             .host_module(known)
             .ok_or_else(|| wrong(format!("there is no module {known}")))?;
-        let module = bytecode::declare(ctx, name, module.source, || {
+        bytecode::declare(ctx, name, module.source, || {
             let path = PathBuf::from(format!("{known}.ts"));
             let code = self.0.kit.transformer.javascript(&path, module.source);
             code.map_err(|error| wrong(error.to_string()))
-        })?;
-        module.meta()?.set("url", name)?;
-        Ok(module)
+        })
     }
 
     /// An ES module. What it uses of CommonJS is declared on its first line, so that its own lines keep their numbers.
@@ -430,12 +423,17 @@ impl Modules {
     /// The function that makes one of Node's modules.
     fn builtin<'js>(&self, ctx: &Ctx<'js>, plain: &str) -> Result<Value<'js>, Error> {
         let wrong = |words: String| Exception::throw_message(ctx, &words);
-        let source = node::source(plain).ok_or_else(|| wrong(format!("there is no module node:{plain}")))?;
+        let found = node::source(plain);
+        let (source, refused) = found.ok_or_else(|| wrong(format!("there is no module node:{plain}")))?;
         let module = bytecode::declare(ctx, &format!("{HOST}node/{plain}"), source, || {
             let path = PathBuf::from(format!("node/{plain}.cts"));
             let code = self.0.kit.transformer.javascript(&path, source);
             let code = code.map_err(|error| wrong(error.to_string()))?;
-            Ok(format!("{BUILTIN}{code}\n}}").into())
+            let rest = match refused {
+                "" => String::new(),
+                names => format!("require('internal/errors').refuse(module.exports, '{plain}', '{names}');"),
+            };
+            Ok(format!("{BUILTIN}{code}\n{rest}}}").into())
         })?;
         let (module, made) = module.eval()?;
         made.finish::<()>()?;
@@ -468,12 +466,29 @@ impl Modules {
 }
 
 /// An ES module that hands on what a module of another kind exports.
-fn handing_on<'js>(
-    ctx: &Ctx<'js>,
-    name: &str,
-    file: &str,
-    names: &[String],
-) -> Result<Module<'js, Declared>, Error> {
+fn handing_on<'js>(ctx: &Ctx<'js>, name: &str, text: &str) -> Result<Module<'js, Declared>, Error> {
+    requiring(ctx, Module::declare(ctx.clone(), name, text)?)
+}
+
+/// The same for one of Node's modules, whose names are asked for once in a process.
+fn handing_on_builtin<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>, Error> {
+    let plain = name.strip_prefix(NODE).unwrap_or(name);
+    let (source, _) = node::source(plain).unwrap_or_default();
+    let module = bytecode::declare(ctx, name, source, || {
+        let builtin: Object = entry(ctx, Entry::Builtin)?.call((name,))?;
+        let names = builtin.keys::<String>().collect::<Result<Vec<_>, _>>()?;
+        Ok(text_handing_on(name, name, &names).into())
+    })?;
+    requiring(ctx, module)
+}
+
+/// A module that finds the others by `import.meta.require`.
+fn requiring<'js>(ctx: &Ctx<'js>, module: Module<'js, Declared>) -> Result<Module<'js, Declared>, Error> {
+    module.meta()?.set("require", entry(ctx, Entry::Require)?)?;
+    Ok(module)
+}
+
+fn text_handing_on(name: &str, file: &str, names: &[String]) -> String {
     let mut text = format!("const all = import.meta.require({});", quoted(file));
     text.push_str(match name == file {
         true => "export default all;",
@@ -485,9 +500,7 @@ fn handing_on<'js>(
     }
     let exported: Vec<String> = exported().map(|(at, name)| format!("v{at} as {name}")).collect();
     let _ = write!(text, "export {{ {} }};", exported.join(", "));
-    let module = Module::declare(ctx.clone(), name, text)?;
-    module.meta()?.set("require", entry(ctx, Entry::Require)?)?;
-    Ok(module)
+    text
 }
 
 fn not_found(base: &str, name: &str, problem: &str) -> String {

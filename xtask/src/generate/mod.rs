@@ -4,6 +4,7 @@
 mod cli;
 mod dialects;
 mod events;
+mod node;
 mod pi_api;
 mod readme;
 
@@ -51,6 +52,10 @@ const PAGES: &[Page] = &[
     Page {
         path: "docs/pi-api.md",
         make: |_| Ok(pi_api::page()),
+    },
+    Page {
+        path: "docs/node.md",
+        make: |_| Ok(node::page()),
     },
     Page {
         path: "README.md",

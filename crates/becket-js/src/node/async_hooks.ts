@@ -46,5 +46,5 @@ class AsyncResource {
 
 module.exports = {
     AsyncLocalStorage, AsyncResource, executionAsyncId: () => 1, triggerAsyncId: () => 0, executionAsyncResource: () => ({}),
-    ...require("internal/errors").unserved("async_hooks", "createHook"),
+    asyncWrapProviders: {},
 };

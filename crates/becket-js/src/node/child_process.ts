@@ -362,6 +362,5 @@ function execSync(command: string, options: any = {}): any {
 
 module.exports = {
     ChildProcess, spawn, exec, execFile, spawnSync, execSync, execFileSync,
-    ...require("internal/errors").unserved("child_process", "fork"),
 };
 Object.defineProperty(module.exports, "signalNumber", { enumerable: false, value: signalNumber });

@@ -13,4 +13,9 @@ class Console {
     }
 }
 
-module.exports = Object.assign(Object.create(globalThis.console ?? {}), globalThis.console, { Console });
+const nothing = () => {};
+
+module.exports = Object.assign(Object.create(globalThis.console ?? {}), globalThis.console, {
+    Console, profile: nothing, profileEnd: nothing, timeStamp: nothing, context: () => globalThis.console,
+    createTask: () => ({ run: (run: () => unknown) => run() }),
+});

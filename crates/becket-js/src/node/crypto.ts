@@ -1,6 +1,6 @@
 // Hashes and randomness.
 
-const { coded, argument, range, unserved } = require("internal/errors");
+const { coded, argument, range } = require("internal/errors");
 const { Buffer } = require("buffer");
 const { host, native } = becket;
 
@@ -201,8 +201,5 @@ module.exports = {
         randomFillSync(target, ...rest);
         queueMicrotask(() => callback(null, target));
     },
-    getCiphers: () => [], getCurves: () => [],
-    ...unserved("crypto", `createCipheriv createDecipheriv createSign createVerify createDiffieHellman createECDH
-        generateKeyPair generateKeyPairSync createPrivateKey createPublicKey pbkdf2 pbkdf2Sync scrypt scryptSync hkdf
-        hkdfSync sign verify publicEncrypt privateDecrypt privateEncrypt publicDecrypt generateKey generateKeySync`),
+    getCiphers: () => [], getCurves: () => [], getFips: () => 0,
 };

@@ -31,5 +31,4 @@ module.exports = {
     Channel, channel, hasSubscribers: (name: string) => channel(name).hasSubscribers,
     subscribe: (name: string, run: any) => channel(name).subscribe(run),
     unsubscribe: (name: string, run: any) => channel(name).unsubscribe(run),
-    ...require("internal/errors").unserved("diagnostics_channel", "tracingChannel"),
 };

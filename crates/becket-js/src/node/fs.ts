@@ -392,7 +392,23 @@ fs.opendir = (path: any, ...rest: any[]) => answerTo(callbackOf(rest), promises.
 
 // ---------------------------------------------------------------- streams
 
-fs.createReadStream = (path: any, options?: any) => {
+/** Streams by what they do with a file, so that they can be told from others. */
+function kindOfStream(make: "createReadStream" | "createWriteStream", name: string): any {
+    const made = new WeakSet();
+    const run = (...given: any[]) => {
+        const stream = streams[make](...given);
+        made.add(stream);
+        return stream;
+    };
+    const Kind = { [name]: function (...given: any[]) { return run(...given); } }[name];
+    Object.defineProperty(Kind, Symbol.hasInstance, { value: (one: any) => made.has(one) });
+    fs[make] = run;
+    return Kind;
+}
+
+const streams: Record<string, any> = {};
+
+streams.createReadStream = (path: any, options?: any) => {
     const { Readable } = require("stream");
     const { fd, flags = "r", encoding, start, end = Infinity, autoClose = true, highWaterMark = 65536, signal } = optionsOf(options);
     let [handle, position] = [fd?.fd ?? fd, start];
@@ -431,7 +447,7 @@ fs.createReadStream = (path: any, options?: any) => {
     } });
 };
 
-fs.createWriteStream = (path: any, options?: any) => {
+streams.createWriteStream = (path: any, options?: any) => {
     const { Writable } = require("stream");
     const { fd, flags = "w", encoding, start, mode, autoClose = true, highWaterMark, signal } = optionsOf(options);
     let [handle, position] = [fd?.fd ?? fd, start];
@@ -548,6 +564,9 @@ fs.unwatchFile = (path: any, listener?: any) => {
     }
 };
 
+const ReadStream = kindOfStream("createReadStream", "ReadStream");
+const WriteStream = kindOfStream("createWriteStream", "WriteStream");
+
 delete fs.lchmod;
 delete fs.lchmodSync;
 for (const name of ["close", "fstat", "ftruncate", "fsync", "fdatasync", "fchmod", "futimes"]) {
@@ -555,6 +574,6 @@ for (const name of ["close", "fstat", "ftruncate", "fsync", "fdatasync", "fchmod
 }
 Object.assign(promises, { constants });
 Object.assign(fs, { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 }, {
-    constants, Stats, Dirent, Dir, FSWatcher, promises,
-    ...require("internal/errors").unserved("fs", "statfs statfsSync readv readvSync writev writevSync openAsBlob fchown"),
+    constants, Stats, Dirent, Dir, FSWatcher, promises, ReadStream, WriteStream, FileReadStream: ReadStream,
+    FileWriteStream: WriteStream,
 });

@@ -8,7 +8,9 @@ mod digests;
 mod files;
 mod processes;
 mod system;
+mod table;
 mod watch;
+mod zlib;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,102 +24,22 @@ use futures_util::future::BoxFuture;
 use rquickjs::{Ctx, Error, Exception, Function, Object, TypedArray};
 use serde_json::{Value, json};
 
+pub use table::{NodeModule, Service, node_modules};
+
 use crate::clock::Clock;
 use crate::extension::Kit;
 use crate::host::{HostError, Report};
 
-macro_rules! builtins {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!($name, ".ts")))),*]
-    };
+/// The plain name of what is imported as `name`, if it is one of Node's modules.
+pub(crate) fn imported(name: &str) -> Option<&'static str> {
+    let plain = name.strip_prefix("node:");
+    let found = node_modules().find(|module| module.name == plain.unwrap_or(name))?;
+    (plain.is_some() || !found.needs_prefix()).then_some(found.name)
 }
 
-/// Node's modules that are served, and their TypeScript.
-const BUILTINS: &[(&str, &str)] = builtins![
-    "assert",
-    "assert/strict",
-    "async_hooks",
-    "buffer",
-    "child_process",
-    "console",
-    "constants",
-    "crypto",
-    "diagnostics_channel",
-    "events",
-    "fs",
-    "fs/promises",
-    "internal/abort",
-    "internal/arguments",
-    "internal/clone",
-    "internal/errors",
-    "internal/fetch",
-    "internal/inspect",
-    "internal/intl",
-    "internal/webstreams",
-    "module",
-    "os",
-    "path",
-    "path/posix",
-    "path/win32",
-    "perf_hooks",
-    "process",
-    "querystring",
-    "readline",
-    "readline/promises",
-    "stream",
-    "stream/promises",
-    "stream/web",
-    "string_decoder",
-    "timers",
-    "timers/promises",
-    "tty",
-    "url",
-    "util",
-    "util/types",
-];
-
-/// Node's modules that are not served, so that an error can say so.
-const UNSERVED: &[&str] = &[
-    "cluster",
-    "dgram",
-    "dns",
-    "dns/promises",
-    "domain",
-    "http",
-    "http2",
-    "https",
-    "inspector",
-    "net",
-    "punycode",
-    "repl",
-    "sea",
-    "sqlite",
-    "stream/consumers",
-    "sys",
-    "test",
-    "tls",
-    "trace_events",
-    "v8",
-    "vm",
-    "wasi",
-    "worker_threads",
-    "zlib",
-];
-
-/// Whether a module can be imported. Those under `internal/` are for the others only.
-pub(crate) fn is_served(name: &str) -> bool {
-    !name.starts_with("internal/") && source(name).is_some()
-}
-
-/// Whether Node has a module that is not served here.
-pub(crate) fn is_unserved(name: &str) -> bool {
-    UNSERVED.contains(&name)
-}
-
-/// The TypeScript of a module.
-pub(crate) fn source(name: &str) -> Option<&'static str> {
-    let found = BUILTINS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, source)| *source)
+/// The TypeScript of a module, and the names that it refuses.
+pub(crate) fn source(name: &str) -> Option<(&'static str, &'static str)> {
+    table::module(name).map(|module| (module.source, module.refused))
 }
 
 /// What an extension must be allowed to use.
@@ -139,6 +61,7 @@ pub(crate) struct Node {
     files: files::Open,
     watchers: watch::Watchers,
     processes: processes::Processes,
+    coders: zlib::Coders,
 }
 
 type Answer = Result<Value, HostError>;
@@ -155,6 +78,7 @@ impl Node {
             files: Mutex::default(),
             watchers: Mutex::default(),
             processes: Mutex::default(),
+            coders: Mutex::default(),
         })
     }
 
@@ -207,6 +131,7 @@ impl Node {
             "process" => processes::call(self, function, &arguments),
             "crypto" => digests::call(self, function, &arguments),
             "system" => system::call(self, function, &arguments),
+            "zlib" => zlib::call(self, function, &arguments),
             _ => return None,
         };
         Some(answer.map(|answer| answer.to_string()))
@@ -227,7 +152,7 @@ impl Node {
         let answer = match (area, function) {
             ("fs", "watchNext") => watch::next(self, &parsed(arguments)),
             ("process", _) => processes::call_async(self, function, &parsed(arguments)),
-            ("fs", _) => {
+            ("fs" | "zlib", _) => {
                 let (node, name, arguments) = (Arc::clone(self), name.to_string(), arguments.to_string());
                 let work = tokio::task::spawn_blocking(move || node.call(&name, &arguments));
                 return Some(

@@ -8,17 +8,15 @@ function createRequire(from: any): any {
     return becket.requireFrom(text.startsWith("file:") ? require("url").fileURLToPath(text) : text);
 }
 
-const builtinModules = ["assert", "assert/strict", "async_hooks", "buffer", "child_process", "console", "constants",
-    "crypto", "diagnostics_channel", "events", "fs", "fs/promises", "module", "os", "path", "path/posix", "path/win32",
-    "perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web",
-    "string_decoder", "timers", "timers/promises", "tty", "url", "util", "util/types"];
+const builtinModules: string[] = becket.host.call("system.modules");
 
 function Module(this: any, id = ""): void {
     Object.assign(this as any, { id, exports: {}, loaded: false });
 }
 
 module.exports = Object.assign(Module, {
-    Module, createRequire, builtinModules, isBuiltin: (name: string) => builtinModules.includes(name.replace(/^node:/, "")),
+    Module, createRequire, builtinModules, globalPaths: [],
+    isBuiltin: (name: string) => [name, name.replace(/^node:/, "")].some((one) => builtinModules.includes(one)),
     syncBuiltinESMExports() {}, findSourceMap: () => undefined, register() {}, _extensions: {}, _cache: {},
     enableCompileCache: () => ({ status: 3 }), wrap: (code: string) =>
         `(function (exports, require, module, __filename, __dirname) { ${code}\n});`,

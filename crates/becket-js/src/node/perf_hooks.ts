@@ -45,5 +45,4 @@ class PerformanceObserver {
 
 module.exports = {
     performance, PerformanceObserver, constants: {},
-    ...require("internal/errors").unserved("perf_hooks", "monitorEventLoopDelay createHistogram"),
 };

@@ -129,6 +129,9 @@ Object.assign(process, {
         return becket.native.resolve("/", `node:${plain}`, true)[0] ? require(plain) : undefined;
     },
     allowedNodeEnvironmentFlags: new Set(), report: {}, setUncaughtExceptionCaptureCallback() {},
+    moduleLoadList: [], domain: null, sourceMapsEnabled: false, getActiveResourcesInfo: () => [],
+    availableMemory: () => becket.host.call("system.memory").free,
+    assert: (...values: any[]) => require("assert")(...values),
     hasUncaughtExceptionCaptureCallback: () => false, setSourceMapsEnabled() {}, constrainedMemory: () => 0,
 });
 Object.defineProperty(process, Symbol.toStringTag, { configurable: true, value: "process" });

@@ -47,4 +47,6 @@ function stringify(value: any, separator = "&", equals = "=", options: any = {})
     }).filter((part) => part !== "").join(separator);
 }
 
-Object.assign(exports, { parse, stringify, escape, unescape, encode: stringify, decode: parse });
+const unescapeBuffer = (text: string) => require("buffer").Buffer.from(unescape(text), "latin1");
+
+Object.assign(exports, { parse, stringify, escape, unescape, unescapeBuffer, encode: stringify, decode: parse });

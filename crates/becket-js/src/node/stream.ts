@@ -677,6 +677,8 @@ const promises = {
 Object.assign(Stream, {
     Stream, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises,
     isReadable: (stream: any) => !!stream?.readable, isErrored: (stream: any) => !!stream?.errored,
+    isWritable: (stream: any) => !!stream?.writable, isDestroyed: (stream: any) => !!stream?.destroyed,
+    destroy: (stream: any, error?: any) => stream.destroy(error),
     isDisturbed: (stream: any) => !!stream?.readableDidRead, getDefaultHighWaterMark: defaultMark, setDefaultHighWaterMark() {},
     addAbortSignal(signal: any, stream: any) {
         if (signal.aborted) stream.destroy(aborted(signal));

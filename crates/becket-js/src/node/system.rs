@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 use url::{Url, quirks};
 
-use super::{Answer, Node, system_error};
+use super::{Answer, Node, NodeModule, node_modules, system_error};
 use crate::host::HostError;
 
 /// Codes of system errors and Node's words for them.
@@ -63,12 +63,19 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
     match function {
         "about" => Ok(about(node)),
         "memory" => Ok(memory()),
+        "modules" => Ok(node_modules().map(importable).collect()),
         "cwd" => Ok(json!(node.directory().to_string_lossy())),
         "chdir" => change_directory(node, arguments["path"].as_str().unwrap_or_default()),
         "parseUrl" => parse_url(arguments),
         "setUrl" => set_url(arguments),
         _ => Err(HostError::new(format!("there is no function system.{function}"))),
     }
+}
+
+/// How a module must be written to be imported.
+fn importable(module: &NodeModule) -> String {
+    let prefix = if module.needs_prefix() { "node:" } else { "" };
+    format!("{prefix}{}", module.name)
 }
 
 fn about(node: &Node) -> Value {

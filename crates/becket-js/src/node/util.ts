@@ -236,6 +236,11 @@ module.exports = {
     isBoolean: (value: any) => typeof value === "boolean", isUndefined: (value: any) => value === undefined,
     isNull: (value: any) => value === null, isRegExp: types.isRegExp, isDate: types.isDate, isError: types.isNativeError,
     isPrimitive: (value: any) => value === null || (typeof value !== "object" && typeof value !== "function"),
+    isNullOrUndefined: (value: any) => value === null || value === undefined,
+    isSymbol: (value: any) => typeof value === "symbol", isBuffer: (value: any) => Buffer.isBuffer(value),
+    log: (...values: any[]) => console.log(...values),
+    getSystemErrorMap: () => new Map(Object.entries(require("os").constants.errno)
+        .map(([name, number]: any) => [-number, [name, name]])),
     getSystemErrorName: (number: number) => Object.entries(require("os").constants.errno)
         .find(([, value]) => value === -number)?.[0],
     aborted: (signal: any) => new Promise<void>((done) => signal.aborted ? done()

@@ -102,6 +102,16 @@ async fn crypto() {
 }
 
 #[tokio::test]
+async fn zlib() {
+    compare(include_str!("tables/zlib.js")).await;
+}
+
+#[tokio::test]
+async fn smaller_modules() {
+    compare(include_str!("tables/others.js")).await;
+}
+
+#[tokio::test]
 async fn assert_and_globals() {
     compare(include_str!("tables/globals.js")).await;
 }

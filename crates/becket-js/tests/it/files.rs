@@ -322,7 +322,7 @@ async fn programs_run_while_the_extension_stands_still() {
             [null, "ENOENT", "spawnSync no-such-program ENOENT"],
             ["Command failed: echo oops >&2; exit 4\noops\n", 4, null, "oops\n"],
             [
-                "child_process.fork is not served by the embedded engine",
+                "not supported by becket's embedded engine: child_process.fork",
                 null,
                 "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM",
                 ""

@@ -5,6 +5,7 @@ mod errors;
 mod extension;
 mod files;
 mod hostile;
+mod node_modules;
 mod packages;
 mod resolution;
 mod room;

@@ -35,6 +35,7 @@ mod pi_examples;
 mod pi_extensions;
 mod pi_hostile;
 mod pi_own;
+mod pi_node;
 mod pi_packages;
 mod plugin_faults;
 mod plugins;

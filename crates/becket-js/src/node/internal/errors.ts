@@ -39,16 +39,16 @@ function aborted(signal: any): any {
     return error;
 }
 
-/** Functions that Node has and that the embedded engine does not. */
-function unserved(module: string, names: string): Record<string, () => never> {
-    const all: Record<string, () => never> = {};
-    for (const name of names.trim().split(/\s+/)) {
-        all[name] = () => {
-            throw coded(Error, "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM",
-                `${module}.${name} is not served by the embedded engine`);
-        };
-    }
-    return all;
+/** A function or class that Node has and the embedded engine has not: it can be extended, and throws when used. */
+function refusing(name: string): any {
+    const words = `not supported by becket's embedded engine: ${name}`;
+    const short = name.slice(name.lastIndexOf(".") + 1);
+    return { [short]: function (): never { throw coded(Error, "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", words); } }[short];
 }
 
-module.exports = { coded, received, argument, range, aborted, unserved };
+/** Adds what is refused to what a module exports. */
+function refuse(exported: any, module: string, names: string): void {
+    for (const name of names.split(" ")) exported[name] ??= refusing(`${module}.${name}`);
+}
+
+module.exports = { coded, received, argument, range, aborted, refusing, refuse };

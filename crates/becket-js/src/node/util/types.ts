@@ -45,6 +45,8 @@ const types: Record<string, (value: any) => boolean> = {
     isModuleNamespaceObject: (value) => tag(value) === "Module",
     isProxy: () => false,
     isExternal: () => false,
+    isKeyObject: (value) => value?.constructor?.name === "KeyObject",
+    isCryptoKey: (value) => tag(value) === "CryptoKey",
 };
 types.isBoxedPrimitive = (value) => ["Number", "String", "Boolean", "BigInt", "Symbol"].some((name) =>
     types[`is${name}Object`](value));

@@ -1,0 +1,3 @@
+// No extension is a program of one file.
+
+module.exports = { isSea: () => false };

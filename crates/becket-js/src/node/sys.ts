@@ -1,0 +1,3 @@
+// The old name of `util`.
+
+module.exports = require("util");

@@ -1,0 +1,3 @@
+// Nothing is traced in this way.
+
+module.exports = { getEnabledCategories: () => undefined };
