@@ -276,6 +276,8 @@ impl Finder<'_> {
 impl Entry {
     /// A file, called by its name; one called `index` by its folder.
     pub(super) fn of_file(file: PathBuf) -> Self {
+        // Without the `.` that manifests and settings write before their paths.
+        let file: PathBuf = file.components().collect();
         let word = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let stem = word(file.file_stem()).filter(|stem| stem != "index");
         let folder = || word(file.parent().and_then(Path::file_name));
@@ -397,7 +399,7 @@ mod tests {
                     room.path("agent/extensions/same.ts").display()
                 ),
                 "of_project work/.pi/npm/node_modules/pack/extensions/of_project.ts",
-                "name agent/npm/node_modules/@scope/name/./src/main.ts",
+                "name agent/npm/node_modules/@scope/name/src/main.ts",
                 "git agent/git/github.com/who/what/extensions/git.ts",
                 "local/one agent/../local/parts/one.ts",
             ]

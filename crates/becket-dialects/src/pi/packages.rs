@@ -54,10 +54,10 @@ impl Source {
         match self {
             Self::Npm(name) => format!("npm:{name}"),
             Self::Git(host, path) => format!("git:{host}/{path}"),
-            Self::Local(path) => base
-                .join(from_home(Path::new(path), persons_home))
-                .display()
-                .to_string(),
+            Self::Local(path) => {
+                let path = base.join(from_home(Path::new(path), persons_home));
+                path.components().collect::<PathBuf>().display().to_string()
+            }
         }
     }
 }
