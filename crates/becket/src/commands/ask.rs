@@ -40,7 +40,9 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         }
         return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
     }
-    if options.agent_file.is_none() {
+    // What begins with a slash may be a command of an extension's; that is known when they are loaded.
+    let is_called = prompt.starts_with('/');
+    if options.agent_file.is_none() && !is_called {
         hint_at_command(&prompt, surroundings);
     }
     let runtime = runtime(options)?;
@@ -53,6 +55,9 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
             let output = conversation.output();
             if let Some(command) = conversation.extensions().called(&prompt) {
                 return command_line(conversation, command, cancel, surroundings).await;
+            }
+            if options.agent_file.is_none() && is_called {
+                hint_at_command(&prompt, surroundings);
             }
             let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
                 Ok(prompt) if prompt.trim().is_empty() => {
