@@ -1,0 +1,73 @@
+//! What the machine brings: procedures written in Rust, procedures written in Scheme, and the libraries of the standard,
+//! which are lists of their names.
+
+mod arguments;
+mod chars;
+mod control;
+pub mod lists;
+pub mod numbers;
+mod ports;
+mod standard;
+mod strings;
+mod tables;
+pub mod vectors;
+
+use std::borrow::Cow;
+
+use crate::heap::Heap;
+use crate::library::Library;
+use crate::names::{Binding, Named, Names};
+use crate::native::Native;
+use crate::value::Value;
+
+/// Procedures that are written in Scheme.
+const CORE_DEFINITIONS: &str = include_str!("../scheme/core.scm");
+
+/// Sets up the environment in which everything is, and the libraries that are parts of it.
+pub fn install(heap: &mut Heap, names: &mut Names) {
+    let core = names.environment();
+    names.add_specials(heap, core);
+    let tables = [
+        lists::TABLE,
+        numbers::TABLE,
+        chars::TABLE,
+        strings::TABLE,
+        vectors::TABLE,
+        ports::TABLE,
+        control::TABLE,
+        tables::TABLE,
+    ];
+    let natives = tables.into_iter().flatten().map(Native::from);
+    names.add_natives(heap, core, natives);
+    let standard = heap.standard;
+    let ports = [
+        ("current-input-port", standard.input),
+        ("current-output-port", standard.output),
+        ("current-error-port", standard.error),
+    ];
+    for (name, port) in ports {
+        define(heap, names, core, name, port);
+    }
+    // The text is the machine's own, and tests read all of it.
+    let text = Cow::Borrowed(CORE_DEFINITIONS);
+    let added = names.add_definitions(heap, core, &text, "(core)");
+    debug_assert!(added.is_ok());
+    for (name, exports) in standard::LIBRARIES {
+        names
+            .libraries
+            .insert((*name).to_owned(), Library::Standard(exports));
+    }
+}
+
+fn define(heap: &mut Heap, names: &mut Names, environment: u32, name: &str, value: Value) {
+    let symbol = heap.intern(name);
+    let cell = heap.global(symbol, value);
+    let named = Named {
+        binding: Binding::Global(cell),
+        own: true,
+        defined: true,
+    };
+    names.environments[environment as usize]
+        .names
+        .insert(symbol, named);
+}

@@ -1,0 +1,150 @@
+//! How much a run may take. What is reached ends the run, whatever handlers the code has installed, and leaves the
+//! machine ready for the next one.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How much a run may take.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Procedure calls in one run: whatever goes on for ever calls something.
+    pub steps: u64,
+    /// Bytes of everything that is alive, stack and code included.
+    pub memory: usize,
+    /// The largest exact number, in bits: arithmetic on larger ones takes longer than a step should.
+    pub number_bits: u64,
+    /// How long one run may take. The time in which it waits for the host does not count.
+    pub time: Option<Duration>,
+    /// Ends the run when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 100_000_000,
+            memory: 256 << 20,
+            number_bits: 1 << 20,
+            time: Some(Duration::from_secs(30)),
+            cancel: None,
+        }
+    }
+}
+
+/// Which limit was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Steps(u64),
+    /// The most bytes there may be.
+    Memory(usize),
+    NumberBits(u64),
+    Time(Duration),
+    Cancelled,
+    /// Forms inside of forms, or expansions of expansions.
+    Nesting(usize),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps(steps) => write!(formatter, "stopped after {steps} steps: does it loop for ever?"),
+            Self::Memory(bytes) => {
+                write!(
+                    formatter,
+                    "stopped because it needs more than {} of memory",
+                    Size(*bytes)
+                )
+            }
+            Self::NumberBits(bits) => {
+                write!(formatter, "stopped because a number needs more than {bits} bits")
+            }
+            Self::Time(time) => write!(formatter, "stopped after {} ms", time.as_millis()),
+            Self::Cancelled => formatter.write_str("cancelled"),
+            Self::Nesting(depth) => {
+                write!(
+                    formatter,
+                    "stopped because forms are nested more than {depth} deep"
+                )
+            }
+        }
+    }
+}
+
+/// Bytes for people.
+struct Size(usize);
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes >= 1 << 20 => write!(formatter, "{} MiB", bytes >> 20),
+            bytes => write!(formatter, "{} KiB", bytes >> 10),
+        }
+    }
+}
+
+/// What is left of the limits of one run. The clock stands still while the run waits for the host.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    /// Steps that may be made, apart from those handed out already.
+    steps: u64,
+    deadline: Option<Instant>,
+    left: Option<Duration>,
+}
+
+/// The clock is looked at after so many steps.
+const PORTION: u64 = 4096;
+
+impl Budget {
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            steps: limits.steps,
+            deadline: None,
+            left: limits.time,
+        }
+    }
+
+    /// The clock runs.
+    pub fn start(&mut self) {
+        self.deadline = self.left.and_then(|left| Instant::now().checked_add(left));
+    }
+
+    /// The clock stands still.
+    pub fn pause(&mut self) {
+        if let Some(deadline) = self.deadline.take() {
+            self.left = Some(deadline.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Gives the machine some more steps, if clock, host and limits allow it.
+    pub fn next_portion(&mut self, limits: &Limits) -> Result<u64, Limit> {
+        self.check(limits)?;
+        let portion = self.steps.min(PORTION);
+        if portion == 0 {
+            return Err(Limit::Steps(limits.steps));
+        }
+        self.steps -= portion;
+        Ok(portion)
+    }
+
+    /// Takes back steps that were not made.
+    pub fn give_back(&mut self, steps: u64) {
+        self.steps += steps;
+    }
+
+    /// Whether clock and host allow to go on.
+    pub fn check(&self, limits: &Limits) -> Result<(), Limit> {
+        if limits
+            .cancel
+            .as_ref()
+            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        {
+            return Err(Limit::Cancelled);
+        }
+        match (self.deadline, limits.time) {
+            (Some(deadline), Some(time)) if Instant::now() >= deadline => Err(Limit::Time(time)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! From text and data to something that runs: `load`, `eval`, environments.
+
+use super::calls::Next;
+use super::{Environment, Failure, Machine, Outcome};
+use crate::compile;
+use crate::expand::Expander;
+use crate::fault::Fault;
+use crate::heap::Object;
+use crate::ir::Expr;
+use crate::names::{Binding, CORE, Named, Scope};
+use crate::reader::read_forms;
+use crate::special::Special;
+use crate::syntax::{Form, Ident, Place, Syntax};
+use crate::value::Value;
+
+impl Machine {
+    /// An environment for programs, with the names of these libraries.
+    pub fn environment(&mut self, libraries: &[&str]) -> Result<Environment, Failure> {
+        let environment = self.names.environment();
+        for (name, special) in [
+            ("import", Special::Import),
+            ("define-library", Special::DefineLibrary),
+        ] {
+            let name = self.heap.intern(name);
+            let named = Named {
+                binding: Binding::Special(special),
+                own: false,
+                defined: true,
+            };
+            self.names.environments[environment as usize]
+                .names
+                .insert(name, named);
+        }
+        for library in libraries {
+            let exports = match self.names.exports(&mut self.heap, library) {
+                Ok(exports) => exports,
+                Err(fault) => return Err(self.failure(fault, None)),
+            };
+            for (name, binding) in exports {
+                let named = Named {
+                    binding,
+                    own: false,
+                    defined: true,
+                };
+                self.names.environments[environment as usize]
+                    .names
+                    .insert(name, named);
+            }
+        }
+        Ok(Environment(environment))
+    }
+
+    /// Reads, compiles and runs a program. Nothing of it runs unless all of it can be compiled.
+    pub fn load(&mut self, environment: Environment, source: &str, file: &str) -> Result<Outcome, Failure> {
+        self.begin();
+        self.heap.interaction = environment.0;
+        let start = Place {
+            file: self.heap.file(file),
+            line: 1,
+            column: 1,
+        };
+        let forms = read_forms(&mut self.heap, source, start);
+        match forms.and_then(|forms| self.unit(&forms, environment.0)) {
+            Ok(thunk) => self.start(thunk, &[]),
+            Err(fault) => Err(self.failure(fault, None)),
+        }
+    }
+
+    /// What a name means in an environment, if it is a variable with a value.
+    pub fn lookup(&mut self, environment: Environment, name: &str) -> Option<Value> {
+        let symbol = self.heap.intern(name);
+        let binding = self
+            .names
+            .look_up(Ident::Plain(symbol), Scope::Top(environment.0))
+            .ok()?;
+        let binding = match binding {
+            Binding::Late(index) => self.late(index).ok()?,
+            other => other,
+        };
+        match binding {
+            Binding::Global(cell) => {
+                let value = self.heap.globals[cell as usize].value;
+                (!matches!(value, Value::Unbound)).then_some(value)
+            }
+            Binding::Native(index) => Some(Value::Native(index)),
+            _ => None,
+        }
+    }
+
+    /// Gives a name of an environment a value.
+    pub fn define(&mut self, environment: Environment, name: &str, value: Value) {
+        let symbol = self.heap.intern(name);
+        let names = &mut self.names.environments[environment.0 as usize].names;
+        let cell = match names.get(&symbol) {
+            Some(Named {
+                binding: Binding::Global(cell),
+                own: true,
+                ..
+            }) => *cell,
+            _ => self.heap.global(symbol, Value::Unbound),
+        };
+        names.insert(
+            symbol,
+            Named {
+                binding: Binding::Global(cell),
+                own: true,
+                defined: true,
+            },
+        );
+        self.heap.globals[cell as usize].value = value;
+    }
+
+    /// All names of an environment, in order.
+    pub fn names_in(&self, environment: Environment) -> Vec<&str> {
+        let names = &self.names.environments[environment.0 as usize].names;
+        let defined = names.iter().filter(|(_, named)| named.defined);
+        let mut names: Vec<&str> = defined.map(|(name, _)| self.heap.name(*name)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn late(&mut self, index: u32) -> Result<Binding, Fault> {
+        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        expander.late(index)
+    }
+
+    /// A procedure of the machine's own that is written in Scheme.
+    pub(super) fn core(&mut self, name: &str) -> Result<Value, Fault> {
+        self.lookup(Environment(CORE), name)
+            .ok_or_else(|| Fault::syntax(format!("`{name}` is not there"), None))
+    }
+
+    /// Compiles forms into a procedure that runs them.
+    fn unit(&mut self, forms: &[Syntax], environment: u32) -> Result<Value, Fault> {
+        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let result = expander.program(forms, environment);
+        let variables = std::mem::take(&mut expander.variables);
+        let result = result.and_then(|expr| self.compile(expr, &variables));
+        self.names.forget();
+        result
+    }
+
+    /// Late definitions that need more than to be compiled come first.
+    fn compile(&mut self, expr: Expr, variables: &[crate::ir::Variable]) -> Result<Value, Fault> {
+        let heap = &mut self.heap;
+        let unbound = |cell: u32| matches!(heap.globals[cell as usize].value, Value::Unbound);
+        self.names.pending.retain(|(cell, _)| unbound(*cell));
+        let place = Place::default();
+        let call = |(_, holder): &(u32, u32)| Expr::call(Expr::Global(*holder, place), Vec::new(), place);
+        let mut all: Vec<Expr> = self.names.pending.iter().map(call).collect();
+        all.push(expr);
+        compile::thunk(heap, variables, Expr::sequence(all))
+    }
+
+    /// `(eval datum environment)`.
+    pub(super) fn eval(&mut self, at: usize, count: usize, pc: usize) -> Next {
+        let datum = self.stack[at + 1];
+        let environment = match self.stack.get(at + 2).map(|value| self.heap.as_object(*value)) {
+            _ if count == 1 => self.heap.interaction,
+            Some(Some(Object::Environment(environment))) => *environment,
+            _ => {
+                let fault = Fault::wrong_type("eval", "an environment", self.stack[at + 2]);
+                return self.fault_in_call(fault, at, pc);
+            }
+        };
+        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let form = expander.form_of(datum);
+        match form.and_then(|form| self.unit(&[form], environment)) {
+            Ok(thunk) => {
+                self.stack.truncate(at);
+                self.stack.push(thunk);
+                self.call(at, 0, pc)
+            }
+            Err(fault) => self.fault_in_call(fault, at, pc),
+        }
+    }
+
+    /// `(environment name …)`.
+    pub(super) fn make_environment(&mut self, at: usize, pc: usize) -> Next {
+        let sets = self.stack[at + 1..].to_vec();
+        match self.imported(&sets) {
+            Ok((environment, thunk)) => {
+                // Libraries that come as text run before the environment is there.
+                let answer = self.heap.object(Object::Environment(environment));
+                let then = match self.core("%after") {
+                    Ok(then) => then,
+                    Err(fault) => return self.fault_in_call(fault, at, pc),
+                };
+                self.stack.truncate(at);
+                self.stack.extend([then, thunk, answer]);
+                self.call(at, 2, pc)
+            }
+            Err(fault) => self.fault_in_call(fault, at, pc),
+        }
+    }
+
+    fn imported(&mut self, sets: &[Value]) -> Result<(u32, Value), Fault> {
+        let environment = self.names.environment();
+        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let place = Place::default();
+        let symbol = expander.heap.intern("import");
+        let import = expander.names.alias(Ident::Plain(symbol), Scope::Top(CORE));
+        let mut items = vec![Syntax::new(Form::Ident(import), place)];
+        for set in sets {
+            items.push(expander.form_of(*set)?);
+        }
+        let form = Syntax::new(Form::List(items, None), place);
+        let thunk = self.unit(&[form], environment)?;
+        self.names.environments[environment as usize].fixed = true;
+        Ok((environment, thunk))
+    }
+}

@@ -1,0 +1,194 @@
+//! Procedures written in Rust: the machine's own, in tables, and the host's.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::code::{Arity, Op};
+use crate::fault::Fault;
+use crate::heap::Heap;
+use crate::value::Value;
+
+/// A procedure that computes something from its arguments.
+pub type Plain = fn(&mut Heap, &[Value]) -> Result<Value, Fault>;
+
+/// A procedure of the host's. It may know the host's state.
+pub type HostFunction = Arc<dyn Fn(&mut Heap, &[Value]) -> Result<Answer, Fault> + Send + Sync>;
+
+/// What a procedure of the host's has to say.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    Value(Value),
+    /// The answer takes time: the machine returns to the host with this request, and goes on when it is resumed.
+    Suspend(Value),
+}
+
+/// What the machine does itself, because it changes what runs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// `(apply procedure argument … list)`.
+    Apply,
+    /// `(%apply-values procedure values)`.
+    ApplyValues,
+    /// `(%call/cc procedure)`.
+    CallCc,
+    /// `(%reinstate continuation values)`, when everything is wound.
+    Reinstate,
+    /// `(eval datum environment)`.
+    Eval,
+    /// `(environment name …)`.
+    Environment,
+}
+
+/// How a procedure is run.
+#[derive(Clone)]
+pub enum Run {
+    Plain(Plain),
+    Control(Control),
+    Host(HostFunction),
+}
+
+/// A procedure in a table.
+#[derive(Clone, Copy)]
+pub struct Builtin {
+    pub name: &'static str,
+    pub least: u8,
+    /// [`MANY`] for any number.
+    pub most: u8,
+    pub run: BuiltinRun,
+}
+
+/// How a procedure in a table is run.
+#[derive(Clone, Copy)]
+pub enum BuiltinRun {
+    Plain(Plain),
+    Control(Control),
+}
+
+/// Any number of arguments.
+pub const MANY: u8 = u8::MAX;
+
+impl Builtin {
+    pub const fn new(name: &'static str, least: u8, most: u8, run: Plain) -> Self {
+        Self {
+            name,
+            least,
+            most,
+            run: BuiltinRun::Plain(run),
+        }
+    }
+
+    pub const fn control(name: &'static str, least: u8, most: u8, control: Control) -> Self {
+        Self {
+            name,
+            least,
+            most,
+            run: BuiltinRun::Control(control),
+        }
+    }
+}
+
+/// A procedure written in Rust.
+#[derive(Clone)]
+pub struct Native {
+    pub name: Cow<'static, str>,
+    pub least: u16,
+    /// None for any number.
+    pub most: Option<u16>,
+    pub run: Run,
+    /// The instruction that does the same, if there is one.
+    pub(crate) inline: Option<Inline>,
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+impl Native {
+    /// A procedure of the host's that takes from `least` up to `most` arguments.
+    pub fn host(
+        name: impl Into<Cow<'static, str>>,
+        least: u16,
+        most: Option<u16>,
+        run: impl Fn(&mut Heap, &[Value]) -> Result<Answer, Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            least,
+            most,
+            run: Run::Host(Arc::new(run)),
+            inline: None,
+        }
+    }
+
+    pub(crate) fn fits(&self, count: usize) -> bool {
+        count >= usize::from(self.least) && self.most.is_none_or(|most| count <= usize::from(most))
+    }
+
+    /// How many arguments it takes, in words.
+    pub(crate) fn arity_text(&self) -> String {
+        match self.most {
+            Some(most) if most != self.least => format!("{} to {most} arguments", self.least),
+            most => Arity {
+                required: self.least,
+                rest: most.is_none(),
+            }
+            .to_string(),
+        }
+    }
+}
+
+impl From<&Builtin> for Native {
+    fn from(builtin: &Builtin) -> Self {
+        Self {
+            name: Cow::Borrowed(builtin.name),
+            least: u16::from(builtin.least),
+            most: (builtin.most != MANY).then_some(u16::from(builtin.most)),
+            run: match builtin.run {
+                BuiltinRun::Plain(run) => Run::Plain(run),
+                BuiltinRun::Control(control) => Run::Control(control),
+            },
+            inline: inline(builtin.name),
+        }
+    }
+}
+
+/// An instruction that does what a procedure does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Inline {
+    One(Op),
+    Two(Op),
+    /// Any number of arguments from two on, from the left.
+    Fold(Op),
+    /// Two numbers, and the jump that is made if the comparison does not hold.
+    Compare(Op, fn(u32) -> Op),
+    /// One or two values, and the jump that is made if the test does not hold.
+    Test(Op, u8, fn(u32) -> Op),
+    Three(Op),
+}
+
+// tidy: a table
+fn inline(name: &str) -> Option<Inline> {
+    Some(match name {
+        "cons" => Inline::Two(Op::Cons),
+        "car" => Inline::One(Op::Car),
+        "cdr" => Inline::One(Op::Cdr),
+        "not" => Inline::Test(Op::Not, 1, Op::JumpIfTrue),
+        "null?" => Inline::Test(Op::IsNull, 1, Op::JumpUnlessNull),
+        "pair?" => Inline::Test(Op::IsPair, 1, Op::JumpUnlessPair),
+        "eq?" => Inline::Test(Op::Eq, 2, Op::JumpUnlessEq),
+        "+" => Inline::Fold(Op::Add),
+        "-" => Inline::Fold(Op::Subtract),
+        "*" => Inline::Fold(Op::Multiply),
+        "<" => Inline::Compare(Op::Less, Op::JumpUnlessLess),
+        "<=" => Inline::Compare(Op::LessOrEqual, Op::JumpUnlessLessOrEqual),
+        ">" => Inline::Compare(Op::Greater, Op::JumpUnlessGreater),
+        ">=" => Inline::Compare(Op::GreaterOrEqual, Op::JumpUnlessGreaterOrEqual),
+        "=" => Inline::Compare(Op::Equal, Op::JumpUnlessEqual),
+        "vector-ref" => Inline::Two(Op::VectorRef),
+        "vector-set!" => Inline::Three(Op::VectorSet),
+        _ => return None,
+    })
+}

@@ -1,0 +1,406 @@
+//! Values as text: `write`, `display` and their kin. Depth costs no stack, circles get labels, and a text that does not
+//! fit into the machine's memory is an error before it is made.
+
+use rustc_hash::FxHashMap;
+
+use crate::fault::Fault;
+use crate::heap::{Heap, Object};
+use crate::limits::Limit;
+use crate::number::{number_text, parse_number};
+use crate::reader::CHARACTER_NAMES;
+use crate::value::{Symbol, Value, VectorRef};
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// For people: strings and characters without marks.
+    Display,
+    /// For `read`, with labels where data goes around.
+    Write,
+    /// With labels for everything that is there more than once.
+    Shared,
+    /// Without labels.
+    Simple,
+}
+
+/// Data of at most so many parts is tried without a search for circles.
+const SMALL: usize = 2000;
+
+/// What a label stands for.
+type Node = (u8, u32);
+
+impl Heap {
+    /// A value as text.
+    pub fn show(&self, value: Value, style: Style) -> Result<String, Fault> {
+        let mut printer = Printer {
+            heap: self,
+            out: String::new(),
+            style,
+            labels: FxHashMap::default(),
+            next: 0,
+        };
+        printer.labels = match style {
+            Style::Simple => FxHashMap::default(),
+            Style::Shared => shared(self, value),
+            Style::Write | Style::Display if is_small_tree(self, value) => FxHashMap::default(),
+            Style::Write | Style::Display => circles(self, value),
+        };
+        printer.print(value)?;
+        Ok(printer.out)
+    }
+
+    /// A value as `write` shows it, cut short where it is too long for a message.
+    pub fn show_short(&self, value: Value) -> String {
+        const LONGEST: usize = 200;
+        let text = self
+            .show(value, Style::Write)
+            .unwrap_or_else(|_| "#<too large to show>".to_owned());
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+fn node(value: Value) -> Option<Node> {
+    match value {
+        Value::Pair(at) => Some((0, at.0)),
+        Value::Vector(at) => Some((1, at.0)),
+        Value::Object(at) => Some((2, at.0)),
+        _ => None,
+    }
+}
+
+/// The parts of a value that are printed with it, the first one last.
+fn parts(heap: &Heap, value: Value, out: &mut Vec<Value>) {
+    match value {
+        Value::Pair(at) => {
+            let pair = heap.pair(at);
+            out.extend([pair.cdr, pair.car]);
+        }
+        Value::Vector(at) => out.extend(heap.items(at).iter().rev()),
+        Value::Object(at) => match heap.object_at(at) {
+            Object::Record { fields, .. } => out.extend(fields.iter().rev()),
+            Object::Error(error) => out.extend([error.irritants, error.message]),
+            Object::Values(items) => out.extend(items.iter().rev()),
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+fn is_small_tree(heap: &Heap, value: Value) -> bool {
+    let mut work = vec![value];
+    for _ in 0..SMALL {
+        let Some(value) = work.pop() else { return true };
+        parts(heap, value, &mut work);
+    }
+    work.is_empty()
+}
+
+/// Everything that is reached more than once.
+fn shared(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
+    let mut seen: FxHashMap<Node, usize> = FxHashMap::default();
+    let mut work = vec![value];
+    while let Some(value) = work.pop() {
+        let Some(node) = node(value) else { continue };
+        let times = seen.entry(node).or_default();
+        *times += 1;
+        if *times == 1 {
+            parts(heap, value, &mut work);
+        }
+    }
+    seen.into_iter()
+        .filter(|(_, times)| *times > 1)
+        .map(|(node, _)| (node, None))
+        .collect()
+}
+
+/// Everything that is reached again from inside of itself.
+fn circles(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
+    let mut found = FxHashMap::default();
+    // Whether a node is being visited (true) or done.
+    let mut state: FxHashMap<Node, bool> = FxHashMap::default();
+    let mut work = vec![(value, false)];
+    let mut inside = Vec::new();
+    while let Some((value, leave)) = work.pop() {
+        let Some(node) = node(value) else { continue };
+        if leave {
+            state.insert(node, false);
+            continue;
+        }
+        match state.get(&node) {
+            Some(true) => {
+                found.insert(node, None);
+            }
+            Some(false) => {}
+            None => {
+                state.insert(node, true);
+                work.push((value, true));
+                parts(heap, value, &mut inside);
+                work.extend(inside.drain(..).map(|part| (part, false)));
+            }
+        }
+    }
+    found
+}
+
+/// What is left to print.
+enum Step {
+    Value(Value),
+    /// What comes behind the items of a list so far.
+    Tail(Value),
+    Items(VectorRef, usize),
+    Text(&'static str),
+}
+
+struct Printer<'a> {
+    heap: &'a Heap,
+    out: String,
+    style: Style,
+    /// What gets a label, and which one it has got.
+    labels: FxHashMap<Node, Option<usize>>,
+    next: usize,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, value: Value) -> Result<(), Fault> {
+        let limit = self.heap.limits.memory;
+        let mut work = vec![Step::Value(value)];
+        while let Some(step) = work.pop() {
+            if self.out.len() > limit || work.len() > limit / 16 {
+                return Err(Fault::Limit(Limit::Memory(limit)));
+            }
+            match step {
+                Step::Text(text) => self.out.push_str(text),
+                Step::Value(value) => self.value(value, &mut work),
+                Step::Tail(value) => self.tail(value, &mut work),
+                Step::Items(at, index) => {
+                    if let Some(item) = self.heap.items(at).get(index) {
+                        if index > 0 {
+                            self.out.push(' ');
+                        }
+                        work.extend([Step::Items(at, index + 1), Step::Value(*item)]);
+                    } else {
+                        self.out.push(')');
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the label of a value; whether the value itself must follow.
+    fn label(&mut self, value: Value) -> bool {
+        let Some(label) = node(value).and_then(|node| self.labels.get_mut(&node)) else {
+            return true;
+        };
+        match label {
+            Some(number) => {
+                self.out.push_str(&format!("#{number}#"));
+                false
+            }
+            None => {
+                self.out.push_str(&format!("#{}=", self.next));
+                *label = Some(self.next);
+                self.next += 1;
+                true
+            }
+        }
+    }
+
+    fn has_label(&self, value: Value) -> bool {
+        !self.labels.is_empty() && node(value).is_some_and(|node| self.labels.contains_key(&node))
+    }
+
+    fn value(&mut self, value: Value, work: &mut Vec<Step>) {
+        if !self.label(value) {
+            return;
+        }
+        match value {
+            Value::Pair(at) => {
+                let pair = self.heap.pair(at);
+                if let Some(prefix) = self.prefix(pair.car, pair.cdr) {
+                    self.out.push_str(prefix);
+                    let quoted = self.heap.as_pair(pair.cdr).map_or(Value::Nil, |pair| pair.car);
+                    work.push(Step::Value(quoted));
+                    return;
+                }
+                self.out.push('(');
+                work.extend([Step::Tail(pair.cdr), Step::Value(pair.car)]);
+            }
+            Value::Vector(at) => {
+                self.out.push_str("#(");
+                work.push(Step::Items(at, 0));
+            }
+            Value::Object(at) => self.object(at, work),
+            atom => self.atom(atom),
+        }
+    }
+
+    /// `'x` for `(quote x)`.
+    fn prefix(&self, car: Value, cdr: Value) -> Option<&'static str> {
+        let Value::Symbol(symbol) = car else { return None };
+        let rest = self.heap.as_pair(cdr)?;
+        if !rest.cdr.is_nil() || self.has_label(cdr) {
+            return None;
+        }
+        match self.heap.name(symbol) {
+            "quote" => Some("'"),
+            "quasiquote" => Some("`"),
+            "unquote" => Some(","),
+            "unquote-splicing" => Some(",@"),
+            _ => None,
+        }
+    }
+
+    fn tail(&mut self, value: Value, work: &mut Vec<Step>) {
+        match value {
+            Value::Nil => self.out.push(')'),
+            Value::Pair(at) if !self.has_label(value) => {
+                let pair = self.heap.pair(at);
+                self.out.push(' ');
+                work.extend([Step::Tail(pair.cdr), Step::Value(pair.car)]);
+            }
+            other => {
+                self.out.push_str(" . ");
+                work.extend([Step::Text(")"), Step::Value(other)]);
+            }
+        }
+    }
+
+    fn object(&mut self, at: crate::value::ObjectRef, work: &mut Vec<Step>) {
+        let heap = self.heap;
+        match heap.object_at(at) {
+            Object::Big(_) | Object::Ratio(_) => {
+                let number = heap.as_number(Value::Object(at));
+                self.out.push_str(
+                    &number
+                        .and_then(|number| number_text(&number, 10))
+                        .unwrap_or_default(),
+                );
+            }
+            Object::Bytes(bytes) => {
+                let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
+                self.out.push_str(&format!("#u8({})", bytes.join(" ")));
+            }
+            Object::Record { kind, fields } => {
+                let name = match heap.object_at(*kind) {
+                    Object::RecordType(kind) => heap.name(kind.name),
+                    _ => "record",
+                };
+                self.out.push_str(&format!("#<{name}"));
+                self.parts(fields, work);
+            }
+            Object::Error(error) => {
+                self.out.push_str("#<error ");
+                let irritants: Vec<Value> = heap.list_items(error.irritants).collect();
+                self.parts(&irritants, work);
+                work.push(Step::Value(error.message));
+            }
+            Object::Values(items) => {
+                self.out.push_str("#<values");
+                self.parts(items, work);
+            }
+            Object::RecordType(kind) => self
+                .out
+                .push_str(&format!("#<record-type {}>", heap.name(kind.name))),
+            other => self.out.push_str(&format!("#<{}>", other.kind_name())),
+        }
+    }
+
+    fn parts(&mut self, parts: &[Value], work: &mut Vec<Step>) {
+        work.push(Step::Text(">"));
+        for part in parts.iter().rev() {
+            work.extend([Step::Value(*part), Step::Text(" ")]);
+        }
+    }
+
+    fn atom(&mut self, value: Value) {
+        let display = self.style == Style::Display;
+        match value {
+            Value::Nil => self.out.push_str("()"),
+            Value::Unspecified | Value::Absent => self.out.push_str("#<unspecified>"),
+            Value::Eof => self.out.push_str("#<eof>"),
+            Value::Bool(value) => self.out.push_str(if value { "#t" } else { "#f" }),
+            Value::Int(word) => self.out.push_str(&word.to_string()),
+            Value::Float(_) => {
+                let number = self.heap.as_number(value);
+                self.out.push_str(
+                    &number
+                        .and_then(|number| number_text(&number, 10))
+                        .unwrap_or_default(),
+                );
+            }
+            Value::Char(value) if display => self.out.push(value),
+            Value::Char(value) => write_character(&mut self.out, value),
+            Value::String(at) if display => self.out.extend(self.heap.text(at).chars()),
+            Value::String(at) => write_quoted(&mut self.out, self.heap.text(at).chars(), '"'),
+            Value::Symbol(symbol) if display => self.out.push_str(self.heap.name(symbol)),
+            Value::Symbol(symbol) => self.symbol(symbol),
+            Value::Closure(at) => {
+                let name = self.heap.code.name(self.heap.closure_at(at).code);
+                match name.map(|name| self.heap.name(name)) {
+                    Some(name) => self.out.push_str(&format!("#<procedure {name}>")),
+                    None => self.out.push_str("#<procedure>"),
+                }
+            }
+            Value::Native(_) => self.out.push_str("#<procedure>"),
+            _ => self.out.push_str("#<unknown>"),
+        }
+    }
+
+    fn symbol(&mut self, symbol: Symbol) {
+        let name = self.heap.name(symbol);
+        if needs_bars(name) {
+            write_quoted(&mut self.out, name.chars(), '|');
+        } else {
+            self.out.push_str(name);
+        }
+    }
+}
+
+fn needs_bars(name: &str) -> bool {
+    let special = |next: char| {
+        next.is_whitespace()
+            || next.is_control()
+            || matches!(
+                next,
+                '(' | ')' | '"' | ';' | '\'' | '`' | ',' | '|' | '\\' | '[' | ']' | '{' | '}'
+            )
+    };
+    name.is_empty()
+        || name == "."
+        || name.starts_with('#')
+        || name.chars().any(special)
+        || !matches!(parse_number(name, 10, 1 << 20), Ok(None))
+}
+
+fn write_character(out: &mut String, value: char) {
+    out.push_str("#\\");
+    match CHARACTER_NAMES.iter().find(|(_, known)| *known == value) {
+        Some((name, _)) => out.push_str(name),
+        None if value.is_control() || (value.is_whitespace() && value != ' ') => {
+            out.push_str(&format!("x{:x}", u32::from(value)));
+        }
+        None => out.push(value),
+    }
+}
+
+fn write_quoted(out: &mut String, text: impl Iterator<Item = char>, mark: char) {
+    out.push(mark);
+    for next in text {
+        match next {
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            _ if next == mark => out.extend(['\\', mark]),
+            _ if next.is_control() => out.push_str(&format!("\\x{:x};", u32::from(next))),
+            _ => out.push(next),
+        }
+    }
+    out.push(mark);
+}
