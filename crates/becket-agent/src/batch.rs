@@ -293,7 +293,7 @@ impl Batch<'_> {
             } => {
                 self.show_change(tool, arguments, &judged);
                 self.show_refusal(tool_name, &reason, &handlers);
-                let words = ToolOutput::error(format!("refused: {reason}"));
+                let words = ToolOutput::error((self.settings.wording.refused)(&reason));
                 (judged, Err(words), cancelled)
             }
         }
@@ -360,7 +360,7 @@ impl Batch<'_> {
             None if self.parent.depth > 0 => "; a sub-agent has only the tools that it was given".into(),
             None => String::new(),
         };
-        format!("there is no tool `{name}`{hint}")
+        (self.settings.wording.unknown_tool)(name, &hint)
     }
 
     async fn finish(&self, judged: JudgedCall<'_>) -> FinishedCall {

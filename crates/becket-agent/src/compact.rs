@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use becket_events::{
     CompactReason, CompactScope, Level, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
-    PreCompactPayload, RequestPurpose, StopReason, Summary,
+    PreCompactPayload, RequestPurpose, StandingSummary, StopReason, Summary,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -246,7 +246,7 @@ impl Session {
             messages: self.messages[..plan.cut].to_vec(),
             first_kept_id: self.messages.get(plan.cut).map(|kept| kept.id().into()),
             kept: self.messages[plan.cut..].to_vec(),
-            summary: self.summary.clone(),
+            summary: self.summary().map(ToOwned::to_owned),
             instructions: plan.instructions.clone(),
             input_tokens,
             output_tokens,
@@ -284,7 +284,7 @@ impl Session {
             .map_err(|failure| match failure {
                 CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
                 CallFailure::Cancelled(_) => CompactEnd::Cancelled,
-                CallFailure::Provider(error) => CompactEnd::Provider(error),
+                CallFailure::Provider(error, _) => CompactEnd::Provider(error),
             })?;
         let MessageBody::Assistant {
             stop_reason, usage, ..
@@ -317,7 +317,7 @@ impl Session {
         let old = self.through_context_hooks(old, iteration, purpose).await?;
         let settings = &self.agent.settings;
         let window = settings.compaction.context_window;
-        let task = transcript::task(self.summary.as_deref(), &old, wishes, window);
+        let task = transcript::task(self.summary(), &old, wishes, window);
         let call = ModelCall {
             prompt: &task,
             iteration,
@@ -369,10 +369,14 @@ impl Session {
             by_hook,
             details: details.clone(),
         });
-        let entry_id = entry.id.clone();
+        let (entry_id, time_ms) = (entry.id.clone(), entry.time_ms);
         let _ = self.write(vec![entry], Vec::new()).await?;
         let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
-        self.summary = Some(summary.clone());
+        self.standing = Some(StandingSummary {
+            text: summary.clone(),
+            input_tokens,
+            time_ms,
+        });
         self.unmeasured = self.messages.len();
         self.measured = Measured::default();
         if let Some(run) = run {
@@ -452,7 +456,7 @@ impl Session {
     fn fixed_bytes(&self) -> usize {
         let settings = &self.agent.settings;
         let files: usize = settings.prompt_files.iter().map(|(_, text)| text.len()).sum();
-        settings.instructions.len() + files + self.summary.as_ref().map_or(0, String::len)
+        settings.instructions.len() + files + self.summary().map_or(0, str::len)
     }
 }
 

@@ -17,6 +17,11 @@ pub trait Front: Send + Sync {
 /// Something to be seen.
 #[derive(Debug, Clone)]
 pub enum Sight<'a> {
+    /// The model begins to answer.
+    Answer {
+        /// Whether it will stay as it comes; otherwise hooks may replace it when it is complete.
+        settled: bool,
+    },
     /// More of the model's answer.
     Delta(&'a Delta),
     /// A message is complete.

@@ -1,7 +1,8 @@
 //! Does the run go on, and who has the word? After no answer, an empty one, a whole one, and a round of tools.
 
 use becket_events::{
-    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, TurnEnd, TurnEndedReply,
+    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, StopReason, TurnEnd,
+    TurnEndedReply,
 };
 
 use crate::batch::FinishedCall;
@@ -9,7 +10,7 @@ use crate::front::Sight;
 use crate::fuel::REPETITION_COST;
 use crate::handoff::{Word, continuation_prompt};
 use crate::message::{assistant, from_draft, note, user};
-use crate::model_call::CallFailure;
+use crate::model_call::{CallFailure, Unfinished};
 use crate::provider::{ProviderError, ProviderErrorKind};
 use crate::run::{Ending, Run, TurnOver};
 use crate::session::{Joins, Session};
@@ -41,22 +42,44 @@ impl Session {
                 self.raise(ErrorKind::HookBlocked, &reason).await;
                 over(TurnEnd::HookBlocked, None, Some(Ending::Blocked(reason)))
             }
-            CallFailure::Provider(error) if self.shortened(run, &error).await? => {
-                over(TurnEnd::Continue, None, None)
-            }
-            CallFailure::Provider(error) => {
+            CallFailure::Provider(error, unfinished) => {
+                let message = self
+                    .told(unfinished, StopReason::Error, Some(&error.message))
+                    .await;
+                if self.shortened(run, &error).await? {
+                    return Ok(over(TurnEnd::Continue, Some(message), None));
+                }
+                run.unstored = Some(message.clone());
                 self.raise(ErrorKind::Provider, &error.message).await;
-                over(TurnEnd::Error, None, Some(Ending::Provider(error)))
+                over(TurnEnd::Error, Some(message), Some(Ending::Provider(error)))
             }
-            CallFailure::Cancelled(partial) => {
-                let partial = match partial {
-                    Some(partial) => Some(self.completed(partial, Joins::InRun).await),
-                    None => None,
-                };
-                self.store_messages(partial.iter().cloned().collect()).await?;
-                over(TurnEnd::Cancelled, partial, Some(Ending::Cancelled))
+            CallFailure::Cancelled(unfinished) => {
+                let message = self.told(unfinished, StopReason::Cancelled, None).await;
+                if message.content().is_empty() {
+                    run.unstored = Some(message.clone());
+                } else {
+                    self.store_messages(vec![message.clone()]).await?;
+                }
+                over(TurnEnd::Cancelled, Some(message), Some(Ending::Cancelled))
             }
         })
+    }
+
+    /// An answer that did not come, or broke off, is told like any other message.
+    async fn told(
+        &self,
+        unfinished: Option<Unfinished>,
+        stop_reason: StopReason,
+        error: Option<&str>,
+    ) -> Message {
+        let model = self.agent.provider.model();
+        let nothing = || Unfinished::nothing(model, stop_reason, error.map(ToOwned::to_owned));
+        let Unfinished { message, begun } = unfinished.unwrap_or_else(nothing);
+        if begun {
+            return self.completed(message, Joins::InRun).await;
+        }
+        let mut told = self.finished(vec![message], Joins::InRun).await;
+        told.pop().expect("one message for one message")
     }
 
     /// A conversation that was too long for the model is summarised, once; then it is worth another request.

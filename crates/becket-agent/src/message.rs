@@ -42,6 +42,7 @@ pub(crate) fn assistant(text: &str, asking: &Message) -> Message {
         model,
         stop_reason: StopReason::Stop,
         usage: Usage::default(),
+        error: None,
     };
     Message::new(record(new_id(), body))
 }

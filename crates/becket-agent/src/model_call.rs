@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    Delta, Json, Message, MessageBody, MessageStart, MessageStartPayload, MessageUpdate,
-    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, RequestPurpose, Response, ResponsePayload,
-    ResponseStart, ResponseStartPayload, StopReason, ToolCall, Usage,
+    Delta, Json, Message, MessageBody, MessageEnd, MessageStart, MessageStartPayload, MessageUpdate,
+    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, RequestForm, RequestPurpose, Response,
+    ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, ToolCall, Usage,
 };
 use futures_util::StreamExt;
 
@@ -16,7 +16,10 @@ use crate::fuel::Fuel;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::message::{new_id, record};
-use crate::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind};
+use crate::missing_results::with_missing_results;
+use crate::provider::{
+    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, Sending,
+};
 use crate::session::Session;
 use crate::settings::AgentSettings;
 
@@ -41,10 +44,23 @@ pub(crate) struct ModelCall<'a> {
 pub(crate) enum CallFailure {
     /// A hook does not want the request made.
     Blocked(String),
-    /// The person cancelled; what had arrived until then is kept.
-    Cancelled(Option<Message>),
+    /// The person cancelled.
+    Cancelled(Option<Unfinished>),
     /// The provider failed.
-    Provider(ProviderError),
+    Provider(ProviderError, Option<Unfinished>),
+}
+
+/// What had arrived of an answer.
+pub(crate) struct Unfinished {
+    pub(crate) message: Message,
+    /// Whether hooks know that it had begun.
+    pub(crate) begun: bool,
+}
+
+impl From<ProviderError> for CallFailure {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error, None)
+    }
 }
 
 impl<'a> ModelCall<'a> {
@@ -67,18 +83,23 @@ impl<'a> ModelCall<'a> {
 
     /// Makes the request and waits for the whole answer.
     pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
-        let body = self.provider.body(request).map_err(CallFailure::Provider)?;
-        let body = self.through_hooks(body).await?;
+        let messages = with_missing_results(request.messages);
+        let body = self.provider.body(&ModelRequest {
+            messages: &messages,
+            ..*request
+        })?;
+        let body = self.through_hooks(body, self.provider.form()).await?;
         let started = Instant::now();
         let message = self.send(&body).await?;
         self.announce(&message, started.elapsed()).await;
         Ok(message)
     }
 
-    async fn through_hooks(&self, body: Json) -> Result<Json, CallFailure> {
+    async fn through_hooks(&self, body: Json, form: RequestForm) -> Result<Json, CallFailure> {
         let payload = || PreRequestPayload {
             provider: self.provider.name().into(),
             body: body.clone(),
+            form,
             purpose: self.purpose,
             iteration: self.iteration,
             fuel_remaining: self.fuel.remaining(),
@@ -108,16 +129,21 @@ impl<'a> ModelCall<'a> {
                 result = self.attempt(body, tries, &mut assembly) => Some(result),
             };
             let error = match attempt {
-                None => return Err(CallFailure::Cancelled(assembly.cancelled(self.provider.model()))),
-                Some(Ok(message)) => return Ok(message),
-                Some(Err(error)) => error,
+                Some(Err(CallFailure::Provider(error, _))) => error,
+                Some(result) => return result,
+                None => {
+                    let unfinished = assembly.unfinished(&self.model_name(), StopReason::Cancelled, None);
+                    return Err(CallFailure::Cancelled(Some(unfinished)));
+                }
             };
             let again = error.kind == ProviderErrorKind::Transient
                 && assembly.is_empty()
                 && tries < self.settings.max_retries
                 && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT);
             if !again {
-                return Err(CallFailure::Provider(error));
+                let words = Some(error.message.clone());
+                let unfinished = assembly.unfinished(&self.model_name(), StopReason::Error, words);
+                return Err(CallFailure::Provider(error, Some(unfinished)));
             }
             self.wait_before_retry(&error, tries).await?;
             tries += 1;
@@ -149,51 +175,24 @@ impl<'a> ModelCall<'a> {
         body: &Json,
         tries: u32,
         assembly: &mut Assembly,
-    ) -> Result<Message, ProviderError> {
-        let Answering {
-            status,
-            headers,
-            mut parts,
-        } = self.provider.send(body).await?;
-        self.hooks
-            .tell::<ResponseStart>(|| ResponseStartPayload {
-                status,
-                headers,
-                retries: tries,
-            })
-            .await;
-        // A summary is no message of the conversation: nobody watches it grow.
-        let is_answer = self.purpose == RequestPurpose::Answer;
-        if is_answer {
-            let begun = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
-            self.hooks
-                .tell::<MessageStart>(|| MessageStartPayload {
-                    message: begun,
-                    at_rest: false,
-                })
-                .await;
+    ) -> Result<Message, CallFailure> {
+        let Answering { begun, mut parts } = self.provider.send(body).await?;
+        if let Some(begun) = begun {
+            self.tell_begun(begun, tries).await;
         }
-        let watched = is_answer && self.hooks.listens::<MessageUpdate>();
         loop {
             let part = tokio::time::timeout(self.settings.idle_timeout, parts.next()).await;
-            match part.map_err(|_| self.silence(assembly))? {
-                Some(Ok(AnswerPart::Delta(delta))) => {
-                    assembly.add(&delta);
-                    if is_answer {
-                        self.front.show(Sight::Delta(&delta));
-                    }
-                    if watched {
-                        let message_id = assembly.id.clone();
-                        self.hooks
-                            .tell::<MessageUpdate>(|| MessageUpdatePayload { message_id, delta })
-                            .await;
-                    }
-                }
-                Some(Ok(AnswerPart::Completed {
+            let part = part.map_err(|_| self.silence(assembly))?;
+            match part.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorKind::Broken, BROKE_OFF)))? {
+                AnswerPart::Sends(sending) => self.let_send(&sending).await?,
+                AnswerPart::Begun(begun) => self.tell_begun(begun, tries).await,
+                AnswerPart::Delta(delta) => self.grow(assembly, delta).await,
+                AnswerPart::Completed {
                     stop_reason,
                     usage,
                     model,
-                })) => {
+                } => {
+                    self.begin(assembly).await;
                     let model = if model.is_empty() {
                         self.model_name()
                     } else {
@@ -201,9 +200,63 @@ impl<'a> ModelCall<'a> {
                     };
                     return Ok(assembly.message(&model, stop_reason, usage));
                 }
-                Some(Err(error)) => return Err(error),
-                None => return Err(ProviderError::new(ProviderErrorKind::Broken, BROKE_OFF)),
             }
+        }
+    }
+
+    async fn tell_begun(&self, begun: Begun, tries: u32) {
+        let Begun { status, headers } = begun;
+        let payload = || ResponseStartPayload {
+            status,
+            headers,
+            retries: tries,
+        };
+        self.hooks.tell::<ResponseStart>(payload).await;
+    }
+
+    /// What a provider has written by itself passes the same hooks as any other request.
+    async fn let_send(&self, sending: &Sending) -> Result<(), CallFailure> {
+        match self.through_hooks(sending.body.clone(), RequestForm::Wire).await {
+            Ok(body) => {
+                sending.answer(Ok(body));
+                Ok(())
+            }
+            Err(failure) => {
+                sending.answer(Err("the request may not be made".into()));
+                Err(failure)
+            }
+        }
+    }
+
+    /// The first piece makes a message of it. A summary is none of the conversation: nobody watches it grow.
+    async fn begin(&self, assembly: &mut Assembly) {
+        if self.purpose != RequestPurpose::Answer || std::mem::replace(&mut assembly.begun, true) {
+            return;
+        }
+        // What hooks may still replace is not shown as the answer before they have.
+        let settled = !self.hooks.listens::<MessageEnd>();
+        self.front.show(Sight::Answer { settled });
+        let message = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
+        self.hooks
+            .tell::<MessageStart>(|| MessageStartPayload {
+                message,
+                at_rest: false,
+            })
+            .await;
+    }
+
+    async fn grow(&self, assembly: &mut Assembly, delta: Delta) {
+        self.begin(assembly).await;
+        assembly.add(&delta);
+        if self.purpose != RequestPurpose::Answer {
+            return;
+        }
+        self.front.show(Sight::Delta(&delta));
+        if self.hooks.listens::<MessageUpdate>() {
+            let message_id = assembly.id.clone();
+            self.hooks
+                .tell::<MessageUpdate>(|| MessageUpdatePayload { message_id, delta })
+                .await;
         }
     }
 
@@ -259,6 +312,8 @@ fn with_jitter(delay: Duration) -> Duration {
 /// An answer while it arrives.
 struct Assembly {
     id: String,
+    /// Whether hooks know of it.
+    begun: bool,
     content: Vec<Part>,
     tool_calls: Vec<(usize, ToolCall)>,
 }
@@ -267,6 +322,7 @@ impl Assembly {
     fn new() -> Self {
         Self {
             id: new_id(),
+            begun: false,
             content: Vec::new(),
             tool_calls: Vec::new(),
         }
@@ -312,21 +368,39 @@ impl Assembly {
     }
 
     fn message(&self, model: &str, stop_reason: StopReason, usage: Usage) -> Message {
-        Message::new(record(
-            self.id.clone(),
-            MessageBody::Assistant {
-                content: self.content.clone(),
-                tool_calls: self.tool_calls.iter().map(|(_, call)| call.clone()).collect(),
-                model: model.into(),
-                stop_reason,
-                usage,
-            },
-        ))
+        let calls = self.tool_calls.iter().map(|(_, call)| call.clone()).collect();
+        self.ended(model, stop_reason, (usage, calls, None))
     }
 
     /// The words that had arrived. Tool calls are left out: nobody said that they were complete.
-    fn cancelled(mut self, model: &str) -> Option<Message> {
-        self.tool_calls.clear();
-        (!self.content.is_empty()).then(|| self.message(model, StopReason::Cancelled, Usage::default()))
+    fn unfinished(&self, model: &str, stop_reason: StopReason, error: Option<String>) -> Unfinished {
+        Unfinished {
+            message: self.ended(model, stop_reason, (Usage::default(), Vec::new(), error)),
+            begun: self.begun,
+        }
+    }
+
+    fn ended(
+        &self,
+        model: &str,
+        stop_reason: StopReason,
+        (usage, tool_calls, error): (Usage, Vec<ToolCall>, Option<String>),
+    ) -> Message {
+        let body = MessageBody::Assistant {
+            content: self.content.clone(),
+            tool_calls,
+            model: model.into(),
+            stop_reason,
+            usage,
+            error,
+        };
+        Message::new(record(self.id.clone(), body))
+    }
+}
+
+impl Unfinished {
+    /// Nothing of an answer.
+    pub(crate) fn nothing(model: &str, stop_reason: StopReason, error: Option<String>) -> Self {
+        Assembly::new().unfinished(model, stop_reason, error)
     }
 }

@@ -5,13 +5,15 @@
 //! value that says whether trying again makes sense (`model_call.rs` does it).
 
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becket_events::{Delta, Header, Json, Message, OperationKind, StopReason, Usage};
+use becket_events::{Delta, Header, Json, Message, OperationKind, RequestForm, StopReason, Usage};
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 /// A model behind some interface.
 pub trait Provider: Send + Sync {
@@ -26,10 +28,15 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// How its requests are written.
+    fn form(&self) -> RequestForm {
+        RequestForm::Wire
+    }
+
     /// The request as the provider's own JSON, without any key.
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError>;
 
-    /// Sends the body as it is. Resolves when the provider begins to answer.
+    /// Sends the body as it is. Resolves when the provider begins to answer, or tells that among the parts.
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>>;
 }
 
@@ -111,19 +118,78 @@ pub struct ToolFace {
     pub operation: Option<OperationKind>,
 }
 
-/// A provider that has begun to answer.
+/// A provider that answers.
 pub struct Answering {
-    /// The HTTP status; 200 for providers without HTTP.
+    /// How the answer begins; `None` where that is one of its parts.
+    pub begun: Option<Begun>,
+    /// What arrives, in order. It ends after `Completed` or after an error.
+    pub parts: Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>,
+}
+
+/// How an answer begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begun {
+    /// The HTTP status.
     pub status: u16,
     /// The headers of the answer, without cookies.
     pub headers: Vec<Header>,
-    /// What arrives, in order. It ends after `Completed` or after an error.
-    pub parts: Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>,
+}
+
+impl Default for Begun {
+    /// For providers without HTTP.
+    fn default() -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+        }
+    }
+}
+
+/// What a provider has written by itself and is about to send. It waits to hear what it may send.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    /// The body.
+    pub body: Json,
+    answer: Arc<Mutex<Option<oneshot::Sender<MaySend>>>>,
+}
+
+/// What may be sent, or why nothing.
+pub type MaySend = Result<Json, String>;
+
+impl Sending {
+    /// What is about to be sent, and where the provider hears what it may send.
+    pub fn new(body: Json) -> (Self, oneshot::Receiver<MaySend>) {
+        let (answer, heard) = oneshot::channel();
+        let answer = Arc::new(Mutex::new(Some(answer)));
+        (Self { body, answer }, heard)
+    }
+
+    /// Says what may be sent. The first word counts.
+    pub fn answer(&self, answer: MaySend) {
+        let sender = self
+            .answer
+            .lock()
+            .expect("no panic happens while this is held")
+            .take();
+        if let Some(sender) = sender {
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+impl PartialEq for Sending {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.answer, &other.answer)
+    }
 }
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerPart {
+    /// The provider tells what it has written by itself; only for those whose `form` is the conversation.
+    Sends(Sending),
+    /// The answer begins, where that was not known before.
+    Begun(Begun),
     /// More of the message.
     Delta(Delta),
     /// The provider says that the message is complete. Only now its tool calls may run.

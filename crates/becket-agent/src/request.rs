@@ -99,6 +99,7 @@ impl Session {
     ) -> Result<Cow<'m, [Message]>, CallFailure> {
         let payload = || ModelContextPayload {
             messages: messages.to_vec(),
+            summary: self.standing.clone(),
             iteration,
             purpose,
         };

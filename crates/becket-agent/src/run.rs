@@ -129,6 +129,8 @@ pub(crate) struct Run {
     pub(crate) first_message: usize,
     /// Messages of the run for which a summary stands by now.
     pub(crate) summarised: Vec<Message>,
+    /// The answer that did not come: told, and no part of the conversation.
+    pub(crate) unstored: Option<Message>,
     /// Whether a summary could not be had or did not help; then it is not tried again for this prompt.
     pub(crate) summary_failed: bool,
     /// Whether the last request was too long for the model.
@@ -160,6 +162,7 @@ impl Run {
             empty_answers: 0,
             first_message: 0,
             summarised: Vec::new(),
+            unstored: None,
             summary_failed: false,
             overflowed: false,
             usage: Usage::default(),
@@ -264,7 +267,12 @@ impl Session {
         self.usage = self.usage.plus(run.usage);
         let reason = result.as_ref().map_or(EndReason::Failed, Ending::reason);
         let payload = || AgentEndPayload {
-            messages: [&run.summarised, &self.messages[run.first_message..]].concat(),
+            messages: [
+                &run.summarised,
+                &self.messages[run.first_message..],
+                run.unstored.as_slice(),
+            ]
+            .concat(),
             reason,
             usage: run.usage,
         };
@@ -358,7 +366,7 @@ impl Session {
             prompt: text.clone(),
             images: images.to_vec(),
             source,
-            summary: self.summary.clone(),
+            summary: self.summary().map(ToOwned::to_owned),
             continuation,
         };
         let (reply, handlers) = self.hooks.ask_whom::<UserPrompt>(payload).await;
@@ -379,7 +387,7 @@ impl Session {
     /// Hooks of the system prompt are always asked; what hooks of `agent_start` wrote stays all the same.
     pub(crate) async fn write_system_prompt(&self, run: &mut Run) {
         let settings = &self.agent.settings;
-        let summary = self.summary.as_deref();
+        let summary = self.summary();
         let notes = match self.is_subagent() {
             true => Notes::of_subagent(settings, !self.agent.tools.is_empty()),
             false => Notes::of_context(&self.agent, &self.hooks.scope().context_name, self.flock_texts()),

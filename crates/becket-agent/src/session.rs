@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_events::{
     EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Message, MessageEnd, MessageEndPayload,
     MessageStart, MessageStartPayload, Notification, NotificationPayload, Scope, SessionEnd,
-    SessionEndPayload, SessionStart, SessionStartPayload, StartReason, Usage,
+    SessionEndPayload, SessionStart, SessionStartPayload, StandingSummary, StartReason, Usage,
 };
 use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ use crate::message::{new_id, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
-use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError, StoredEntry};
+use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError, StoredEntry, standing_summary};
 use crate::team::Team;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
@@ -90,7 +90,7 @@ pub struct Session {
     /// The conversation from the last compaction on.
     pub(crate) messages: Vec<Message>,
     /// What stands for everything before.
-    pub(crate) summary: Option<String>,
+    pub(crate) standing: Option<StandingSummary>,
     /// How many messages were kept at the last compaction. What their requests cost says nothing about the next one.
     pub(crate) unmeasured: usize,
     /// How long the conversation is, as far as it was looked at.
@@ -198,10 +198,10 @@ impl Session {
             .await?;
         let Conversation {
             messages,
-            summary,
             unmeasured,
             speaker,
         } = Conversation::of(opened.entries.iter().map(|entry| &entry.content));
+        let standing = standing_summary(&opened.entries);
         let gate = gate.unwrap_or_else(|| {
             let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
             Arc::new(Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front)))
@@ -221,7 +221,7 @@ impl Session {
             unasked: 0,
             beside: false,
             messages,
-            summary,
+            standing,
             unmeasured,
             measured: Measured::default(),
             context: Vec::new(),
@@ -266,6 +266,11 @@ impl Session {
     /// The files of the session's context.
     pub(crate) fn files(&self) -> ContextFiles {
         ContextFiles::new(&self.agent.settings.contexts, &self.hooks.scope().context_name)
+    }
+
+    /// What stands for the conversation before its messages.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.standing.as_ref().map(|standing| standing.text.as_str())
     }
 
     /// Whether the context existed before the session.

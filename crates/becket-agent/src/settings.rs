@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use becket_events::Fallback;
+use becket_events::{Fallback, Wording};
 
 use crate::gate::ApprovalSettings;
 use crate::provider::RequestOptions;
@@ -57,6 +57,8 @@ pub struct AgentSettings {
     pub cache_max_age: Duration,
     /// Sampling and length.
     pub options: RequestOptions,
+    /// What the model is told about calls that do not run.
+    pub wording: Wording,
     /// Who may do what without being asked.
     pub approval: ApprovalSettings,
     /// What sub-agents may do.
@@ -149,6 +151,7 @@ impl Default for AgentSettings {
             preview_chars: 2_000,
             cache_max_age: Duration::from_secs(7 * 24 * 60 * 60),
             options: RequestOptions::default(),
+            wording: Wording::default(),
             approval: ApprovalSettings::default(),
             subagents: SubagentSettings::default(),
         }

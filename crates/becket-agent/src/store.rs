@@ -3,7 +3,7 @@
 //! Everything that a method has returned for is on disk. A transcript is a tree: every entry names its parent, and a
 //! context points at the entry where the conversation stands.
 
-use becket_events::Message;
+use becket_events::{Message, StandingSummary};
 use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -231,8 +231,6 @@ pub enum EntryContent {
 pub(crate) struct Conversation {
     /// The messages since the last compaction, and those that it kept.
     pub(crate) messages: Vec<Message>,
-    /// The summary that stands for the rest.
-    pub(crate) summary: Option<String>,
     /// How many messages the last compaction kept.
     pub(crate) unmeasured: usize,
     /// The member of a team that had the word last, if one was given it.
@@ -246,17 +244,12 @@ impl Conversation {
         for content in entries {
             match content {
                 EntryContent::Message { message } => read.messages.push(message.clone()),
-                EntryContent::Compaction {
-                    summary,
-                    first_kept_id,
-                    ..
-                } => {
+                EntryContent::Compaction { first_kept_id, .. } => {
                     let kept = read
                         .messages
                         .iter()
                         .position(|message| Some(message.id()) == first_kept_id.as_deref());
                     read.messages.drain(..kept.unwrap_or(read.messages.len()));
-                    read.summary = Some(summary.clone());
                     read.unmeasured = read.messages.len();
                 }
                 EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name.clone()),
@@ -265,6 +258,22 @@ impl Conversation {
         }
         read
     }
+}
+
+/// The summary that stands for the beginning of a conversation: that of its last compaction.
+pub(crate) fn standing_summary(entries: &[StoredEntry]) -> Option<StandingSummary> {
+    entries.iter().rev().find_map(|entry| match &entry.content {
+        EntryContent::Compaction {
+            summary,
+            tokens_before,
+            ..
+        } => Some(StandingSummary {
+            text: summary.clone(),
+            input_tokens: *tokens_before,
+            time_ms: entry.time_ms,
+        }),
+        _ => None,
+    })
 }
 
 /// Why something could not be remembered.

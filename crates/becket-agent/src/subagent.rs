@@ -484,7 +484,7 @@ struct ChildFront {
 
 impl Front for ChildFront {
     fn show(&self, sight: Sight<'_>) {
-        if !matches!(sight, Sight::Delta(_) | Sight::Message(_)) {
+        if !matches!(sight, Sight::Answer { .. } | Sight::Delta(_) | Sight::Message(_)) {
             self.above.show(Sight::Within {
                 agent: &self.name,
                 sight: &sight,

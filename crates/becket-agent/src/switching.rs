@@ -77,7 +77,7 @@ impl Session {
     pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, StoreError> {
         self.hooks.set_cancel(cancel);
         let message_count = self.messages.len() as u32;
-        let summary = self.summary.clone();
+        let summary = self.summary().map(ToOwned::to_owned);
         let payload = || PreClearPayload {
             message_count,
             summary: summary.clone(),
@@ -95,7 +95,7 @@ impl Session {
         self.messages.clear();
         self.unmeasured = 0;
         self.measured = Measured::default();
-        self.summary = None;
+        self.standing = None;
         if let Some(desk) = &self.desk {
             desk.clear();
         }

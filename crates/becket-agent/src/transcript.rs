@@ -150,6 +150,7 @@ mod tests {
             model: String::new(),
             stop_reason: StopReason::Stop,
             usage: Usage::default(),
+            error: None,
         };
         Message::new(record(text.into(), body))
     }

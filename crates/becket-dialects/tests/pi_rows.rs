@@ -165,6 +165,7 @@ fn conversation() -> Vec<Message> {
                     cache_write_tokens: 10,
                     cost: Some(0.5),
                 },
+                error: None,
             },
         ),
         message(
@@ -192,6 +193,7 @@ fn conversation() -> Vec<Message> {
 fn context() -> ModelContextPayload {
     ModelContextPayload {
         messages: conversation(),
+        summary: None,
         iteration: 1,
         purpose: RequestPurpose::Answer,
     }
@@ -493,6 +495,81 @@ async fn a_system_prompt_is_chained_and_messages_add_up() {
     assert_eq!((notes[0].kind.as_str(), notes[0].display), ("a", true));
     assert_eq!(notes[1].content, [Part::text("B")]);
     assert_eq!(notes[1].details, Some(json!({"x": 1})));
+}
+
+#[tokio::test]
+async fn a_summary_is_the_first_message_and_becomes_another_only_if_it_says_something_else() {
+    let compacted = || ModelContextPayload {
+        summary: Some(StandingSummary {
+            text: "before".into(),
+            input_tokens: 900,
+            time_ms: 7,
+        }),
+        ..context()
+    };
+    let shown = ask::<ModelContext>("context", compacted(), vec![silent()])
+        .await
+        .1[0]["messages"]
+        .clone();
+    let first =
+        json!({"role": "compactionSummary", "summary": "before", "tokensBefore": 900, "timestamp": 7});
+    assert_eq!(shown[0], first);
+    let answer = |messages: &Value| returning(json!({"messages": messages}));
+    let as_it_was = reply::<ModelContext>("context", compacted(), answer(&shown)).await;
+    assert_eq!(as_it_was.messages.0, Some(conversation()));
+    let mut fewer = shown.clone();
+    fewer.as_array_mut().unwrap().remove(0);
+    let without = reply::<ModelContext>("context", compacted(), answer(&fewer)).await;
+    assert_eq!(without.messages.0, Some(conversation()));
+    let mut other = shown.clone();
+    other[0]["summary"] = "something else".into();
+    let changed = reply::<ModelContext>("context", compacted(), answer(&other)).await;
+    let messages = changed.messages.0.unwrap();
+    assert_eq!(messages.len(), conversation().len() + 1);
+    assert!(messages[0].text().contains("something else"));
+}
+
+#[tokio::test]
+async fn arguments_are_shown_as_the_model_wrote_them_where_it_knows_pis_tools() {
+    for (called, written, name, args) in [
+        (
+            "bash",
+            r#"{"command":"ls","timeout":"5"}"#,
+            "bash",
+            json!({"command": "ls", "timeout": "5"}),
+        ),
+        (
+            "shell",
+            r#"{"command":"ls","timeout_seconds":5}"#,
+            "bash",
+            json!({"command": "ls", "timeout": 5}),
+        ),
+    ] {
+        let start = ToolStartPayload {
+            tool_call_id: "c".into(),
+            tool_name: called.into(),
+            own_name: Some("shell".into()),
+            operation: Some(OperationKind::Shell),
+            arguments: Json::parse(written.to_owned()).unwrap(),
+            normalised: json!({"command": "ls", "timeout_seconds": 5})
+                .as_object()
+                .cloned(),
+        };
+        let (_, heard) = ask::<ToolStart>("tool_execution_start", start, vec![silent()]).await;
+        assert_eq!((&heard[0]["toolName"], &heard[0]["args"]), (&json!(name), &args));
+    }
+}
+
+#[tokio::test]
+async fn of_a_provider_that_writes_its_own_requests_only_those_are_told() {
+    for (form, told) in [(RequestForm::Wire, 1), (RequestForm::Conversation, 0)] {
+        let request = PreRequestPayload {
+            form,
+            ..example::<PreRequest>()
+        };
+        let (_, heard) = ask::<PreRequest>("before_provider_request", request, vec![silent()]).await;
+        assert_eq!(heard.len(), told, "{form:?}");
+    }
 }
 
 #[tokio::test]

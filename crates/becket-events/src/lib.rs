@@ -38,7 +38,7 @@ pub use operation::{
 pub use parts::*;
 pub use profile::{
     AfterFailure, Answered, Apart, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, Streams, Telling,
-    ToForeign, ToOutput, ToOwn, Together,
+    ToForeign, ToOutput, ToOwn, Together, Wording,
 };
 pub use reference::reference_page;
 pub use rules::{

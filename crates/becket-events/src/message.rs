@@ -54,6 +54,9 @@ pub enum MessageBody {
         stop_reason: StopReason,
         /// What the answer cost.
         usage: Usage,
+        /// What happened, where the provider failed. Such an answer is told and not stored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The result of one tool call.
     Tool {

@@ -108,6 +108,15 @@ words! {
         Summary,
     }
 
+    /// How a request is written.
+    RequestForm {
+        /// As it goes over the wire.
+        Wire,
+        /// As a conversation, for a provider that writes what goes over the wire by itself. If that one tells what it
+        /// has written, there is a second event with it.
+        Conversation,
+    }
+
     /// How an approval ended.
     ApprovalDecision {
         /// The call runs.
@@ -330,6 +339,17 @@ pub struct Summary {
     /// Data of the hook that made it.
     #[serde(default)]
     pub details: Option<Value>,
+}
+
+/// The summary that stands for the older part of a conversation. The model reads it in its system prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StandingSummary {
+    /// The text.
+    pub text: String,
+    /// How many tokens the conversation had before.
+    pub input_tokens: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub time_ms: u64,
 }
 
 /// The goals of one group of contexts.

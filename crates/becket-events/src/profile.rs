@@ -46,8 +46,28 @@ pub struct Profile {
     pub absent: Vec<OperationKind>,
     /// becket's tools without an operation that are offered beside the faces, under the same name everywhere.
     pub extras: Vec<&'static str>,
+    /// What the model is told about calls that do not run.
+    pub wording: Wording,
     /// Tools that stand for several calls at once. One with the name of a face takes its place where a call is several.
     pub plurals: Vec<Plural>,
+}
+
+/// What the model is told about calls that do not run.
+#[derive(Debug, Clone, Copy)]
+pub struct Wording {
+    /// A call was refused, for this reason.
+    pub refused: fn(&str) -> String,
+    /// There is no tool of this name; the second text is a hint, perhaps empty.
+    pub unknown_tool: fn(&str, &str) -> String,
+}
+
+impl Default for Wording {
+    fn default() -> Self {
+        Self {
+            refused: |reason| format!("refused: {reason}"),
+            unknown_tool: |name, hint| format!("there is no tool `{name}`{hint}"),
+        }
+    }
 }
 
 /// A tool that stands for several calls of one operation. Each of them is judged, told and answered like one that the
@@ -177,6 +197,7 @@ impl Profile {
             faces: OperationKind::ALL.iter().map(face).collect(),
             absent: Vec::new(),
             extras: [OWN_EXTRAS, JOB_EXTRAS].concat(),
+            wording: Wording::default(),
             plurals: Vec::new(),
         }
     }

@@ -362,7 +362,7 @@ events! {
         turn_index: u32,
         /// Why it ended.
         reason: TurnEnd,
-        /// What the model said, if it answered.
+        /// What the model said. Where it failed or was cancelled, its stop reason says so; absent if it was not asked.
         message: Option<Message>,
         /// The results of its tool calls.
         tool_results: Vec<Message>,
@@ -393,6 +393,8 @@ events! {
     payload ModelContextPayload {
         /// What the model is about to see, without the system prompt.
         messages: Vec<Message>,
+        /// What stands for the conversation before them.
+        summary: Option<StandingSummary>,
         /// The request within this run, counted from 1; 0 for one outside of a run.
         iteration: u32,
         /// What the request is for.
@@ -431,6 +433,8 @@ events! {
         provider: String,
         /// The body of the request. It never holds a key.
         body: Json,
+        /// How the body is written.
+        form: RequestForm,
         /// What the request is for.
         purpose: RequestPurpose,
         /// The request within this run, counted from 1; 0 for one outside of a run.

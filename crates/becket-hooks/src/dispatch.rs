@@ -255,7 +255,11 @@ impl<'a, E: Event> Dispatch<'a, E> {
     fn take_failure(&mut self, handler: &Registered<E>, failure: Failure) -> Effect {
         let refused = handler.info.class == Class::Guard;
         if refused {
-            let reason = format!("hook {} could not decide: {failure}", handler.info.name);
+            let name = &handler.info.name;
+            let reason = failure
+                .refusal
+                .clone()
+                .unwrap_or_else(|| format!("hook {name} could not decide: {failure}"));
             self.note_decider(handler, E::Reply::refuse(reason.clone()).verdict());
             self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
         }

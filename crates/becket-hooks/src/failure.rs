@@ -58,6 +58,9 @@ pub struct Failure {
     /// What it had written to standard output until then, for those who show it; no part of the record.
     #[serde(skip)]
     pub stdout: String,
+    /// What a guard that failed so refuses with, where it raised words of its own; no part of the record.
+    #[serde(skip)]
+    pub refusal: Option<String>,
 }
 
 impl Failure {
@@ -68,7 +71,14 @@ impl Failure {
             detail: detail.into(),
             stderr: String::new(),
             stdout: String::new(),
+            refusal: None,
         }
+    }
+
+    /// The same failure of a guard, which refuses with these words.
+    pub fn refusing_with(mut self, refusal: Option<String>) -> Self {
+        self.refusal = refusal;
+        self
     }
 
     /// The same failure, with what was on standard error.

@@ -44,6 +44,12 @@ pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, kit: &Kit) -> 
     shortened(words)
 }
 
+/// The message of an error alone; `None` if there is none.
+pub(crate) fn message<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> Option<String> {
+    let message = field::<String>(ctx, thrown, "message").filter(|message| !message.is_empty());
+    message.map(shortened)
+}
+
 /// The first errors of an error that holds several.
 fn parts<'js>(ctx: &Ctx<'js>, error: &Value<'js>) -> Vec<Value<'js>> {
     let errors = field::<Array>(ctx, error, "errors");

@@ -48,6 +48,12 @@ impl HostError {
 pub trait Reporter: Send + Sync {
     /// An extension has something to tell.
     fn report(&self, extension: &str, report: Report);
+
+    /// A promise was rejected and nobody caught it, which was reported. Whoever waits for something of the extension
+    /// may have waited for that.
+    fn rejected(&self, extension: &str, reason: &str) {
+        let _ = (extension, reason);
+    }
 }
 
 /// What an extension tells without being asked.

@@ -223,6 +223,7 @@ impl Machine {
         for reason in reasons {
             let reason = errors::described(ctx, &reason, &self.kit);
             self.report_failed(format!("a promise was rejected and nobody caught it: {reason}"));
+            self.kit.reporter.rejected(&self.name, &reason);
         }
     }
 
@@ -331,17 +332,18 @@ impl Machine {
         if let Some(end) = self.clock.ended() {
             return ended(end);
         }
-        let detail = match error {
+        let (detail, message) = match error {
             CaughtError::Exception(exception) => {
-                errors::described(ctx, exception.as_object().as_value(), &self.kit)
+                let thrown = exception.as_object().as_value();
+                let message = errors::message(ctx, thrown);
+                (errors::described(ctx, thrown, &self.kit), message)
             }
-            CaughtError::Value(value) => errors::described(ctx, &value, &self.kit),
-            CaughtError::Error(error) => error.to_string(),
+            CaughtError::Value(value) => (errors::described(ctx, &value, &self.kit), None),
+            CaughtError::Error(error) => (error.to_string(), None),
         };
         // To describe it was work for the script too, which can take its time.
-        self.clock
-            .ended()
-            .map_or(Failure::new(Cause::Raised, detail), ended)
+        let raised = Failure::new(Cause::Raised, detail).refusing_with(message);
+        self.clock.ended().map_or(raised, ended)
     }
 
     fn stopped(&self) -> MutexGuard<'_, Option<Failure>> {

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use rquickjs::prelude::List;
-use rquickjs::{Ctx, Error, Exception, Function, Object};
+use rquickjs::{Ctx, Error, Exception, Function, Object, Value};
 use tokio::task::AbortHandle;
 
+use crate::errors;
 use crate::host::{HostError, Report};
 use crate::machine::{Entry, Machine, entry, unattended};
 
@@ -88,6 +89,12 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
         }
     };
     natives.set("print", Function::new(ctx.clone(), print)?)?;
+    let host = Arc::downgrade(machine);
+    let described = move |ctx: Ctx<'js>, thrown: Value<'js>| {
+        let machine = alive(&ctx, &host)?;
+        Ok::<_, Error>(errors::described(&ctx, &thrown, &machine.kit))
+    };
+    natives.set("described", Function::new(ctx.clone(), described)?)?;
     let host = Arc::downgrade(machine);
     let console = move |ctx: Ctx<'js>| alive(&ctx, &host)?.shared_function(&ctx, "console", CONSOLE);
     natives.set("console", Function::new(ctx.clone(), console)?)?;

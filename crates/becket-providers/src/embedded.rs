@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becket_agent::provider::{AnswerPart, Answering, ProviderError};
+use becket_agent::provider::{AnswerPart, Answering, Begun, ProviderError};
 use becket_events::Delta;
 use futures_util::{StreamExt, stream};
 
@@ -15,8 +15,7 @@ pub(crate) fn answering(parts: Vec<Result<AnswerPart, ProviderError>>, pause: Du
         part
     });
     Answering {
-        status: 200,
-        headers: Vec::new(),
+        begun: Some(Begun::default()),
         parts: Box::pin(parts),
     }
 }

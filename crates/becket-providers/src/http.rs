@@ -3,15 +3,16 @@
 //! The client is made at the first request, and certificates are loaded only for `https`, so that a run that never
 //! talks to a provider pays nothing. Redirects, proxies, cookies and retries do not happen here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use becket_agent::provider::{Answering, ProviderError, ProviderErrorKind};
+use becket_agent::provider::{Answering, Begun, ProviderError, ProviderErrorKind};
 use becket_events::Header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -69,6 +70,8 @@ pub struct Endpoint {
     pub base_url: Url,
     /// The key; local servers need none.
     pub key: Option<Secret>,
+    /// Further headers of every request. One with the name of another takes its place.
+    pub headers: BTreeMap<String, Secret>,
     /// How long to wait.
     pub timeouts: Timeouts,
 }
@@ -81,6 +84,7 @@ impl fmt::Debug for Endpoint {
             .field("model", &self.model)
             .field("base_url", &without_credentials(&self.base_url))
             .field("key", &self.key)
+            .field("headers", &self.headers)
             .field("timeouts", &self.timeouts)
             .finish()
     }
@@ -101,6 +105,7 @@ pub(crate) struct Channel {
     place: String,
     key: Option<Secret>,
     key_header: KeyHeader,
+    further: BTreeMap<String, Secret>,
     timeouts: Timeouts,
     client: OnceLock<Client>,
 }
@@ -117,6 +122,7 @@ impl Channel {
             url,
             key: endpoint.key.clone(),
             key_header,
+            further: endpoint.headers.clone(),
             timeouts: endpoint.timeouts,
             client: OnceLock::new(),
         }
@@ -140,6 +146,7 @@ impl Channel {
         if let Some((name, value)) = self.key_header()? {
             request = request.header(name, value);
         }
+        let request = request.headers(self.further_headers()?);
         let sending = request.body(body.to_owned()).send();
         let response = match timeout(self.timeouts.idle, sending).await {
             Ok(Ok(response)) => response,
@@ -176,8 +183,7 @@ impl Channel {
         };
         let bytes = chunks(response);
         Ok(Answering {
-            status,
-            headers,
+            begun: Some(Begun { status, headers }),
             parts: answer::parts(bytes, framing, reader, origin, self.timeouts.idle),
         })
     }
@@ -229,11 +235,25 @@ impl Channel {
         Ok(Some((name, value)))
     }
 
+    fn further_headers(&self) -> Result<HeaderMap, ProviderError> {
+        let header = |(name, value): (&String, &Secret)| {
+            let text = HeaderValue::from_str(value.reveal()).ok();
+            let mut text = text.zip(HeaderName::from_bytes(name.as_bytes()).ok());
+            text.iter_mut().for_each(|(text, _)| text.set_sensitive(true));
+            text.map(|(text, name)| (name, text)).ok_or_else(|| {
+                let message = format!(
+                    "The header {name:?} for {} cannot be sent. Check its name and its value",
+                    self.place
+                );
+                ProviderError::new(ProviderErrorKind::Rejected, message)
+            })
+        };
+        self.further.iter().map(header).collect()
+    }
+
     fn masked(&self, text: &str) -> String {
-        match &self.key {
-            Some(key) => key.redact(text),
-            None => text.to_owned(),
-        }
+        let secrets = self.key.iter().chain(self.further.values());
+        secrets.fold(text.to_owned(), |text, secret| secret.redact(&text))
     }
 
     fn client(&self) -> Result<&Client, ProviderError> {

@@ -30,6 +30,8 @@ pub struct ProviderSettings {
     pub model: Option<String>,
     /// Providers by name: changes to known ones, and further ones.
     pub providers: BTreeMap<String, ProviderEntry>,
+    /// Names of providers that somebody else serves; they are only told.
+    pub served_elsewhere: Vec<String>,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
 }
@@ -50,6 +52,9 @@ pub struct ProviderEntry {
     pub key_variable: Option<String>,
     /// The model to use where none is named.
     pub model: Option<String>,
+    /// Further headers of every request, after those of the interface.
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub headers: BTreeMap<String, Secret>,
 }
 
 impl fmt::Debug for ProviderEntry {
@@ -64,6 +69,7 @@ impl fmt::Debug for ProviderEntry {
             .field("key", &self.key)
             .field("key_variable", &self.key_variable)
             .field("model", &self.model)
+            .field("headers", &self.headers)
             .finish()
     }
 }
@@ -245,6 +251,10 @@ impl Choice<'_> {
             model,
             base_url: self.base_url(provider)?,
             key: self.key(provider),
+            headers: self
+                .entry(provider)
+                .map(|entry| entry.headers.clone())
+                .unwrap_or_default(),
             timeouts: self.settings.timeouts,
         };
         if endpoint.key.is_none() {
@@ -373,7 +383,8 @@ impl Choice<'_> {
             .keys()
             .map(String::as_str)
             .filter(|name| self::known(name).is_none());
-        known.chain(embedded).chain(own).collect()
+        let others = self.settings.served_elsewhere.iter().map(String::as_str);
+        known.chain(embedded).chain(own).chain(others).collect()
     }
 
     fn similar(&self, name: &str) -> Option<&str> {

@@ -189,6 +189,7 @@ fn assemble(parts: Vec<AnswerPart>) -> Answer {
     let mut answer = Answer::default();
     for part in parts {
         match part {
+            AnswerPart::Sends(_) | AnswerPart::Begun(_) => panic!("these write what they are told"),
             AnswerPart::Delta(Delta::Text { text }) => answer.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
                 answer.thinking.push_str(&text);
@@ -551,9 +552,10 @@ async fn headers_are_passed_on_without_cookies_and_keys() {
         let server = ModelServer::start([response]);
         let provider = wire.at(&server);
         let answering = provider.send(&body(provider.as_ref())).await.unwrap();
-        assert_eq!(answering.status, 200);
+        let begun = answering.begun.unwrap();
+        assert_eq!(begun.status, 200);
         let value = |name: &str| {
-            answering
+            begun
                 .headers
                 .iter()
                 .find(|header| header.name == name)
@@ -932,7 +934,7 @@ fn the_configuration_goes_before_the_environment() {
     let settings = ProviderSettings {
         model: Some("work".to_owned()),
         providers,
-        timeouts: Timeouts::default(),
+        ..ProviderSettings::default()
     };
     let variables = [("OTHER_KEY", KEY)];
     let choose = |model| select(model, &environment_of(&variables), &settings);
@@ -1010,6 +1012,7 @@ async fn rehearse(
             model: answer.model,
             stop_reason: answer.stop_reason.unwrap(),
             usage: answer.usage,
+            error: None,
         }));
         match answer.calls.as_slice() {
             [] => {

@@ -123,6 +123,7 @@ fn every_kind() -> Vec<NewEntry> {
                 model: "m".into(),
                 stop_reason: StopReason::ToolCalls,
                 usage,
+                error: None,
             },
         ),
         message(

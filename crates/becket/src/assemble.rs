@@ -354,12 +354,26 @@ impl Setup {
         options: &Options,
         surroundings: &Surroundings,
     ) -> Result<Arc<dyn Provider>, CliError> {
+        self.provider_beside(Vec::new(), options, surroundings)
+    }
+
+    /// The same beside providers that somebody else serves.
+    fn provider_beside(
+        &self,
+        served_elsewhere: Vec<String>,
+        options: &Options,
+        surroundings: &Surroundings,
+    ) -> Result<Arc<dyn Provider>, CliError> {
         let environment = |name: &str| surroundings.variable(name);
         if let Some(team) = &self.team {
             return team.provider(team.first(), options, &self.provider_settings(), surroundings);
         }
         let model = options.model.as_deref().or(self.context.model.as_deref());
-        select(model, &environment, &self.provider_settings()).map_err(|error| {
+        let settings = ProviderSettings {
+            served_elsewhere,
+            ..self.provider_settings()
+        };
+        select(model, &environment, &settings).map_err(|error| {
             CliError {
                 exit: Exit::Usage,
                 message: error.to_string(),
@@ -384,7 +398,7 @@ impl Setup {
             .or(self.config.model.as_deref());
         match extensions.provider(named.filter(|_| self.team.is_none())) {
             Some(provider) => provider.map_err(CliError::usage),
-            None => self.provider(options, surroundings),
+            None => self.provider_beside(extensions.provider_names(), options, surroundings),
         }
     }
 
@@ -407,7 +421,7 @@ impl Setup {
         tell(remarks, surroundings);
         let provider = self.provider_of_run(options, surroundings, &extensions)?;
         let environment = self.environment(surroundings);
-        let mut settings = self.settings_of_run(options, surroundings, &*provider, &plugins)?;
+        let mut settings = self.settings_of_run(options, surroundings, &*provider, &plugins, &extensions)?;
         settings.approval.installed.extend(extensions.names());
         let engine = Arc::new(witnessed_engine(&store, &front));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
@@ -517,9 +531,10 @@ impl Setup {
         surroundings: &Surroundings,
         provider: &dyn Provider,
         plugins: &Plugins,
+        extensions: &Extensions,
     ) -> Result<AgentSettings, CliError> {
         let mut settings = self.agent_settings(options, surroundings)?;
-        settings.compaction = self.compaction(provider);
+        settings.compaction = self.compaction(provider, extensions.context_window(provider));
         settings.approval.installed = plugins.sources();
         if let Some(team) = &self.team {
             // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
@@ -746,6 +761,7 @@ impl Setup {
                 max_tokens: self.context.max_tokens.or(config.max_tokens),
                 ..RequestOptions::default()
             },
+            wording: self.profile(options)?.wording,
             approval: self.approval(options, surroundings)?,
             subagents: self.subagents(),
             ..usual
@@ -817,23 +833,22 @@ impl Setup {
         })
     }
 
-    /// When and how conversations with that model are summarised.
-    pub fn compaction(&self, provider: &dyn Provider) -> CompactionSettings {
+    /// When and how conversations with that model are summarised. What the person says about this very model goes
+    /// before what whoever brings it knows.
+    pub fn compaction(&self, provider: &dyn Provider, known_window: Option<u64>) -> CompactionSettings {
         let usual = CompactionSettings::default();
         let config = &self.config.compaction;
         let model = format!("{}/{}", provider.name(), provider.model());
-        let window = config
-            .context_windows
-            .get(&model)
-            .copied()
-            .or(config.context_window);
+        let of_model = config.context_windows.get(&model).map(|window| window.get());
+        let of_all = config.context_window.map(NonZeroU64::get);
+        let window = of_model.or(known_window).or(of_all);
         CompactionSettings {
             auto: config.auto.unwrap_or(usual.auto),
             at_percent: config.at_percent.map_or(usual.at_percent, |percent| percent.0),
             drop_percent: config
                 .drop_percent
                 .map_or(usual.drop_percent, |percent| percent.0),
-            context_window: window.map_or(usual.context_window, NonZeroU64::get),
+            context_window: window.unwrap_or(usual.context_window),
             prompt: config.prompt.clone().unwrap_or(usual.prompt),
         }
     }

@@ -53,7 +53,8 @@ async fn answer(provider: &dyn Provider, system_prompt: &str, prompt: &str) -> R
     while let Some(part) = answering.parts.next().await {
         match part.map_err(|error| error.to_string())? {
             AnswerPart::Delta(Delta::Text { text: more }) => text.push_str(&more),
-            AnswerPart::Delta(_) => {}
+            AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
+            AnswerPart::Delta(_) | AnswerPart::Begun(_) => {}
             AnswerPart::Completed { .. } => return Ok(text),
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::Permit;
-use becket_agent::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, ToolFace};
+use becket_agent::provider::{AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ToolFace};
 use becket_agent::store::Store;
 use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RecordKeeper, Session};
@@ -170,6 +170,7 @@ impl AnsweredHere {
             model: "gpt-4o".into(),
             base_url: Url::parse("http://127.0.0.1:9/v1")?,
             key: None,
+            headers: Default::default(),
             timeouts: Timeouts::default(),
         };
         Ok(Self {
@@ -243,8 +244,7 @@ impl Provider for AnsweredHere {
             let mut seen = self.seen();
             seen.last_body = Some(body.clone());
             Ok(Answering {
-                status: 200,
-                headers: Vec::new(),
+                begun: Some(Begun::default()),
                 parts: Box::pin(futures_util::stream::iter(self.parts(seen.moments.len()))),
             })
         })

@@ -223,6 +223,7 @@ async fn a_message_can_be_replaced_by_one_of_the_same_role_only() {
                     model,
                     stop_reason,
                     usage,
+                    error: None,
                 }
             }
             // A wrong role: the person's words become the model's.

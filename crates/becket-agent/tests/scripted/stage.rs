@@ -8,7 +8,7 @@ use becket_agent::desk::Desk;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{
-    AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
+    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
 };
 use becket_agent::store::{
     Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
@@ -124,15 +124,13 @@ impl Provider for Model {
                     let words = futures_util::stream::iter([Ok(say(text))]);
                     let parts = Box::pin(futures_util::StreamExt::chain(words, silence));
                     return Ok(Answering {
-                        status: 200,
-                        headers: Vec::new(),
+                        begun: Some(Begun::default()),
                         parts,
                     });
                 }
             };
             Ok(Answering {
-                status: 200,
-                headers: Vec::new(),
+                begun: Some(Begun::default()),
                 parts: Box::pin(futures_util::stream::iter(parts)),
             })
         })

@@ -10,7 +10,8 @@ use becket_events::{
     PostCompactPayload, PreCache, PreCachePayload, PreFetch, PreFetchPayload, PreFileWrite,
     PreFileWritePayload, PreMessageDelivery, PreMessageDeliveryPayload, PreRequest, PreRequestPayload,
     PreSubagent, PreSubagentPayload, PreTool, PreToolOutput, PreToolOutputPayload, PreToolPayload,
-    RequestPurpose, ToolBatch, ToolBatchPayload, ToolOffer, ToolsOffered, ToolsOfferedPayload, Verdict,
+    RequestForm, RequestPurpose, ToolBatch, ToolBatchPayload, ToolOffer, ToolsOffered, ToolsOfferedPayload,
+    Verdict,
 };
 use becket_hooks::{Cause, Failure, Finished};
 use serde_json::{Map, Value, json};
@@ -237,6 +238,7 @@ fn a_body_keeps_what_the_answer_does_not_name_byte_for_byte() {
     let payload = PreRequestPayload {
         provider: "openai".into(),
         body: Json::parse(r#"{"model":"m", "temperature":1.0, "messages":[ ]}"#.into()).unwrap(),
+        form: RequestForm::Wire,
         purpose: RequestPurpose::Answer,
         iteration: 1,
         fuel_remaining: Some(3),

@@ -29,6 +29,7 @@ pub(super) fn shown(message: &Message) -> Value {
             stop_reason,
             usage: used,
             content,
+            ..
         } => input
             .with("role", "assistant")
             .with("reasoning_content", thoughts(content))
@@ -178,6 +179,7 @@ fn assistant(
         model,
         stop_reason,
         usage,
+        error: None,
     })
 }
 
@@ -325,6 +327,7 @@ mod tests {
                     model: "m".into(),
                     stop_reason: StopReason::ToolCalls,
                     usage: Usage::default(),
+                    error: None,
                 },
             ),
             message(

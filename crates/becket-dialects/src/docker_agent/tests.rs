@@ -183,6 +183,7 @@ fn prompt() -> UserPromptPayload {
 fn request() -> ModelContextPayload {
     ModelContextPayload {
         messages: Vec::new(),
+        summary: None,
         iteration: 1,
         purpose: RequestPurpose::Answer,
     }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use becket_events::{AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, Telling, ToOwn};
+use becket_events::{
+    AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, Telling, ToOwn, Wording,
+};
 use serde_json::{Map, Value, json};
 
 use super::results;
@@ -102,6 +104,7 @@ pub fn profile() -> Profile {
         faces,
         absent: [&[OperationKind::Find], OperationKind::VFS].concat(),
         extras: [JOB_EXTRAS, &notes, memories, TEAM_EXTRAS].concat(),
+        wording: Wording::default(),
         plurals: plurals(),
     }
 }

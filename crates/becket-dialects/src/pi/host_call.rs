@@ -249,14 +249,15 @@ pub enum HostCall {
         /// The call's id.
         id: u32,
     },
+    /// Where the extension's file exports its default, for one whose default is no factory.
+    /// Answer: the line, or 1 where there is none.
+    ExportLine,
     /// Something of the extension's failed where no caller sees it. It is shown and nothing else happens.
     Report {
         /// What was going on, such as `send_user_message` or `event:CHANNEL`.
         event: String,
-        /// The error's message.
+        /// What the error says, where, and why.
         error: String,
-        /// Where, as the engine says.
-        stack: Option<String>,
     },
 }
 

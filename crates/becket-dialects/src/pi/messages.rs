@@ -3,12 +3,17 @@
 //! pi's messages have no ids. One that comes back as it was shown stays what it was, with everything that extensions do
 //! not see; one that was changed keeps what pi has no word for.
 
-use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage};
+use becket_events::{
+    Message, MessageBody, MessageRecord, NoteDraft, Part, StandingSummary, StopReason, ToolCall, Usage,
+};
 use becket_hooks::{Cause, Failure};
 use serde_json::{Map, Value, json};
 
 use super::words::{ModelName, called_tool, own_arguments, written_call};
 use crate::alignment::{Origin, origins};
+
+/// What an answer says that somebody has ended.
+pub const ABORTED: &str = "Request was aborted";
 
 /// A message as an extension reads it. `model` names the provider, which a message does not.
 pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
@@ -23,10 +28,12 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
             model: answered_by,
             stop_reason,
             usage,
+            error,
         } => {
             let calls = tool_calls.iter().map(shown_call);
             let content: Vec<Value> = content.iter().map(part).chain(calls).collect();
-            json!({
+            let aborted = (*stop_reason == StopReason::Cancelled).then(|| ABORTED.to_owned());
+            let mut shown = json!({
                 "role": "assistant",
                 "content": content,
                 "api": model.api(),
@@ -35,7 +42,13 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
                 "usage": shown_usage(usage),
                 "stopReason": stop_word(*stop_reason),
                 "timestamp": time,
-            })
+            });
+            add(
+                &mut shown,
+                "errorMessage",
+                error.clone().or(aborted).map(Value::from),
+            );
+            shown
         }
         MessageBody::Tool {
             tool_call_id,
@@ -113,6 +126,26 @@ pub fn replacement(original: &Message, value: &Value, model: ModelName<'_>) -> R
     }
     let read = read(Some(original), value, "message")?;
     read.ok_or_else(|| wrong("`message` cannot be left out of the conversation"))
+}
+
+/// An answer that nobody was asked for, where pi has one for every turn.
+pub(super) fn no_answer(model: ModelName<'_>, outcome: &str, time_ms: u64) -> Value {
+    let stop_reason = if outcome == "aborted" { "aborted" } else { "error" };
+    json!({
+        "role": "assistant",
+        "content": [],
+        "api": model.api(),
+        "provider": model.provider,
+        "model": model.id,
+        "usage": shown_usage(&Usage::default()),
+        "stopReason": stop_reason,
+        "timestamp": time_ms,
+    })
+}
+
+/// The same for the summary of a conversation.
+pub(super) fn standing_summary(summary: &StandingSummary) -> Value {
+    compaction_summary(&summary.text, summary.input_tokens, summary.time_ms)
 }
 
 /// The message that stands for what a conversation was before its compaction.
@@ -216,12 +249,10 @@ fn read(original: Option<&Message>, value: &Value, place: &str) -> Result<Option
                 details: draft.details,
             }
         }
-        "compactionSummary" | "branchSummary" => note(text(fields, "summary", place)?),
+        "compactionSummary" => note(summary_text(COMPACTED, &text(fields, "summary", place)?, "\n")),
+        "branchSummary" => note(summary_text(BRANCHED, &text(fields, "summary", place)?, "")),
         "bashExecution" if fields.get("excludeFromContext") == Some(&Value::Bool(true)) => return Ok(None),
-        "bashExecution" => {
-            let (command, output) = (text(fields, "command", place)?, text(fields, "output", place)?);
-            note(format!("Ran `{command}`\n```\n{output}\n```"))
-        }
+        "bashExecution" => note(command_text(fields, place)?),
         "system" => note(match fields.get("content") {
             Some(Value::String(words)) => words.clone(),
             _ => becket_events::text_of(&content(fields, place)?),
@@ -240,6 +271,38 @@ fn read(original: Option<&Message>, value: &Value, place: &str) -> Result<Option
         time_ms: time.unwrap_or_else(|| original.map_or(0, |message| message.record().time_ms)),
         body,
     })))
+}
+
+/// What the model reads before the summary of what was compacted.
+const COMPACTED: &str =
+    "The conversation history before this point was compacted into the following summary:";
+
+/// What it reads before that of another branch.
+const BRANCHED: &str = "The following is a summary of a branch that this conversation came back from:";
+
+fn summary_text(about: &str, summary: &str, end: &str) -> String {
+    format!("{about}\n\n<summary>\n{summary}{end}</summary>")
+}
+
+/// A command that the person ran, as the model reads of it.
+fn command_text(fields: &Map<String, Value>, place: &str) -> Result<String, Failure> {
+    let (command, output) = (text(fields, "command", place)?, text(fields, "output", place)?);
+    let is = |name: &str| fields.get(name) == Some(&Value::Bool(true));
+    let mut words = match output.as_str() {
+        "" => format!("Ran `{command}`\n(no output)"),
+        output => format!("Ran `{command}`\n```\n{output}\n```"),
+    };
+    let code = fields.get("exitCode").and_then(Value::as_i64);
+    if is("cancelled") {
+        words.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = code.filter(|code| *code != 0) {
+        words.push_str(&format!("\n\nCommand exited with code {code}"));
+    }
+    let whole = fields.get("fullOutputPath").and_then(Value::as_str);
+    if let Some(path) = whole.filter(|_| is("truncated")) {
+        words.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+    }
+    Ok(words)
 }
 
 fn assistant(
@@ -295,12 +358,16 @@ fn assistant(
             .ok_or_else(|| wrong(format!("`{place}.stopReason` has no meaning: {word:?}")))?,
         None => stop_before,
     };
+    let error = fields.get("errorMessage").and_then(Value::as_str);
     Ok(MessageBody::Assistant {
         content,
         tool_calls,
         model,
         stop_reason,
         usage,
+        error: error
+            .filter(|_| stop_reason == StopReason::Error)
+            .map(ToOwned::to_owned),
     })
 }
 
@@ -506,6 +573,7 @@ mod tests {
             StopReason::ToolCalls,
             StopReason::Refused,
             StopReason::Cancelled,
+            StopReason::Error,
         ];
         let reasons = prop::sample::select(reasons.to_vec());
         let details = prop_oneof![Just(None), Just(Some(json!({"n": 1})))];
@@ -518,6 +586,7 @@ mod tests {
                     model: "gpt".into(),
                     stop_reason,
                     usage: Usage::default(),
+                    error: (stop_reason == StopReason::Error).then(|| "no".into()),
                 }
             ),
             (any_call(), any_parts(), any::<bool>(), details.clone()).prop_map(
@@ -588,13 +657,29 @@ mod tests {
     fn messages_that_pi_makes_of_other_things_become_notes() {
         let values = [
             json!({"role": "compactionSummary", "summary": "before", "tokensBefore": 1, "timestamp": 2}),
+            json!({"role": "branchSummary", "summary": "aside", "fromId": "x", "timestamp": 2}),
             json!({"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0}),
+            json!({"role": "bashExecution", "command": "make", "output": "", "exitCode": 2}),
+            json!({"role": "bashExecution", "command": "yes", "output": "y", "cancelled": true, "exitCode": 130,
+                   "truncated": true, "fullOutputPath": "/tmp/y"}),
             json!({"role": "bashExecution", "command": "ls", "output": "a", "excludeFromContext": true}),
             json!({"role": "system", "content": "be brief"}),
         ];
         let read = written(&[], &values, MODEL, "messages").unwrap();
         let texts: Vec<String> = read.iter().map(Message::text).collect();
-        assert_eq!(texts, ["before", "Ran `ls`\n```\na\n```", "be brief"]);
+        assert_eq!(
+            texts,
+            [
+                "The conversation history before this point was compacted into the following summary:\n\n\
+                 <summary>\nbefore\n</summary>",
+                "The following is a summary of a branch that this conversation came back from:\n\n\
+                 <summary>\naside</summary>",
+                "Ran `ls`\n```\na\n```",
+                "Ran `make`\n(no output)\n\nCommand exited with code 2",
+                "Ran `yes`\n```\ny\n```\n\n(command cancelled)\n\n[Output truncated. Full output: /tmp/y]",
+                "be brief",
+            ]
+        );
         assert!(
             read.iter()
                 .all(|message| matches!(message.body(), MessageBody::Note { .. }))

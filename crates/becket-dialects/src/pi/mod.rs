@@ -36,4 +36,4 @@ pub use packages::global_folders;
 pub use prelude::{Module, PRELUDE, prelude_modules};
 pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, guard_events, register, rows};
 pub use tools::profile;
-pub use words::ModelName;
+pub use words::{ModelName, own_arguments, own_tool, shown_tool};

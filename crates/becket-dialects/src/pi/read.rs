@@ -238,6 +238,12 @@ pub(super) fn context(
         },
         (None, None) => return Ok(ModelContextReply::default()),
     };
+    // The model reads the summary in its system prompt; as a message it counts only if it says something else.
+    let standing = occasion.payload.summary.as_ref().map(messages::standing_summary);
+    let changed: Vec<Value> = changed
+        .into_iter()
+        .filter(|message| Some(message) != standing.as_ref())
+        .collect();
     let model = ModelName::in_use(occasion.scope);
     let messages = messages::written(&occasion.payload.messages, &changed, model, "messages")?;
     Ok(ModelContextReply {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use becket_events::{
     AgentEnd, AgentStart, Class, Event, EventId, LoopStart, MessageEnd, MessageStart, MessageUpdate,
     ModelChange, ModelContext, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact,
-    PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, RequestPurpose,
-    Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop, ToolEnd, ToolStart, ToolUpdate,
-    TurnEnded, TurnStart, UserInput, UserShell,
+    PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, RequestForm,
+    RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop, ToolEnd,
+    ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
 };
 use becket_hooks::{
     Action, Dialect, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
@@ -117,7 +117,10 @@ pub fn rows() -> Vec<Box<dyn Row>> {
         }),
         Box::new(RowOf::<PreRequest> {
             class: Transform,
-            condition: |_, request| request.purpose == RequestPurpose::Answer,
+            // Of a provider that writes its own requests, what it has written counts.
+            condition: |_, request| {
+                request.purpose == RequestPurpose::Answer && request.form == RequestForm::Wire
+            },
             read: read::before_provider_request,
             ..telling("before_provider_request", show::before_provider_request)
         }),

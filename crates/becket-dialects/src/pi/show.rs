@@ -7,15 +7,15 @@ use becket_events::{
     MessageEnd, MessageStart, ModelChange, ModelChoice, ModelContext, Part, PostCompact, PostSessionFork,
     PostSessionSwitch, PostSessionTree, PreCompact, PreRequest, PreSessionFork, PreSessionSwitch,
     PreSessionTree, PreTool, PreToolOutput, Resources, ResponseStart, Scope, SessionEnd, SessionStart,
-    Settled, StartReason, Stop, SwitchReason, ToolEnd, ToolStart, TurnEnd, TurnEnded, TurnStart, UserInput,
-    UserShell,
+    Settled, StandingSummary, StartReason, Stop, SwitchReason, ToolEnd, ToolStart, TurnEnd, TurnEnded,
+    TurnStart, UserInput, UserShell,
 };
 use becket_hooks::Occasion;
 use serde_json::{Map, Value, json};
 
 use super::entries::{Entry, EntryKind, entries};
 use super::fields::{Fields, json as text_of};
-use super::messages::{self, parts, shown_usage, words_or_parts};
+use super::messages::{self, parts, words_or_parts};
 use super::words::{ModelName, call_of, output_of, tool_name};
 
 /// What an extension finds in `preparation.settings` of a compaction, where becket has other settings: pi's usual ones.
@@ -70,7 +70,7 @@ pub(super) fn agent_start(fields: Fields, _: &Occasion<'_, LoopStart>) -> Fields
 
 pub(super) fn agent_end(fields: Fields, occasion: &Occasion<'_, AgentEnd>) -> Fields {
     let messages = &occasion.payload.messages;
-    fields.raw("messages", shown_messages(occasion, messages))
+    fields.raw("messages", shown_messages(occasion, None, messages))
 }
 
 pub(super) fn agent_settled(fields: Fields, occasion: &Occasion<'_, Settled>) -> Fields {
@@ -84,8 +84,9 @@ pub(super) fn turn_start(fields: Fields, occasion: &Occasion<'_, TurnStart>) -> 
 }
 
 pub(super) fn context(fields: Fields, occasion: &Occasion<'_, ModelContext>) -> Fields {
-    let messages = &occasion.payload.messages;
-    fields.mutable("messages", shown_messages(occasion, messages))
+    let context = occasion.payload;
+    let shown = shown_messages(occasion, context.summary.as_ref(), &context.messages);
+    fields.mutable("messages", shown)
 }
 
 pub(super) fn turn_end(fields: Fields, occasion: &Occasion<'_, TurnEnded>) -> Fields {
@@ -97,7 +98,7 @@ pub(super) fn turn_end(fields: Fields, occasion: &Occasion<'_, TurnEnded>) -> Fi
     };
     let message = match &turn.message {
         Some(message) => messages::shown(message, model),
-        None => no_answer(model, outcome),
+        None => messages::no_answer(model, outcome, now_ms()),
     };
     let results = turn.tool_results.iter();
     let results: Vec<Value> = results.map(|result| messages::shown(result, model)).collect();
@@ -121,21 +122,6 @@ pub(super) fn agent_before_settle(fields: Fields, _: &Occasion<'_, Stop>) -> Fie
         .with("outcome", "completed")
         .with("entries", Vec::<Value>::new())
         .with("continue", false)
-}
-
-/// The answer that did not come, as pi has one for every request.
-fn no_answer(model: ModelName<'_>, outcome: &str) -> Value {
-    let stop_reason = if outcome == "aborted" { "aborted" } else { "error" };
-    json!({
-        "role": "assistant",
-        "content": [],
-        "api": model.api(),
-        "provider": model.provider,
-        "model": model.id,
-        "usage": shown_usage(&Default::default()),
-        "stopReason": stop_reason,
-        "timestamp": 0,
-    })
 }
 
 fn shown_draft(draft: &EntryDraft) -> Value {
@@ -194,11 +180,10 @@ pub(super) fn tool_execution_start(fields: Fields, occasion: &Occasion<'_, ToolS
     let call = occasion.payload;
     let own_name = call.own_name.as_deref().unwrap_or(&call.tool_name);
     let fields = fields.with("toolCallId", &call.tool_call_id);
-    match &call.normalised {
-        // A call that nobody can read is shown as the model wrote it.
-        None => fields
-            .with("toolName", tool_name(call.operation, own_name))
-            .raw("args", call.arguments.text()),
+    let name = tool_name(call.operation, own_name);
+    // As the model wrote it, where those are pi's words, or where nobody can read it.
+    match call.normalised.as_ref().filter(|_| name != call.tool_name) {
+        None => fields.with("toolName", name).raw("args", call.arguments.text()),
         Some(arguments) => {
             let called = crate::called::Called {
                 profile: &super::words::PROFILE,
@@ -471,14 +456,17 @@ pub(super) fn now_ms() -> u64 {
 }
 
 /// Messages as text, made once for all handlers that see the same.
-fn shown_messages<E: Event>(occasion: &Occasion<'_, E>, messages: &[Message]) -> std::sync::Arc<str> {
+/// Messages, after the summary of what was before them.
+fn shown_messages<E: Event>(
+    occasion: &Occasion<'_, E>,
+    summary: Option<&StandingSummary>,
+    messages: &[Message],
+) -> std::sync::Arc<str> {
     let model = ModelName::in_use(occasion.scope);
     occasion.text("pi messages", || {
-        let shown: Vec<Value> = messages
-            .iter()
-            .map(|message| messages::shown(message, model))
-            .collect();
-        text_of(&shown)
+        let said = messages.iter().map(|message| messages::shown(message, model));
+        let summary = summary.map(messages::standing_summary);
+        text_of(&summary.into_iter().chain(said).collect::<Vec<Value>>())
     })
 }
 

@@ -4,7 +4,7 @@
 //! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
 //! age finds its fields: a single replacement is shown in both forms, and both are read.
 
-use becket_events::{Face, OperationKind, Profile, Telling};
+use becket_events::{Face, OperationKind, Profile, Telling, Wording};
 use serde_json::{Map, Value, json};
 
 use super::results;
@@ -26,6 +26,10 @@ pub fn profile() -> Profile {
         ]
         .concat(),
         extras: Vec::new(),
+        wording: Wording {
+            refused: str::to_owned,
+            unknown_tool: |name, _| format!("Tool {name} not found"),
+        },
         plurals: Vec::new(),
     }
 }

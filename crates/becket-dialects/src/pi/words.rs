@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use becket_events::{
     Face, OperationKind, PreToolOutputPayload, PreToolPayload, Profile, Scope, ToolUpdatePayload,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::tools::profile;
 use crate::called::{Called, calls};
@@ -41,8 +41,30 @@ pub(super) fn written_call(name: &str, arguments: Map<String, Value>) -> (&str, 
     }
 }
 
+/// One of becket's own tools in pi's words, as a model is to know it; others stay what they are.
+pub fn shown_tool(name: &str, description: &str, parameters: &Value) -> Value {
+    // One that stands in for becket's own says itself what it takes.
+    let own = OWN
+        .face_named(name)
+        .filter(|own| own.parameters == *parameters && own.description == description);
+    let face = own.and_then(|own| PROFILE.faces.iter().find(|face| face.operation == own.operation));
+    match face {
+        Some(face) => {
+            json!({"name": face.name, "description": face.description, "parameters": face.parameters})
+        }
+        None => json!({"name": called_tool(name), "description": description, "parameters": parameters}),
+    }
+}
+
+/// The one of becket's own tools that does what one of pi's does.
+pub fn own_tool(name: &str) -> Option<&'static str> {
+    let operation = PROFILE.face_named(name)?.operation;
+    let own = OWN.faces.iter().find(|face| face.operation == operation);
+    own.map(|face| face.name)
+}
+
 /// A call that a hook has changed, as the model would have written it: the other way of `written_call`.
-pub(super) fn own_arguments(name: &str, shown_as: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+pub fn own_arguments(name: &str, shown_as: &str, arguments: Map<String, Value>) -> Map<String, Value> {
     let is_own = OWN.face_named(name).is_some();
     let face = PROFILE.face_named(shown_as).filter(|_| is_own);
     match face.map(|face| face.read(arguments.clone())) {
@@ -84,5 +106,33 @@ impl<'a> ModelName<'a> {
             "anthropic" => "anthropic-messages",
             _ => "openai-completions",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_of_pis_is_shown_for_one_of_beckets_own() {
+        for face in &PROFILE.faces {
+            let own = own_tool(face.name).and_then(|name| OWN.face_named(name)).unwrap();
+            let shown = shown_tool(own.name, own.description, &own.parameters);
+            let theirs =
+                json!({"name": face.name, "description": face.description, "parameters": face.parameters});
+            assert_eq!(shown, theirs);
+            let other = json!({"type": "object"});
+            let standing_in = shown_tool(own.name, "of an extension", &other);
+            assert_eq!(
+                standing_in,
+                json!({"name": face.name, "description": "of an extension", "parameters": other})
+            );
+        }
+        let kept = shown_tool("todo", "d", &json!({}));
+        assert_eq!(
+            kept,
+            json!({"name": "todo", "description": "d", "parameters": {}})
+        );
+        assert_eq!(own_tool("todo"), None);
     }
 }

@@ -398,6 +398,7 @@ mod tests {
             model: "m".into(),
             stop_reason: StopReason::Stop,
             usage: Usage::default(),
+            error: None,
         })
     }
 

@@ -420,6 +420,7 @@ mod tests {
                 model: "m".into(),
                 stop_reason: StopReason::ToolCalls,
                 usage: Usage::default(),
+                error: None,
             }),
             tool("c1", vec![Part::text("one\ntwo"), picture()]),
             tool("c2", vec![Part::text("three")]),

@@ -26,7 +26,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let file = setup.folders.config_file();
     let settings = setup.agent_settings(options, surroundings)?;
     let tools = setup.tool_settings(&setup.environment(surroundings));
-    let compaction = setup.compaction(&*provider);
+    let compaction = setup.compaction(&*provider, None);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let chibi_home = setup.chibi_home.as_ref();
     let rows: [(&str, Value); 18] = [

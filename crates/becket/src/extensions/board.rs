@@ -543,6 +543,11 @@ impl Board {
 
     /// The model that is meant by a name, with what is known about it.
     pub fn model(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+        // The one in use need not be found again, which not every name is good for.
+        let is_meant = |model: &Arc<dyn Provider>| name == format!("{}/{}", model.name(), model.model());
+        if let Some(in_use) = self.desk.model().ok().filter(is_meant) {
+            return Ok(in_use);
+        }
         let stage = self.stage().ok_or("there is no agent yet")?;
         (stage.models)(name)
     }
@@ -569,6 +574,10 @@ impl Reporter for Board {
             Report::Used { what, target } => self.trace(extension, what, &target),
             Report::Failed { text } => self.warn(&format!("the extension {extension} failed: {text}")),
         }
+    }
+
+    fn rejected(&self, extension: &str, reason: &str) {
+        self.calls.fail_streams(extension, reason);
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use becket_agent::provider::{Begun, Sending};
 use becket_agent::tool::Progress;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
@@ -21,10 +22,23 @@ pub struct Calls {
 struct State {
     /// Takes what a running tool has to tell, by its call.
     tools: HashMap<String, UnboundedSender<Progress>>,
-    /// Takes what a provider's stream gives, by its number.
-    streams: HashMap<u32, UnboundedSender<Value>>,
+    /// Takes what a provider's stream gives, by its number; with the extension that it belongs to.
+    streams: HashMap<u32, (String, UnboundedSender<StreamNews>)>,
     /// Calls of extensions that can be called off, by extension and id.
     asked: HashMap<(String, u32), CancellationToken>,
+}
+
+/// What a provider's stream tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamNews {
+    /// It is about to send something, and waits to hear what it may send.
+    Sends(Sending),
+    /// It has got an answer.
+    Begun(Begun),
+    /// Part of the answer, as an event of pi's.
+    Event(Value),
+    /// Its extension has failed where nobody waited for it.
+    Failed(String),
 }
 
 impl Calls {
@@ -46,9 +60,9 @@ impl Calls {
     }
 
     /// A provider begins to answer.
-    pub fn begin_stream(&self, events: UnboundedSender<Value>) -> u32 {
+    pub fn begin_stream(&self, extension: &str, news: UnboundedSender<StreamNews>) -> u32 {
         let stream = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        self.state().streams.insert(stream, events);
+        self.state().streams.insert(stream, (extension.to_owned(), news));
         stream
     }
 
@@ -57,11 +71,20 @@ impl Calls {
         self.state().streams.remove(&stream);
     }
 
-    /// Part of an answer.
-    pub fn stream(&self, stream: u32, event: Value) {
-        if let Some(events) = self.state().streams.get(&stream) {
-            let _ = events.send(event);
+    /// A stream tells something; what comes after its end is dropped.
+    pub fn stream(&self, stream: u32, told: StreamNews) {
+        if let Some((_, news)) = self.state().streams.get(&stream) {
+            let _ = news.send(told);
         }
+    }
+
+    /// An extension has failed where nobody waited for it: its streams may have waited for just that.
+    pub fn fail_streams(&self, extension: &str, reason: &str) {
+        let state = self.state();
+        let own = state.streams.values().filter(|(owner, _)| owner == extension);
+        own.for_each(|(_, news)| {
+            let _ = news.send(StreamNews::Failed(reason.to_owned()));
+        });
     }
 
     /// An extension asks for something that it may call off.

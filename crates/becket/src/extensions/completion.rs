@@ -1,24 +1,29 @@
 //! Answers of models that an extension wants for itself, outside of the session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use becket_agent::provider::{AnswerPart, ModelRequest, Provider, ProviderError, RequestOptions, ToolFace};
+use becket_agent::provider::{
+    AnswerPart, ModelRequest, Provider, ProviderError, ProviderErrorKind, RequestOptions, ToolFace,
+};
+use becket_agent::with_missing_results;
 use becket_dialects::pi::{ModelName, messages};
 use becket_events::{Delta, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 use super::board::Board;
+
+/// How long a model may be silent.
+const IDLE: Duration = Duration::from_secs(120);
 
 /// Asks a model. A failure is a message that says so.
 pub async fn complete(board: &Board, model: &Value, context: &Value, options: &Map<String, Value>) -> Value {
     let word = |name: &str| model[name].as_str().unwrap_or_default().to_owned();
     let name = format!("{}/{}", word("provider"), word("id"));
     let asked = async {
-        // The model in use needs no looking up: its name does not always say where it was found.
-        let in_use = board.desk.model().ok();
-        let in_use = in_use.filter(|model| model.name() == word("provider") && model.model() == word("id"));
-        let provider = in_use.map_or_else(|| board.model(&name), Ok)?;
+        let provider = board.model(&name)?;
         let request = Request::read(context, options, ModelName::of(&name))?;
         let answered = request.send(&*provider).await;
         answered.map_err(|error| error.message)
@@ -83,13 +88,18 @@ impl Request {
     async fn send(&self, provider: &dyn Provider) -> Result<Message, ProviderError> {
         let body = provider.body(&ModelRequest {
             system_prompt: &self.system_prompt,
-            messages: &self.messages,
+            messages: &with_missing_results(&self.messages),
             tools: &self.tools,
             options: &self.options,
         })?;
-        let mut answering = provider.send(&body).await?;
+        let silent = |_| {
+            let seconds = IDLE.as_secs();
+            let words = format!("{} was silent for {seconds} s", provider.name());
+            ProviderError::new(ProviderErrorKind::Broken, words)
+        };
+        let mut answering = timeout(IDLE, provider.send(&body)).await.map_err(silent)??;
         let mut answer = Answer::default();
-        while let Some(part) = answering.parts.next().await {
+        while let Some(part) = timeout(IDLE, answering.parts.next()).await.map_err(silent)? {
             answer.take(part?);
         }
         Ok(answer.message())
@@ -109,6 +119,9 @@ struct Answer {
 impl Answer {
     fn take(&mut self, part: AnswerPart) {
         match part {
+            // Hooks judge what the session sends; this is the extension's own request.
+            AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
+            AnswerPart::Begun(_) => {}
             AnswerPart::Delta(Delta::Text { text }) => self.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
                 self.thought.push_str(&text);
@@ -151,6 +164,7 @@ impl Answer {
                 model,
                 stop_reason,
                 usage,
+                error: None,
             },
         })
     }

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::board::{Board, Command, origin_words};
+use super::calls::StreamNews;
 use super::{bus, later, models, sessions, tool};
 
 /// A board as extensions see it. It is the board's only owner among them, so that calls can outlive the caller.
@@ -181,11 +182,12 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
                 board.calls.update_tool(&call_id, progress);
             }
         }
-        HostCall::ProviderEvent { stream, event } => board.calls.stream(stream, event),
+        HostCall::ProviderEvent { stream, event } => board.calls.stream(stream, StreamNews::Event(event)),
         // Whoever runs a command in the shell's place is asked for in a chat; what it gives is shown as it comes.
         HostCall::ShellOutput { text, .. } => board.notice(&text),
         HostCall::Cancel { id } => board.calls.cancel(name, id),
-        HostCall::Report { event, error, .. } => {
+        HostCall::ExportLine => return json_of(&export_line(board, name)),
+        HostCall::Report { event, error } => {
             board.warn(&format!("the extension {name} failed ({event}): {error}"));
         }
     }
@@ -200,6 +202,18 @@ fn about(board: &Board, name: &str) -> About {
         mode: board.facts.mode,
         has_ui: false,
     }
+}
+
+/// The line in which an extension's file exports its default.
+fn export_line(board: &Board, name: &str) -> usize {
+    let file = board.with(name, |guest| guest.candidate.file.clone());
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    let exports = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("export default") || line.starts_with("module.exports")
+    };
+    let line = text.iter().flat_map(|text| text.lines()).position(exports);
+    line.map_or(1, |line| line + 1)
 }
 
 fn register_command(board: &Board, name: &str, command: String, description: Option<String>) {

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use becket_agent::CompactEnd;
 use becket_agent::desk::{ChosenModel, Desk};
+use becket_agent::provider::{Begun, Sending};
 use becket_agent::store::EntryContent;
 use becket_dialects::pi::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync};
-use becket_events::ModelChoice;
+use becket_events::{Header, Json, ModelChoice};
 use becket_hooks::{Cause, CommandLane, Failure, Invocation, Lane, Limits, Program};
 use becket_js::HostError;
 use serde_json::{Value, json};
 
 use super::board::Board;
+use super::calls::StreamNews;
 use super::host::{json_of, refused};
 use super::{completion, models};
 
@@ -52,9 +54,19 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             Ok("null".into())
         }
         HostCallAsync::WaitForAbort => json_of(&aborted(&board.desk).await),
-        // Hooks have seen the context of the request before the stream began.
-        HostCallAsync::ProviderPayload { payload, .. } => json_of(&payload),
-        HostCallAsync::ProviderResponse { .. } => Ok("null".into()),
+        HostCallAsync::ProviderPayload { stream, payload } => let_send(board, stream, &payload).await,
+        HostCallAsync::ProviderResponse {
+            stream,
+            status,
+            headers,
+        } => {
+            let headers = headers.into_iter().map(|(name, value)| Header { name, value });
+            let headers = headers.collect();
+            board
+                .calls
+                .stream(stream, StreamNews::Begun(Begun { status, headers }));
+            Ok("null".into())
+        }
         HostCallAsync::ModelComplete {
             id,
             model,
@@ -65,6 +77,19 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             let answer = unless_called_off(board, name, id, asked).await;
             json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
         }
+    }
+}
+
+/// What a stream may send of what it has written, as hooks say.
+async fn let_send(board: &Board, stream: u32, payload: &Value) -> Result<String, HostError> {
+    let body = Json::of(payload).map_err(|error| HostError::new(error.to_string()))?;
+    let (sending, answer) = Sending::new(body);
+    board.calls.stream(stream, StreamNews::Sends(sending));
+    match answer.await {
+        Ok(Ok(body)) => Ok(body.text().to_owned()),
+        Ok(Err(why)) => Err(HostError::new(why)),
+        // A stream that nobody listens to any more.
+        Err(_) => Err(HostError::new("the request is not wanted any more")),
     }
 }
 
@@ -148,14 +173,10 @@ fn set_model(board: &Board, provider: &str, id: &str) -> bool {
     let Ok(model) = board.model(&format!("{provider}/{id}")) else {
         return false;
     };
-    let definition = board.provider(provider);
-    let known = definition
-        .as_ref()
-        .and_then(|definition| models::model_of(definition, id));
-    let window = known.and_then(|model| model["contextWindow"].as_u64());
+    let context_window = models::context_window(board, provider, id);
     board.desk.set_model(ChosenModel {
         provider: model,
-        context_window: window.filter(|window| *window > 0),
+        context_window,
         choice: ModelChoice::Set,
     });
     true

@@ -140,6 +140,18 @@ impl Extensions {
         Arc::new(move |name| selection::select(&board, name).unwrap_or_else(|| others(name)))
     }
 
+    /// The names of the providers that they bring.
+    pub fn provider_names(&self) -> Vec<String> {
+        let providers = self.0.as_ref().map(|board| board.providers());
+        let names = providers.into_iter().flatten().map(|provider| provider.name);
+        names.collect()
+    }
+
+    /// How many tokens a model can take that an extension brings, if it says so.
+    pub fn context_window(&self, provider: &dyn Provider) -> Option<u64> {
+        models::context_window(self.0.as_ref()?, provider.name(), provider.model())
+    }
+
     /// The model of that name, if an extension brings it.
     pub fn provider(&self, name: Option<&str>) -> Option<Result<Arc<dyn Provider>, String>> {
         selection::select(self.0.as_ref()?, name?)

@@ -43,6 +43,13 @@ pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value
     })
 }
 
+/// How many tokens a model of an extension's can take, if it says so.
+pub fn context_window(board: &Board, provider: &str, id: &str) -> Option<u64> {
+    let definition = board.provider(provider)?;
+    let model = definition_of(&definition, id)?;
+    Some(model.context_window).filter(|window| *window > 0)
+}
+
 /// All models that are known by name: the one in use, and those of extensions.
 pub fn all(board: &Board, available: bool) -> Vec<Value> {
     let mut models: Vec<Value> = Some(in_use(board))
@@ -64,9 +71,24 @@ pub fn all(board: &Board, available: bool) -> Vec<Value> {
 
 /// A model of an extension's provider.
 pub fn model_of(definition: &ProviderDefinition, id: &str) -> Option<Value> {
+    definition_of(definition, id).map(|model| shown(definition, model))
+}
+
+/// That there is no such model.
+pub fn unlisted(definition: &ProviderDefinition, id: &str) -> String {
     let models = definition.models.iter().flatten();
-    let model = models.into_iter().find(|model| model.id == id)?;
-    Some(shown(definition, model))
+    let known: Vec<&str> = models.map(|model| model.id.as_str()).collect();
+    let name = &definition.name;
+    format!(
+        "the provider {name} has no model `{id}`; there are {}",
+        known.join(", ")
+    )
+}
+
+/// What the extension says about it.
+pub fn definition_of<'a>(definition: &'a ProviderDefinition, id: &str) -> Option<&'a ModelDefinition> {
+    let mut models = definition.models.iter().flatten();
+    models.find(|model| model.id == id)
 }
 
 fn shown(definition: &ProviderDefinition, model: &ModelDefinition) -> Value {

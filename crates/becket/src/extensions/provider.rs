@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::{
-    AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind,
+    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
+use becket_agent::tool::BUILTIN;
 use becket_dialects::pi::host_call::ProviderDefinition;
 use becket_dialects::pi::services::{AbortStream, ProviderStream, Streamed};
-use becket_dialects::pi::{ModelName, messages};
-use becket_events::{Delta, Json, StopReason, Usage};
+use becket_dialects::pi::{self, ModelName, messages};
+use becket_events::{Delta, Json, Profile, RequestForm, StopReason, Usage};
 use becket_hooks::Failure;
 use becket_js::Extension;
 use becket_providers::{Api, ProviderEntry, Secret};
@@ -24,6 +25,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::board::Board;
+use super::calls::StreamNews;
 use super::models;
 
 /// How long an answer may take in all. The agent itself does not wait for a silent one that long.
@@ -32,9 +34,13 @@ const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 /// How long an extension may take to end a stream.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
 
-/// What becket's own clients are told about a provider; the error says why they cannot serve it.
-pub fn entry(board: &Board, definition: &ProviderDefinition) -> Result<ProviderEntry, String> {
-    let api = match definition.api.as_deref() {
+/// What becket's own clients are told about a model of a provider; the error says why they cannot serve it.
+pub fn entry(board: &Board, definition: &ProviderDefinition, id: &str) -> Result<ProviderEntry, String> {
+    let model = models::definition_of(definition, id);
+    let api = model
+        .and_then(|model| model.api.as_ref())
+        .or(definition.api.as_ref());
+    let api = match api.map(String::as_str) {
         None => None,
         Some("openai-completions") => Some(Api::OpenAi),
         Some("anthropic-messages") => Some(Api::Anthropic),
@@ -46,19 +52,53 @@ pub fn entry(board: &Board, definition: &ProviderDefinition) -> Result<ProviderE
             ));
         }
     };
-    let first = definition.models.iter().flatten().next();
+    let is_command = |text: &String| text.starts_with('!');
+    if definition.api_key.as_ref().is_some_and(is_command) {
+        return Err(format!(
+            "the provider {} wants a program to be run for its key, which becket does not; name a variable of the \
+             environment instead",
+            definition.name
+        ));
+    }
+    let key = key(board, definition);
+    let mut headers = headers(board, definition, id);
+    // The other interface sends it so anyhow.
+    if let (true, Some(Api::Anthropic), Some(key)) = (definition.auth_header, api, &key) {
+        headers.insert("authorization".into(), format!("Bearer {key}"));
+    }
+    let base_url = model.and_then(|model| model.base_url.clone());
     Ok(ProviderEntry {
         api,
-        base_url: definition.base_url.clone(),
-        key: key(board, definition).map(Secret::new),
+        base_url: base_url.or(definition.base_url.clone()),
+        key: key.map(Secret::new),
         key_variable: None,
-        model: first.map(|model| model.id.clone()),
+        model: None,
+        headers: headers
+            .into_iter()
+            .map(|(name, value)| (name, Secret::new(value)))
+            .collect(),
     })
+}
+
+/// The headers of a model's requests: those of its provider, then its own.
+fn headers(board: &Board, definition: &ProviderDefinition, id: &str) -> BTreeMap<String, String> {
+    let own = models::definition_of(definition, id).map(|model| &model.headers);
+    let all = definition.headers.iter().chain(own.into_iter().flatten());
+    let meant = |value: &str| {
+        let name = value.strip_prefix('$');
+        let held = board.facts.surroundings.variable(name.unwrap_or(value));
+        held.or_else(|| name.is_none().then(|| value.to_owned()))
+    };
+    all.filter_map(|(name, value)| Some((name.to_ascii_lowercase(), meant(value)?)))
+        .collect()
 }
 
 /// The key: what the variable holds that it names, else the words themselves.
 pub fn key(board: &Board, definition: &ProviderDefinition) -> Option<String> {
-    let named = definition.api_key.as_deref()?;
+    let named = definition
+        .api_key
+        .as_deref()
+        .filter(|named| !named.starts_with('!'))?;
     let name = named.strip_prefix('$').unwrap_or(named);
     let is_name = !name.is_empty()
         && name
@@ -89,20 +129,12 @@ impl StreamProvider {
         definition: ProviderDefinition,
         id: Option<&str>,
     ) -> Result<Self, String> {
-        let known: Vec<&str> = definition
-            .models
-            .iter()
-            .flatten()
-            .map(|model| model.id.as_str())
-            .collect();
-        let id = id.or(known.first().copied()).unwrap_or_default().to_owned();
-        let Some(model) = models::model_of(&definition, &id) else {
-            let name = &definition.name;
-            return Err(format!(
-                "the provider {name} has no model `{id}`; there are {}",
-                known.join(", ")
-            ));
-        };
+        let first = definition.models.iter().flatten().next();
+        let id = id
+            .or(first.map(|model| model.id.as_str()))
+            .unwrap_or_default()
+            .to_owned();
+        let model = models::model_of(&definition, &id).ok_or_else(|| models::unlisted(&definition, &id))?;
         Ok(Self {
             board: Arc::clone(board),
             extension,
@@ -126,6 +158,10 @@ impl Provider for StreamProvider {
         self.definition.base_url.as_deref()
     }
 
+    fn form(&self) -> RequestForm {
+        RequestForm::Conversation
+    }
+
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
         let name = ModelName {
             provider: self.name(),
@@ -135,9 +171,10 @@ impl Provider for StreamProvider {
             .messages
             .iter()
             .map(|message| messages::shown(message, name));
-        let tools = request.tools.iter().map(
-            |tool| json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters}),
-        );
+        let tools = request
+            .tools
+            .iter()
+            .map(|tool| pi::shown_tool(&tool.name, &tool.description, &tool.parameters));
         let mut options = Map::new();
         let mut add = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -169,8 +206,12 @@ impl Provider for StreamProvider {
             if let Some(key) = key(&self.board, &self.definition) {
                 options.insert("apiKey".into(), key.into());
             }
-            let (sender, events) = tokio::sync::mpsc::unbounded_channel();
-            let number = self.board.calls.begin_stream(sender);
+            let headers = headers(&self.board, &self.definition, &self.id);
+            if !headers.is_empty() {
+                options.insert("headers".into(), json!(headers));
+            }
+            let (sender, news) = tokio::sync::mpsc::unbounded_channel();
+            let number = self.board.calls.begin_stream(self.extension.name(), sender);
             let service = ProviderStream {
                 stream: number,
                 provider: self.definition.name.clone(),
@@ -184,8 +225,10 @@ impl Provider for StreamProvider {
                 board: Arc::clone(&self.board),
                 extension: self.extension.clone(),
                 number,
-                events,
+                news,
                 end,
+                begun: false,
+                broken: false,
                 over: false,
                 answer: Growing::default(),
                 waiting: VecDeque::new(),
@@ -194,8 +237,7 @@ impl Provider for StreamProvider {
                 streaming.next().await.map(|part| (part, streaming))
             });
             Ok(Answering {
-                status: 200,
-                headers: Vec::new(),
+                begun: None,
                 parts: Box::pin(parts),
             })
         })
@@ -209,8 +251,13 @@ struct Streaming {
     board: Arc<Board>,
     extension: Extension,
     number: u32,
-    events: UnboundedReceiver<Value>,
+    news: UnboundedReceiver<StreamNews>,
     end: BoxFuture<'static, Result<Streamed, Failure>>,
+    /// Whether it was told that the answer begins.
+    begun: bool,
+    /// Whether nothing that comes counts any more.
+    broken: bool,
+    /// Whether the extension has nothing more to give.
     over: bool,
     answer: Growing,
     waiting: VecDeque<Part>,
@@ -222,22 +269,88 @@ impl Streaming {
             if let Some(part) = self.waiting.pop_front() {
                 return Some(part);
             }
-            if self.over {
+            if self.over || self.broken {
                 return None;
             }
             tokio::select! {
                 biased;
-                Some(event) = self.events.recv() => self.answer.event(&event, &mut self.waiting),
+                Some(news) = self.news.recv() => self.hear(news),
                 end = &mut self.end => {
-                    while let Ok(event) = self.events.try_recv() {
-                        self.answer.event(&event, &mut self.waiting);
-                    }
                     self.over = true;
-                    self.answer.finish(end, &mut self.waiting);
+                    while let Ok(news) = self.news.try_recv() {
+                        self.hear(news);
+                    }
+                    if !self.broken {
+                        self.finish(end);
+                    }
                 }
             }
         }
     }
+
+    fn hear(&mut self, news: StreamNews) {
+        match news {
+            _ if self.broken => {}
+            StreamNews::Sends(sending) => self.waiting.push_back(Ok(AnswerPart::Sends(sending))),
+            StreamNews::Begun(begun) => self.begin(begun),
+            StreamNews::Failed(why) => {
+                self.broken = true;
+                self.waiting
+                    .push_back(Err(ProviderError::new(kind_of(&why), why)));
+            }
+            StreamNews::Event(mut event) => {
+                self.begin(Begun::default());
+                if let Some(call) = event.get_mut("toolCall") {
+                    in_models_words(&self.board, call);
+                }
+                self.answer.event(&event, &mut self.waiting);
+            }
+        }
+    }
+
+    /// The answer begins with whatever is told first.
+    fn begin(&mut self, begun: Begun) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.waiting.push_back(Ok(AnswerPart::Begun(begun)));
+        }
+    }
+
+    fn finish(&mut self, mut end: Result<Streamed, Failure>) {
+        if let Ok(streamed) = &mut end {
+            let stop = streamed.message["stopReason"].as_str();
+            if !matches!(stop, Some("error" | "aborted")) {
+                self.begin(Begun::default());
+            }
+            let blocks = streamed.message.get_mut("content");
+            let calls = blocks.and_then(Value::as_array_mut).into_iter().flatten();
+            calls
+                .filter(|block| block["type"] == "toolCall")
+                .for_each(|call| in_models_words(&self.board, call));
+        }
+        self.answer.finish(end, &mut self.waiting);
+    }
+}
+
+/// A call that was written in pi's words, as becket's own tools are called by a model that knows them by becket's
+/// names: the other way of what such a model is shown.
+fn in_models_words(board: &Board, call: &mut Value) {
+    let knows_own_names = board
+        .stage()
+        .is_some_and(|stage| stage.profile.name == Profile::own().name);
+    let own = call["name"].as_str().and_then(pi::own_tool);
+    let (true, Some(own)) = (knows_own_names, own) else {
+        return;
+    };
+    let tools = board.desk.tools().unwrap_or_default();
+    let Some(tool) = tools.iter().find(|tool| tool.spec.face.name == own) else {
+        return;
+    };
+    // One that stands in for becket's has the words of its extension.
+    if let (true, Value::Object(arguments)) = (tool.spec.source == BUILTIN, call["arguments"].clone()) {
+        let name = call["name"].as_str().unwrap_or_default();
+        call["arguments"] = Value::Object(pi::own_arguments(own, name, arguments));
+    }
+    call["name"] = own.into();
 }
 
 impl Drop for Streaming {

@@ -8,6 +8,7 @@ use becket_js::Extension;
 use becket_providers::select as select_known;
 
 use super::board::{Board, Guest};
+use super::models;
 use super::provider::{StreamProvider, entry, key};
 
 /// The model, written `provider/name` or as a provider alone; `None` if no extension brings its provider.
@@ -19,22 +20,38 @@ pub fn select(board: &Arc<Board>, name: &str) -> Option<Result<Arc<dyn Provider>
     let (definition, extension) = found(board, provider)?;
     Some(match definition.streams {
         true => StreamProvider::new(board, extension, definition, model).map(|made| Arc::new(made) as _),
-        false => known(board, &definition, name),
+        false => known(board, &definition, model),
     })
 }
 
 /// One that becket's own clients can serve, at the address that the extension names.
-fn known(board: &Board, definition: &ProviderDefinition, name: &str) -> Result<Arc<dyn Provider>, String> {
+fn known(
+    board: &Board,
+    definition: &ProviderDefinition,
+    id: Option<&str>,
+) -> Result<Arc<dyn Provider>, String> {
     let facts = &board.facts;
     let mut settings = facts.providers.clone();
-    let given = entry(board, definition)?;
+    let first = definition.models.iter().flatten().next();
+    let id = id.or(first.map(|model| model.id.as_str()));
+    // Where only the address of a known provider changes, its models stay what they were.
+    if let (Some(id), Some(_)) = (id, first)
+        && models::definition_of(definition, id).is_none()
+    {
+        return Err(models::unlisted(definition, id));
+    }
+    let given = entry(board, definition, id.unwrap_or_default())?;
     let entry = settings.providers.entry(definition.name.clone()).or_default();
     entry.api = given.api.or(entry.api);
     entry.base_url = given.base_url.or(entry.base_url.take());
     entry.key = given.key.or(entry.key.take());
-    entry.model = given.model.or(entry.model.take());
+    entry.headers.extend(given.headers);
     let environment = |name: &str| facts.surroundings.variable(name);
-    select_known(Some(name), &environment, &settings).map_err(|error| error.to_string())
+    let name = match id {
+        Some(id) => format!("{}/{id}", definition.name),
+        None => definition.name.clone(),
+    };
+    select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())
 }
 
 /// The provider of that name, the one that was registered last, with its extension.

@@ -92,24 +92,27 @@ impl ExtensionTool {
         })
     }
 
-    /// Arguments as the extension wants them: in the present shape, and of the right types.
-    fn prepared(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        let mut arguments = Value::Object(arguments);
-        if self.prepares_arguments {
-            let service = PrepareArguments {
-                tool: self.name.clone(),
-                arguments,
-            };
-            let timeout = self.board.facts.timeout;
-            let asked = self.board.ask(&self.extension, &service, timeout).now_or_never();
-            arguments = match asked {
-                Some(Ok(Prepared::Arguments(arguments))) => arguments,
-                Some(Ok(Prepared::Failed(why))) => return Err(why),
-                Some(Err(failure)) => return Err(failure.to_string()),
-                None => return Err(format!("{} does not say how it reads its arguments", self.name)),
-            };
+    /// Arguments in the shape that the extension knows today.
+    fn prepared(&self, arguments: Map<String, Value>) -> Result<Value, String> {
+        let arguments = Value::Object(arguments);
+        if !self.prepares_arguments {
+            return Ok(arguments);
         }
-        match pi::arguments::validate(&self.name, &self.parameters, &arguments)? {
+        let service = PrepareArguments {
+            tool: self.name.clone(),
+            arguments,
+        };
+        let timeout = self.board.facts.timeout;
+        match self.board.ask(&self.extension, &service, timeout).now_or_never() {
+            Some(Ok(Prepared::Arguments(arguments))) => Ok(arguments),
+            Some(Ok(Prepared::Failed(why))) => Err(why),
+            Some(Err(failure)) => Err(failure.to_string()),
+            None => Err(format!("{} does not say how it reads its arguments", self.name)),
+        }
+    }
+
+    fn as_object(&self, arguments: Value) -> Result<Map<String, Value>, String> {
+        match arguments {
             Value::Object(arguments) => Ok(arguments),
             other => Err(format!(
                 "the arguments of {} are an object, not {other}",
@@ -170,10 +173,10 @@ impl Tool for ExtensionTool {
     }
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let prepared = self.prepared(arguments)?;
         match &self.stand_in {
-            // What a hook rewrites comes back in becket's own words.
-            Some(stand_in) => stand_in.normalise(&self.spec, arguments),
-            None => self.prepared(arguments),
+            Some(stand_in) => stand_in.normalise(&self.spec, self.as_object(prepared)?),
+            None => self.as_object(pi::arguments::validate(&self.name, &self.parameters, &prepared)?),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The front end of a terminal or a pipe.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
@@ -39,6 +39,8 @@ struct Answer {
     markdown: MarkdownStream,
     begun: bool,
     ends_with_newline: bool,
+    /// What was shown of it, where hooks may still replace it.
+    provisional: Option<String>,
 }
 
 impl TerminalFront {
@@ -68,12 +70,23 @@ impl TerminalFront {
         self
     }
 
+    fn begin(&self, settled: bool) {
+        *self.answer() = Answer {
+            provisional: (!settled).then(String::new),
+            ..Answer::default()
+        };
+    }
+
     fn delta(&self, delta: &Delta) {
         let Delta::Text { text } = delta else { return };
-        let mut answer = self
-            .answer
-            .lock()
-            .expect("no panic happens while the answer is held");
+        let mut answer = self.answer();
+        if let Some(shown) = &mut answer.provisional {
+            // Whoever reads a pipe cannot see that the first words were taken back.
+            if !self.rendered {
+                return;
+            }
+            shown.push_str(text);
+        }
         answer.begun = true;
         if self.rendered {
             let shown = answer.markdown.push(text, self.out);
@@ -88,16 +101,20 @@ impl TerminalFront {
     fn message(&self, message: &Message) {
         match message.body() {
             MessageBody::Assistant { content, .. } => {
-                let mut answer = self
-                    .answer
-                    .lock()
-                    .expect("no panic happens while the answer is held");
                 let Answer {
                     mut markdown,
                     begun,
                     ends_with_newline,
-                } = std::mem::take(&mut *answer);
-                let whole = !begun && content.iter().any(|part| matches!(part, Part::Text { .. }));
+                    provisional,
+                } = std::mem::take(&mut *self.answer());
+                let replaced = begun && provisional.is_some_and(|shown| shown != message.text());
+                if replaced {
+                    self.write_out(&markdown.finish(self.out));
+                    self.say("", &self.err.dim("(changed by hooks)"));
+                    markdown = MarkdownStream::default();
+                }
+                let has_words = content.iter().any(|part| matches!(part, Part::Text { .. }));
+                let whole = has_words && (replaced || !begun);
                 if self.rendered {
                     // Words that did not arrive piece by piece.
                     let pushed = whole.then(|| markdown.push(&message.text(), self.out));
@@ -123,6 +140,12 @@ impl TerminalFront {
             }
             _ => {}
         }
+    }
+
+    fn answer(&self) -> MutexGuard<'_, Answer> {
+        self.answer
+            .lock()
+            .expect("no panic happens while the answer is held")
     }
 
     fn call_line(&self, tool_name: &str, arguments: &Map<String, Value>, summary: Option<&str>) -> String {
@@ -203,6 +226,7 @@ impl TerminalFront {
     /// Shows something; `who` stands before each line of what a sub-agent does.
     fn show_of(&self, who: &str, sight: &Sight<'_>) {
         match *sight {
+            Sight::Answer { settled } => self.begin(settled),
             Sight::Delta(delta) => self.delta(delta),
             Sight::Message(message) => self.message(message),
             Sight::ToolCall {

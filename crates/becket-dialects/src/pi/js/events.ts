@@ -5,7 +5,11 @@ import { ask, drop, keep, mustBe, notOver, room, signalOfNow } from "pi:host";
 type Handler = (event: any, ctx: unknown) => unknown;
 
 /** What an event has that is no data, and what an answer holds that is none. */
-type Shape = { enter?: (event: any) => void; leave?: (answer: any) => unknown };
+type Shape = {
+    enter?: (event: any) => void;
+    leave?: (answer: any) => unknown;
+    fail?: (error: unknown) => never;
+};
 
 function withSignal(event: any): void {
     Object.defineProperty(event, "signal", { configurable: true, enumerable: true, get: signalOfNow });
@@ -35,13 +39,19 @@ function verdict(answer: any): unknown {
     return { block: typeof block === "boolean" || block === undefined ? block : Boolean(block), reason };
 }
 
+/** What a guard throws is what the model reads; something that is no error says so. */
+function refusal(error: unknown): never {
+    if (error instanceof Error) throw error;
+    throw new Error(`Extension failed, blocking execution: ${String(error)}`);
+}
+
 /** An answer of `user_bash` with handles in place of its functions. */
 function withHandles(answer: any): unknown {
     return answer?.operations ? room("pi:run-shell").withHandles(answer) : answer;
 }
 
 const SHAPES: Record<string, Shape | undefined> = {
-    tool_call: { leave: verdict },
+    tool_call: { leave: verdict, fail: refusal },
     before_agent_start: { enter: withTools },
     session_before_compact: { enter: withSets },
     session_before_tree: { enter: withSignal },
@@ -53,13 +63,21 @@ export function on(name: string, handler: Handler): () => void {
     notOver();
     mustBe("string", name, "pi.on: the event");
     mustBe("function", handler, `pi.on("${name}"): the handler`);
-    const { enter, leave } = SHAPES[name] ?? {};
-    const id = keep((event) => {
+    const { enter, leave, fail } = SHAPES[name] ?? {};
+    const run = (event: any) => {
         event.type = name;
         enter?.(event);
-        const answer = handler(event, room("pi:context").context);
+        const answer: any = handler(event, room("pi:context").context);
         if (leave === undefined) return answer;
-        return typeof (answer as any)?.then === "function" ? (answer as any).then(leave) : leave(answer);
+        return typeof answer?.then === "function" ? answer.then(leave) : leave(answer);
+    };
+    const id = keep(fail === undefined ? run : (event) => {
+        try {
+            const answer = run(event);
+            return typeof answer?.then === "function" ? answer.then(undefined, fail) : answer;
+        } catch (error) {
+            fail(error);
+        }
     });
     ask({ on: { event: name, handler: id } });
     return () => {

@@ -9,6 +9,7 @@ declare const __becket: {
     drop(id: number): void;
     services: Map<string, (value: any) => unknown>;
     load(name: string): any;
+    native: { described(error: unknown): string };
 };
 
 const { host, services } = __becket;
@@ -88,10 +89,14 @@ export function messageOf(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
+/** An error for the person: what it says, the author's line, and its causes. */
+export function described(error: unknown): string {
+    return __becket.native.described(error);
+}
+
 /** Tells what has failed where no caller sees it. */
 export function report(event: string, error: unknown): void {
-    const stack = error instanceof Error ? error.stack : undefined;
-    ask({ report: { event, error: messageOf(error), stack } });
+    ask({ report: { event, error: described(error) } });
 }
 
 export function mustBe(kind: "function" | "string", value: unknown, what: string): void {

@@ -1,7 +1,7 @@
 // Starts an extension: finds the factory among what its module exports and calls it with pi's API.
 
 import { api } from "pi:api";
-import { room, serve } from "pi:host";
+import { ask, room, serve } from "pi:host";
 
 type Factory = (pi: unknown) => unknown;
 
@@ -27,7 +27,8 @@ export default async function start(module: unknown): Promise<void> {
     const factory = factoryOf(module);
     if (factory === undefined) {
         const { path } = room("pi:context").about;
-        throw new Error(`Extension does not export a valid factory function: ${path}`);
+        const line = ask("export_line");
+        throw new Error(`Extension does not export a valid factory function: ${path}:${line}`);
     }
     Object.keys(SERVICES).forEach(serveFrom);
     await factory(api);

@@ -64,7 +64,8 @@ async function drive(stream: number, events: any): Promise<unknown> {
         const { partial, ...part } = event;
         ask({ provider_event: { stream, event: part } });
     }
-    return events.result?.();
+    // A stream that is over has its result by now, or never.
+    return Promise.race([events.result?.(), new Promise((resolve) => setTimeout(resolve, 0))]);
 }
 
 function failure(model: any, aborted: boolean, error: unknown): unknown {

@@ -2,7 +2,7 @@
 
 import { commands, shortcuts } from "pi:commands";
 import { context, extended } from "pi:context";
-import { askLater, inSession, later, laterAsync, messageOf } from "pi:host";
+import { askLater, described, inSession, later, laterAsync } from "pi:host";
 
 /** The context that commands are given. */
 const forCommands = extended(context, {
@@ -23,7 +23,7 @@ async function outcome(run: () => unknown): Promise<{ error?: string }> {
         await run();
         return {};
     } catch (error) {
-        return { error: messageOf(error) };
+        return { error: described(error) };
     }
 }
 

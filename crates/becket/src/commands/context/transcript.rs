@@ -182,6 +182,7 @@ fn lines_of_message(context: &str, entry: &StoredEntry, message: &Message) -> Ve
             model,
             stop_reason,
             usage,
+            ..
         } => {
             let more = json!({"model": model, "stop_reason": stop_reason, "usage": usage});
             let mut lines = vec![said(context, PERSON, "agent", content, more)];
