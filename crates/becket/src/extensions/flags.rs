@@ -12,8 +12,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use tokio::runtime::Runtime;
 
+use super::board::Board;
 use super::{Extensions, RegisteredFlag};
-use crate::args::Args;
+use crate::args::{Args, Options};
 use crate::assemble::Setup;
 use crate::commands::runtime;
 use crate::failure::{CliError, Exit};
@@ -78,6 +79,12 @@ pub fn read_with_extensions(
             Err(error) => error,
         };
     }
+    if error.kind() == ErrorKind::DisplayHelp {
+        return Err(told(
+            &helped(&arguments, surroundings).unwrap_or(error),
+            surroundings,
+        ));
+    }
     if !unknown_argument(&error).is_some_and(|argument| argument.starts_with("--")) {
         return Err(told(&error, surroundings));
     }
@@ -90,6 +97,19 @@ pub fn read_with_extensions(
             Err(problem.exit.into())
         }
     }
+}
+
+/// Help with the options of extensions. Whatever keeps them from being loaded, becket's own are told all the same.
+fn helped(arguments: &[OsString], surroundings: &Surroundings) -> Option<clap::Error> {
+    let wish = |argument: &OsString| argument == "--help" || argument == "-h";
+    let others: Vec<OsString> = arguments
+        .iter()
+        .filter(|argument| !wish(argument))
+        .cloned()
+        .collect();
+    let first = without_unknown(&others).filter(|first| first.command.is_none())?;
+    let (_, extensions) = loaded(&first.options, surroundings).ok().flatten()?;
+    read(arguments, &extensions.flags()).err()
 }
 
 fn told(error: &clap::Error, surroundings: &Surroundings) -> ExitCode {
@@ -110,8 +130,23 @@ fn with_flags(
     let Some(first) = without_unknown(arguments) else {
         return Ok(None);
     };
+    let Some((runtime, extensions)) = loaded(&first.options, surroundings)? else {
+        return Ok(None);
+    };
+    let flags = extensions.flags();
+    if flags.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(read(arguments, &flags).map(|mut args| {
+        extensions.set_flags(&args.options.flags);
+        args.options.preloaded = Preloaded::new(runtime, extensions);
+        args
+    })))
+}
+
+/// The extensions of a command line, and the runtime in which they live; `None` if there are none.
+fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<(Runtime, Extensions)>, CliError> {
     surroundings.check()?;
-    let options = &first.options;
     let setup = Setup::read(options, surroundings)?;
     if let Some(refusal) = &setup.project.refusal {
         return Err(refusal.clone());
@@ -124,15 +159,7 @@ fn with_flags(
     if surroundings.signals.cancelled() {
         return Err(CliError::cancelled());
     }
-    let flags = extensions.flags();
-    if flags.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(read(arguments, &flags).map(|mut args| {
-        extensions.set_flags(&args.options.flags);
-        args.options.preloaded = Preloaded::new(runtime, extensions);
-        args
-    })))
+    Ok(Some((runtime, extensions)))
 }
 
 /// The command line without what nobody knows yet: enough to see which extensions are wanted.
@@ -174,11 +201,7 @@ fn is(word: &OsStr, option: &str) -> bool {
 /// Reads the command line with options of extensions.
 fn read(arguments: &[OsString], flags: &[RegisteredFlag]) -> Result<Args, clap::Error> {
     let mut command = Args::command();
-    let own: Vec<String> = command
-        .get_arguments()
-        .filter_map(Arg::get_long)
-        .map(Into::into)
-        .collect();
+    let own = own_options(&command);
     let usable = |flag: &&RegisteredFlag| !own.contains(&flag.definition.name);
     let flags: Vec<&RegisteredFlag> = flags.iter().filter(usable).collect();
     for flag in &flags {
@@ -198,6 +221,42 @@ fn read(arguments: &[OsString], flags: &[RegisteredFlag]) -> Result<Args, clap::
     Ok(args)
 }
 
+/// The names of becket's own options.
+fn own_options(command: &clap::Command) -> Vec<String> {
+    let long = command.get_arguments().filter_map(Arg::get_long);
+    long.map(Into::into).collect()
+}
+
+impl Board {
+    /// An extension has an option. Several may have one of the same name: what the command line says, all of them hear.
+    pub fn add_flag(&self, extension: &str, flag: FlagDefinition) {
+        let name = flag.name.clone();
+        if own_options(&Args::command()).contains(&name) {
+            self.warn(&format!(
+                "the option --{name} of the extension {extension} is never set: becket has one of that name"
+            ));
+        }
+        let known = self
+            .flags()
+            .into_iter()
+            .find(|known| known.definition.name == name);
+        if let Some(known) = known.filter(|known| known.extension != extension) {
+            let first = &known.extension;
+            let kind = match known.definition.kind == flag.kind {
+                true => String::new(),
+                false => format!("; it is read as {first} wants it"),
+            };
+            self.warn(&format!(
+                "the extensions {first} and {extension} both have an option --{name}{kind}"
+            ));
+        }
+        self.with(extension, |guest| {
+            guest.flags.retain(|other| other.name != name);
+            guest.flags.push(flag);
+        });
+    }
+}
+
 fn argument(flag: &RegisteredFlag) -> Arg {
     let FlagDefinition {
         name,
@@ -208,7 +267,12 @@ fn argument(flag: &RegisteredFlag) -> Arg {
     // clap wants names that last; the command line is read once.
     let (id, long): (&'static str, &'static str) = (id(name).leak(), name.clone().leak());
     let about = description.clone().unwrap_or_default();
-    let argument = Arg::new(id).long(long).help(about).global(true);
+    let about = format!("{about} (extension {})", flag.extension);
+    let argument = Arg::new(id)
+        .long(long)
+        .help(about.trim_start().to_owned())
+        .help_heading("Options of extensions")
+        .global(true);
     match kind {
         FlagKind::Boolean => argument.action(ArgAction::SetTrue),
         FlagKind::String => argument.action(ArgAction::Set).value_name("TEXT"),

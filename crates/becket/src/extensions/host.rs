@@ -84,12 +84,7 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::RegisterShortcut { key, .. } => {
             board.with(name, |guest| guest.shortcuts.push(key));
         }
-        HostCall::RegisterFlag(flag) => {
-            board.with(name, |guest| {
-                guest.flags.retain(|other| other.name != flag.name);
-                guest.flags.push(flag);
-            });
-        }
+        HostCall::RegisterFlag(flag) => board.add_flag(name, flag),
         HostCall::GetFlag { name: flag } => return json_of(&board.flag(name, &flag)),
         HostCall::RegisterProvider(provider) => {
             board.with(name, |guest| {
