@@ -138,7 +138,7 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
         limits: Limits::default(),
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
-        cancelled: Box::new(|| false),
+        cancels: Box::new(|| 0),
     });
     let extension = Extension::load(&kit, "test", &file).await?;
     Ok(Loaded { room, extension })

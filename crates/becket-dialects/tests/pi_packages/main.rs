@@ -81,7 +81,7 @@ async fn script(name: &str) {
         host: Arc::new(OneModel),
         reporter: Arc::new(OneModel),
         limits: Limits::default(),
-        cancelled: Box::new(|| false),
+        cancels: Box::new(|| 0),
         surroundings: Surroundings {
             directory: folder.path().to_owned(),
             environment: Arc::new(std::env::vars_os().collect()),
