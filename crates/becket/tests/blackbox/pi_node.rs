@@ -190,8 +190,7 @@ fn packages_that_are_installed_for_everything_are_found() {
     room.write("../home/kept/lib/node_modules/@a/given/index.ts", says("given"));
     room.write("../home/.npmrc", "prefix=~/kept\n");
     assert_eq!(told(&room, &["-e", "npm:@a/given"]), ["given", "pack"]);
-    let found = room.run(["doctor"]).ended_with(1);
-    found.said("ok    extension pack");
+    let found = room.run(["doctor"]).ended_with(1).said("ok    extension pack");
     assert!(
         found
             .stdout
