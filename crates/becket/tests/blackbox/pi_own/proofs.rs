@@ -191,8 +191,7 @@ pub const PROOFS: &[Proof] = &[
     Proof {
         test: "commits_are_summed_up",
         example: "standup",
-        does: "pi.registerCommand pi.exec pi.setSessionName pi.sendUserMessage",
-        takes: "ctx.waitForIdle",
+        does: "pi.registerCommand pi.exec pi.setSessionName pi.sendUserMessage ctx.waitForIdle",
         tells: "pi.getSessionName",
         ..NOTHING
     },

@@ -385,7 +385,10 @@ pub fn commits_are_summed_up(stage: &Stage) {
     assert_eq!(requests(&run).len(), 1, "{run:#?}");
     told(
         &run,
-        &["to be read aloud in ", "session: standup since yesterday in /"],
+        &[
+            "to be read aloud in 3 seconds",
+            "session: standup since yesterday in /",
+        ],
     );
 }
 
