@@ -121,8 +121,8 @@ pub fn global_folders(
         .collect();
     let paths = variable("PATH").unwrap_or_default();
     for program in ["pi", "npm", "node"] {
-        let programs = std::env::split_paths(&paths).map(|path| path.join(program));
-        let Some(file) = programs.filter_map(|file| file.canonicalize().ok()).next() else {
+        let mut folders = std::env::split_paths(&paths);
+        let Some(file) = folders.find_map(|folder| folder.join(program).canonicalize().ok()) else {
             continue;
         };
         let above = file.ancestors().find(|folder| folder.ends_with(PACKAGES));
@@ -144,8 +144,8 @@ pub fn global_folders(
 /// The prefix that npm's settings name.
 fn prefix_in(file: &Path, persons_home: Option<&Path>) -> Option<PathBuf> {
     let text = std::fs::read_to_string(file).ok()?;
-    let lines = text.lines().filter_map(|line| line.split_once('='));
-    let (_, value) = lines.filter(|(name, _)| name.trim() == "prefix").last()?;
+    let mut lines = text.lines().filter_map(|line| line.split_once('='));
+    let (_, value) = lines.rfind(|(name, _)| name.trim() == "prefix")?;
     let value = value.trim().trim_matches(['"', '\'']);
     let value = value
         .strip_prefix("${HOME}")

@@ -19,7 +19,7 @@ pub(super) type Coders = Mutex<HashMap<u64, Coder>>;
 const ROOM: usize = 32 << 10;
 
 /// How many coders one extension may have open.
-const MOST_CODERS: usize = 1000;
+const MOST_CODERS: usize = 100;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 

@@ -34,8 +34,8 @@ fn answer(mut stream: TcpStream) -> Option<()> {
         }
     }
     let header = |name: &str| {
-        let lines = head.lines().filter_map(|line| line.split_once(": "));
-        let found = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).next();
+        let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+        let found = lines.find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.to_owned())
     };
     let length = header("content-length").and_then(|length| length.parse().ok());
