@@ -3,8 +3,8 @@
 //! There are two clocks. Code that runs is measured by the wall, so that no loop lives for ever. Who waits for an
 //! answer is measured by a clock that stands still while a person answers a dialog of the extension's.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -22,6 +22,7 @@ pub(crate) struct Clock {
     end: AtomicU8,
     /// How often everything was told to end when the code began to run.
     cancels: AtomicU64,
+    runs: AtomicBool,
     waits: Mutex<Waits>,
     resumed: Notify,
 }
@@ -54,6 +55,7 @@ impl Clock {
             allowed: AtomicU64::new(0),
             end: AtomicU8::new(0),
             cancels: AtomicU64::new(0),
+            runs: AtomicBool::new(false),
             waits: Mutex::default(),
             resumed: Notify::new(),
         }
@@ -65,7 +67,24 @@ impl Clock {
     pub(crate) fn start(&self, timeout: Duration, cancels: u64) {
         self.cancels.store(cancels, Ordering::Relaxed);
         self.allowed.store(timeout.as_millis() as u64, Ordering::Relaxed);
+        self.resume();
         self.end_at(self.began.elapsed() + timeout);
+    }
+
+    /// The code has come to its end, or waits for something outside of the engine.
+    pub(crate) fn rest(&self) {
+        self.runs.store(false, Ordering::Relaxed);
+    }
+
+    /// The code goes on.
+    pub(crate) fn resume(&self) {
+        self.runs.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether code runs on though its time is over.
+    fn is_overdue(&self) -> bool {
+        let deadline = Duration::from_millis(self.deadline.load(Ordering::Relaxed));
+        self.runs.load(Ordering::Relaxed) && self.began.elapsed() > deadline + GRACE
     }
 
     /// Code that was ended gets a moment to settle what waits for it.
@@ -200,5 +219,31 @@ impl Drop for Pause {
         }
         drop(waits);
         self.0.resumed.notify_waiters();
+    }
+}
+
+/// Tells from outside which extensions run on though their time is over. Some steps of the engine itself ask nobody
+/// whether they may go on; whoever watches on another thread can at least say so.
+#[derive(Default)]
+pub struct Watch(Mutex<Vec<(String, Weak<Clock>)>>);
+
+impl Watch {
+    /// The names of those that are overdue now.
+    pub fn overdue(&self) -> Vec<String> {
+        let clocks = self.clocks();
+        let overdue = clocks
+            .iter()
+            .filter(|(_, clock)| clock.upgrade().is_some_and(|clock| clock.is_overdue()));
+        overdue.map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(crate) fn add(&self, name: &str, clock: &Arc<Clock>) {
+        let mut clocks = self.clocks();
+        clocks.retain(|(_, clock)| clock.strong_count() > 0);
+        clocks.push((name.into(), Arc::downgrade(clock)));
+    }
+
+    fn clocks(&self) -> MutexGuard<'_, Vec<(String, Weak<Clock>)>> {
+        self.0.lock().expect("no panic happens while clocks are held")
     }
 }

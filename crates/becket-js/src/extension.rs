@@ -11,7 +11,7 @@ use becket_hooks::{Answered, Failure, Field, ScriptHandler};
 use futures_util::future::BoxFuture;
 use rquickjs::{Ctx, Error, Function, Value};
 
-use crate::clock::Pause;
+use crate::clock::{Pause, Watch};
 use crate::errors::json;
 use crate::host::{Host, Reporter};
 use crate::machine::{Entry, Limits, Machine, Work, entry};
@@ -41,6 +41,8 @@ pub struct Kit {
     pub allowed: Allowed,
     /// How often everything was told to end. Asked while code runs: code that began before the last time is ended.
     pub cancels: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Knows which extensions run too long.
+    pub watch: Arc<Watch>,
 }
 
 /// Where extensions find themselves.
@@ -87,7 +89,8 @@ pub struct Extension(Arc<Machine>);
 impl Extension {
     /// Loads a file and lets the prelude start what it exports.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
-        let machine = Machine::new(kit, name)?;
+        let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        let machine = Machine::new(kit, name, &file)?;
         let load = Load {
             prelude: kit.prelude,
             file: file.to_string_lossy().into_owned(),

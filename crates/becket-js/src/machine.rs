@@ -4,7 +4,7 @@
 //! timers) is a task that enters when it is done (`natives.rs`). Two things end code that does not end by itself: its
 //! deadline, and a cancel of the whole program (`clock.rs`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -90,16 +90,17 @@ enum Begun<T> {
 }
 
 impl Machine {
-    pub(crate) fn new(kit: &Arc<Kit>, name: &str) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn new(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Arc<Self>, Failure> {
         let broken =
             |error: Error| Failure::new(Cause::SpawnFailed, format!("no JavaScript engine: {error}"));
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(kit.limits.memory);
         runtime.set_max_stack_size(kit.limits.stack);
         runtime.set_gc_threshold(FIRST_SEARCH);
-        let modules = Modules::new(kit);
+        let modules = Modules::new(kit, file);
         runtime.set_loader(modules.clone(), modules.clone());
         let clock = Arc::new(Clock::new());
+        kit.watch.add(name, &clock);
         let (watch, shared) = (Arc::clone(&clock), Arc::clone(kit));
         runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over(&shared.cancels))));
         let floats = Arc::new(AtomicBool::new(false));
@@ -184,6 +185,7 @@ impl Machine {
             if self.floats.swap(false, Ordering::Relaxed) {
                 self.report_floating(&ctx);
             }
+            self.clock.rest();
             result
         })
     }

@@ -6,6 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use crate::opening;
+
+/// The most bytes of a `package.json`.
+const LARGEST_MANIFEST: usize = 8 << 20;
+
 /// Endings that are tried for an import without one, in this order.
 const ENDINGS: &[&str] = &["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs", "json"];
 
@@ -16,6 +21,12 @@ const TYPESCRIPT: &[(&str, &[&str])] = &[
     ("mjs", &["mts"]),
     ("cjs", &["cts"]),
 ];
+
+/// Whether a file holds code, by its ending.
+pub(crate) fn is_code(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending) && ending != "json")
+}
 
 /// Who asks for a module; packages may give them different files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +130,7 @@ impl Packages {
     fn manifest(&self, folder: &Path) -> Option<Arc<Value>> {
         let mut known = self.0.lock().expect("no panic happens while manifests are held");
         let read = || {
-            let text = std::fs::read_to_string(folder.join("package.json")).ok()?;
+            let text = opening::text(&folder.join("package.json"), LARGEST_MANIFEST).ok()?;
             serde_json::from_str(&text).ok().map(Arc::new)
         };
         known.entry(folder.to_path_buf()).or_insert_with(read).clone()

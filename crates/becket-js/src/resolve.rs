@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rquickjs::context::EvalOptions;
@@ -20,6 +20,7 @@ use crate::extension::Kit;
 use crate::facts::Facts;
 use crate::machine::{Entry, entry};
 use crate::node;
+use crate::opening;
 use crate::packages::{Asked, Packages};
 use crate::transform::{HOST, place_of_import};
 
@@ -45,6 +46,9 @@ const COMMONJS: &str = "(function (exports, require, module, __filename, __dirna
 /// How one of Node's modules is given to the others: as a function, in a module that is compiled once in a process.
 const BUILTIN: &str = "export default function (exports, require, module, becket) {";
 
+/// The most bytes of a file of code: to parse it takes many times as much, and is not counted.
+const LARGEST: usize = 32 << 20;
+
 /// How a module is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -59,6 +63,8 @@ pub(crate) struct Modules(Arc<Inner>);
 
 struct Inner {
     kit: Arc<Kit>,
+    /// The extension's own folder: modules are read from there even if it may use no files.
+    folder: PathBuf,
     packages: Packages,
     graph: Mutex<Graph>,
 }
@@ -75,12 +81,32 @@ struct Graph {
 }
 
 impl Modules {
-    pub(crate) fn new(kit: &Arc<Kit>) -> Self {
+    /// For the extension with that file.
+    pub(crate) fn new(kit: &Arc<Kit>, file: &Path) -> Self {
+        let packages = Packages::default();
         Self(Arc::new(Inner {
             kit: Arc::clone(kit),
-            packages: Packages::default(),
+            folder: own_folder(kit, &packages, file),
+            packages,
             graph: Mutex::default(),
         }))
+    }
+
+    /// Whether a module may be read. Without files, an extension is still made of those in its own folder, and of
+    /// packages that are installed there or above.
+    fn check(&self, file: &Path) -> Result<(), String> {
+        let (folder, allowed) = (&self.0.folder, self.0.kit.allowed);
+        let mut packages = folder.ancestors().map(|folder| folder.join("node_modules"));
+        if allowed.files || file.starts_with(folder) || packages.any(|packages| file.starts_with(packages)) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} lies outside of the extension's own folder {}, and files are not allowed to extensions; the setting \
+             {}files says so",
+            file.display(),
+            folder.display(),
+            allowed.setting
+        ))
     }
 
     fn host_module(&self, name: &str) -> Option<&HostModule> {
@@ -138,6 +164,8 @@ impl Modules {
 
     /// The file at a path; a question mark and what follows is only there to load a file anew, as authors do.
     fn at(&self, wanted: &Path) -> Result<PathBuf, String> {
+        // Whether a file exists that must not be read is nobody's business either.
+        self.check(&without_dots(wanted))?;
         let text = wanted.to_string_lossy();
         let short = text.split(['?', '#']).next().unwrap_or_default();
         let found = self
@@ -171,7 +199,13 @@ impl Modules {
                 "{name} is made for Node itself and not served by the embedded engine"
             ));
         }
-        let source = std::fs::read_to_string(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+        self.check(path)?;
+        let most = if ending == "json" {
+            self.0.kit.limits.memory
+        } else {
+            LARGEST
+        };
+        let source = opening::text(path, most).map_err(|error| format!("cannot read {name}: {error}"))?;
         if ending == "json" {
             return Ok((Kind::Json, source.into(), Arc::default()));
         }
@@ -362,7 +396,7 @@ impl Modules {
     /// An error of the engine about a file's grammar, in better words if there are some.
     fn explained(&self, ctx: &Ctx<'_>, name: &str, error: Error) -> Error {
         let path = Path::new(name);
-        let source = std::fs::read_to_string(path).unwrap_or_default();
+        let source = opening::text(path, LARGEST).unwrap_or_default();
         match self.0.kit.transformer.problem(path, &source) {
             Some(problem) => {
                 ctx.catch();
@@ -534,6 +568,38 @@ fn has_word(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
     text.match_indices(name)
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
+/// The folder of an extension: that of its package, unless the person's home or the working directory is inside of it,
+/// as when somebody keeps a package of all that is his; else that of its file.
+fn own_folder(kit: &Kit, packages: &Packages, file: &Path) -> PathBuf {
+    let around = file.parent().unwrap_or(file);
+    let holds = |folder: &Path, place: &Path| {
+        let place = std::fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
+        !place.as_os_str().is_empty() && place.starts_with(folder)
+    };
+    let surroundings = &kit.surroundings;
+    match packages.around(around) {
+        Some((folder, _))
+            if !holds(&folder, &surroundings.home) && !holds(&folder, &surroundings.directory) =>
+        {
+            folder
+        }
+        _ => around.to_path_buf(),
+    }
+}
+
+/// A path without `.` and `..`.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 fn is_relative(name: &str) -> bool {

@@ -17,6 +17,7 @@ use oxc::span::SourceType;
 use oxc::transformer::{TransformOptions, Transformer as Transform};
 
 use crate::facts::Facts;
+use crate::opening;
 
 /// Part of every hash: another number when the same source would give other JavaScript.
 const VERSION: &str = "2";
@@ -223,9 +224,12 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
+/// The most bytes of a file in which a place is looked for.
+const LARGEST: usize = 16 << 20;
+
 /// Where in an importing file an import is written.
 pub(crate) fn place_of_import(file: &str, name: &str) -> Option<String> {
-    let source = std::fs::read_to_string(file).ok()?;
+    let source = opening::text(Path::new(file), LARGEST).ok()?;
     let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
     let offset = quoted
         .iter()

@@ -247,6 +247,7 @@ fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
         limits: Limits::default(),
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
+        watch: Arc::default(),
         cancels: Box::new(|| 0),
     };
     (Arc::new(kit), desk)

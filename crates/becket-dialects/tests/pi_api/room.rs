@@ -139,6 +139,7 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
         cancels: Box::new(|| 0),
+        watch: Arc::default(),
     });
     let extension = Extension::load(&kit, "test", &file).await?;
     Ok(Loaded { room, extension })

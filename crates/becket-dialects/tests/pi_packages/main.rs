@@ -89,6 +89,7 @@ async fn script(name: &str) {
             program: PathBuf::from("becket"),
         },
         allowed: Allowed::default(),
+        watch: Arc::default(),
     });
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pi_packages");
     let file = scripts.join(format!("{name}.ts"));

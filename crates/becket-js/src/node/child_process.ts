@@ -323,7 +323,8 @@ function spawnSync(file: string, given?: any, more?: any): any {
         status: done.problem && done.signal !== null ? null : done.code, signal: signalName(done.signal),
     };
     if (done.problem) {
-        result.error = coded(Error, done.problem, `spawnSync ${wanted.file} ${done.problem}`, {
+        const words = done.message ?? done.problem;
+        result.error = coded(Error, done.problem, `spawnSync ${wanted.file} ${words}`, {
             errno: -require("os").constants.errno[done.problem], syscall: `spawnSync ${wanted.file}`,
             path: wanted.file, spawnargs: wanted.args,
         });

@@ -25,10 +25,11 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
                 Value::Null => digest(algorithm, &data),
                 key => keyed(algorithm, &bytes_of(key)?, &data),
             };
-            digest.map(|bytes| node.parcel(bytes)).ok_or_else(|| {
+            let digest = digest.ok_or_else(|| {
                 let words = format!("{algorithm} is no digest that the embedded engine serves");
                 HostError::new(words).with("code", "ERR_CRYPTO_INVALID_DIGEST")
-            })
+            })?;
+            node.parcel(digest)
         }
         "random" => {
             let length = arguments["length"].as_u64().unwrap_or_default();
@@ -40,7 +41,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
             let mut bytes = vec![0; length as usize];
             getrandom::fill(&mut bytes)
                 .map_err(|error| HostError::new(format!("the system gives no random bytes: {error}")))?;
-            Ok(node.parcel(bytes))
+            node.parcel(bytes)
         }
         "names" => Ok(json!(["md5", "sha1", "sha224", "sha256", "sha384", "sha512"])),
         _ => Err(HostError::new(format!("there is no function crypto.{function}"))),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::os::unix::fs::{
     DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink,
 };
@@ -13,15 +13,21 @@ use rustix::fs::{Access, AtFlags, CWD, Timespec, Timestamps};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
+use super::held::{Full, Held};
+use super::pipes::Asker;
 use super::{Answer, Need, Node, bytes_of, system_error};
 use crate::host::HostError;
 
 /// Open files by their numbers.
 pub(super) type Open = Mutex<HashMap<u64, Arc<File>>>;
 
+/// A text of at most so many bytes is given as JSON.
+const SHORT: usize = 64 << 10;
+
 /// One request, with its paths as the script wrote them.
 struct Asked<'a> {
     node: &'a Node,
+    asker: Asker,
     arguments: &'a Value,
     path: &'a str,
     dest: Option<&'a str>,
@@ -30,9 +36,10 @@ struct Asked<'a> {
 /// What one function is called in reports and in errors.
 struct Named(&'static str, &'static str);
 
-pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, asker: Asker, function: &str, arguments: &Value) -> Answer {
     let asked = Asked {
         node,
+        asker,
         arguments,
         path: arguments["path"].as_str().unwrap_or_default(),
         dest: arguments["dest"].as_str(),
@@ -52,7 +59,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
 }
 
 /// Why something did not work.
-enum Problem {
+pub(super) enum Problem {
     System(io::Error),
     /// Another call than the one that was asked for, at another path.
     Part(io::Error, &'static str, String),
@@ -74,6 +81,12 @@ impl From<Errno> for Problem {
 impl From<HostError> for Problem {
     fn from(error: HostError) -> Self {
         Self::Said(error)
+    }
+}
+
+impl From<Full> for Problem {
+    fn from(full: Full) -> Self {
+        Self::Said(full.into())
     }
 }
 
@@ -134,7 +147,7 @@ fn operation(function: &str) -> Option<(Named, Work)> {
         }),
         "utimes" => (Named("fs.utimes", "utime"), set_times),
         "truncate" => (Named("fs.truncate", "open"), |asked| {
-            let file = OpenOptions::new().write(true).open(asked.at())?;
+            let file = asked.open(OpenOptions::new().write(true))?;
             done(file.set_len(asked.number("length")))
         }),
         _ => return None,
@@ -209,6 +222,10 @@ impl Asked<'_> {
         }))
     }
 
+    fn open(&self, options: &mut OpenOptions) -> io::Result<File> {
+        self.node.open(self.asker, options, &self.at())
+    }
+
     fn options(&self) -> Result<OpenOptions, Problem> {
         let flags = self.arguments["flag"].as_str().unwrap_or("r");
         let mut options = OpenOptions::new();
@@ -251,7 +268,7 @@ impl Asked<'_> {
 }
 
 fn open(asked: &Asked<'_>) -> Result<Value, Problem> {
-    let file = asked.options()?.open(asked.at())?;
+    let file = asked.open(&mut asked.options()?)?;
     let number = asked.node.number();
     let mut files = asked
         .node
@@ -262,60 +279,57 @@ fn open(asked: &Asked<'_>) -> Result<Value, Problem> {
     Ok(json!(number))
 }
 
-fn read(asked: &Asked<'_>, mut file: &File) -> Result<Value, Problem> {
+fn read(asked: &Asked<'_>, file: &File) -> Result<Value, Problem> {
+    let node = asked.node;
     let mut bytes = vec![0; (asked.number("length") as usize).min(64 << 20)];
     let count = match asked.arguments["position"].as_u64() {
         Some(position) => file.read_at(&mut bytes, position)?,
-        None => file.read(&mut bytes)?,
+        None => node.read(asked.asker, file, &mut bytes)?,
     };
     bytes.truncate(count);
-    Ok(asked.node.parcel(bytes))
+    Ok(node.parcel(bytes)?)
 }
 
-fn write(asked: &Asked<'_>, mut file: &File) -> Result<Value, Problem> {
+fn write(asked: &Asked<'_>, file: &File) -> Result<Value, Problem> {
     let bytes = bytes_of(&asked.arguments["data"])?;
-    match asked.arguments["position"].as_u64() {
-        Some(position) => file.write_all_at(&bytes, position)?,
-        None => file.write_all(&bytes)?,
-    }
+    let position = asked.arguments["position"].as_u64();
+    asked.node.write_whole(asked.asker, file, &bytes, position)?;
     Ok(json!(bytes.len()))
 }
 
-/// A folder can be opened but not read, and Node says so.
-fn contents(asked: &Asked<'_>) -> Result<Vec<u8>, Problem> {
-    let mut file = asked.options()?.open(asked.at())?;
-    let mut bytes = Vec::new();
-    let read = file
-        .seek(SeekFrom::Start(0))
-        .and_then(|_| file.read_to_end(&mut bytes));
-    match read {
-        Ok(_) => Ok(bytes),
-        Err(error) if error.raw_os_error() == Some(Errno::ISDIR.raw_os_error()) => {
-            Err(Problem::Said(system_error(&error, "read", None, None)))
-        }
-        // What cannot be wound back, such as a pipe, is read from where it is.
-        Err(error) if error.raw_os_error() == Some(Errno::SPIPE.raw_os_error()) => {
-            file.read_to_end(&mut bytes)?;
-            Ok(bytes)
-        }
-        Err(error) => Err(error.into()),
-    }
+fn contents(asked: &Asked<'_>) -> Result<Held, Problem> {
+    let file = asked.open(&mut asked.options()?)?;
+    asked
+        .node
+        .read_whole(asked.asker, &file)
+        .map_err(|problem| match problem {
+            // A folder can be opened but not read, and Node says so.
+            Problem::System(error) if error.raw_os_error() == Some(Errno::ISDIR.raw_os_error()) => {
+                Problem::Said(system_error(&error, "read", None, None))
+            }
+            other => other,
+        })
 }
 
 fn read_file(asked: &Asked<'_>) -> Result<Value, Problem> {
-    Ok(asked.node.parcel(contents(asked)?))
+    Ok(asked.node.keep(contents(asked)?))
 }
 
+/// A long text is a parcel, so that there is only one of it.
 fn read_text(asked: &Asked<'_>) -> Result<Value, Problem> {
+    let contents = contents(asked)?;
+    if contents.bytes().len() > SHORT {
+        return Ok(asked.node.keep(contents));
+    }
     Ok(Value::String(
-        String::from_utf8_lossy(&contents(asked)?).into_owned(),
+        String::from_utf8_lossy(contents.bytes()).into_owned(),
     ))
 }
 
 fn write_file(asked: &Asked<'_>) -> Result<Value, Problem> {
     let bytes = bytes_of(&asked.arguments["data"])?;
-    let mut file = asked.options()?.open(asked.at())?;
-    done(file.write_all(&bytes))
+    let file = asked.open(&mut asked.options()?)?;
+    done(asked.node.write_whole(asked.asker, &file, &bytes, None))
 }
 
 fn shown(data: &Metadata) -> Value {
@@ -344,27 +358,31 @@ fn access(asked: &Asked<'_>) -> Result<Value, Problem> {
 
 /// Pairs of name and kind, sorted by name.
 fn read_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
-    let mut entries = Vec::new();
-    list(&asked.at(), "", asked.is("recursive"), &mut entries)?;
-    entries.sort();
-    Ok(entries
-        .into_iter()
-        .map(|(name, kind)| json!([name, kind]))
-        .collect())
+    let mut found = Found {
+        entries: Vec::new(),
+        size: asked.node.store.empty(),
+    };
+    list(asked, &asked.at(), "", &mut found)?;
+    found.entries.sort();
+    let pairs = found.entries.into_iter();
+    Ok(pairs.map(|(name, kind)| json!([name, kind])).collect())
 }
 
-fn list(
-    folder: &Path,
-    prefix: &str,
-    recursive: bool,
-    entries: &mut Vec<(String, &'static str)>,
-) -> io::Result<()> {
+/// What is in a folder.
+struct Found {
+    entries: Vec<(String, &'static str)>,
+    size: Held,
+}
+
+fn list(asked: &Asked<'_>, folder: &Path, prefix: &str, found: &mut Found) -> Result<(), Problem> {
     for entry in std::fs::read_dir(folder)? {
+        asked.node.may_wait(asked.asker)?;
         let entry = entry?;
         let kind = entry.file_type()?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if recursive && kind.is_dir() {
-            list(&entry.path(), &format!("{name}/"), recursive, entries)?;
+        found.size.count(name.len() + size_of::<(String, &str)>())?;
+        if asked.is("recursive") && kind.is_dir() {
+            list(asked, &entry.path(), &format!("{name}/"), found)?;
         }
         let shown = match kind {
             _ if kind.is_file() => "file",
@@ -375,7 +393,7 @@ fn list(
             _ if kind.is_char_device() => "character",
             _ => "block",
         };
-        entries.push((name, shown));
+        found.entries.push((name, shown));
     }
     Ok(())
 }
@@ -456,8 +474,7 @@ fn copy_file(asked: &Asked<'_>) -> Result<Value, Problem> {
     if asked.is("exclusive") && asked.to().exists() {
         return Err(Errno::EXIST.into());
     }
-    std::fs::copy(asked.at(), asked.to())?;
-    Ok(Value::Null)
+    done(asked.node.copy_plain(asked.asker, &asked.at(), &asked.to()))
 }
 
 fn copy(asked: &Asked<'_>) -> Result<Value, Problem> {
@@ -490,6 +507,7 @@ fn copy_all(asked: &Asked<'_>, from: &Path, to: &Path) -> Result<(), Problem> {
     if data.is_dir() {
         std::fs::create_dir_all(to)?;
         for entry in std::fs::read_dir(from)? {
+            asked.node.may_wait(asked.asker)?;
             let entry = entry?;
             copy_all(asked, &entry.path(), &to.join(entry.file_name()))?;
         }
@@ -515,7 +533,7 @@ fn copy_all(asked: &Asked<'_>, from: &Path, to: &Path) -> Result<(), Problem> {
         }
         symlink(std::fs::read_link(from)?, to)?;
     } else {
-        std::fs::copy(from, to)?;
+        asked.node.copy_plain(asked.asker, from, to)?;
         if asked.is("preserveTimestamps") {
             File::options()
                 .write(true)

@@ -137,7 +137,9 @@ const operations: Record<string, Operation> = {
         const { encoding, flag } = optionsOf(options);
         if (typeof path === "number" || typeof path?.fd === "number") return readOpen(path?.fd ?? path, encoding);
         const request = { path: pathOf(path), flag: flagsOf(flag, "r") };
-        if (/^utf-?8$/i.test(encoding ?? "")) return ["readText", request];
+        if (/^utf-?8$/i.test(encoding ?? "")) {
+            return ["readText", request, (answer) => (typeof answer === "string" ? answer : native.text(answer.parcel))];
+        }
         return ["readFile", request, (answer) => {
             const found = taken(answer);
             return encoding && encoding !== "buffer" ? found.toString(encoding) : found;
@@ -224,8 +226,10 @@ async function soon(operation: Operation, values: any[]): Promise<any> {
     const { signal } = values[values.length - 1] ?? {};
     if (signal?.aborted) throw aborted(signal);
     const answer = await host.callAsync(`fs.${name}`, request);
+    // What was brought is taken even if nobody wants it any more, or it would lie there for ever.
+    const result = read ? read(answer) : answer;
     if (signal?.aborted) throw aborted(signal);
-    return read ? read(answer) : answer;
+    return result;
 }
 
 const fs: any = exports;

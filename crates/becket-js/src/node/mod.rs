@@ -6,6 +6,8 @@
 
 mod digests;
 mod files;
+mod held;
+mod pipes;
 mod processes;
 mod system;
 mod table;
@@ -14,18 +16,22 @@ mod zlib;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use becket_hooks::Mark;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rquickjs::{Ctx, Error, Exception, Function, Object, TypedArray};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 pub use table::{NodeModule, Service, node_modules};
 
+use self::held::{Held, Store};
+use self::pipes::Asker;
 use crate::clock::Clock;
 use crate::extension::Kit;
 use crate::host::{HostError, Report};
@@ -42,6 +48,9 @@ pub(crate) fn source(name: &str) -> Option<(&'static str, &'static str)> {
     table::module(name).map(|module| (module.source, module.refused))
 }
 
+/// How many promises may be about files at a time; the others wait for their turn. A file can hold a thread for long.
+const FILES_AT_A_TIME: usize = 8;
+
 /// What an extension must be allowed to use.
 #[derive(Debug, Clone, Copy)]
 enum Need {
@@ -57,11 +66,18 @@ pub(crate) struct Node {
     clock: Arc<Clock>,
     directory: Mutex<PathBuf>,
     last: AtomicU64,
-    parcels: Mutex<HashMap<u64, Vec<u8>>>,
+    /// Whether the extension is over.
+    over: AtomicBool,
+    store: Arc<Store>,
+    parcels: Mutex<HashMap<u64, Held>>,
     files: files::Open,
+    file_turns: Arc<Semaphore>,
     watchers: watch::Watchers,
     processes: processes::Processes,
     coders: zlib::Coders,
+    /// The mark of all programs that the extension starts, and whether it has started any.
+    mark: Mark,
+    has_started: AtomicBool,
 }
 
 type Answer = Result<Value, HostError>;
@@ -74,21 +90,31 @@ impl Node {
             clock: Arc::clone(clock),
             directory: Mutex::new(kit.surroundings.directory.clone()),
             last: AtomicU64::new(2),
+            over: AtomicBool::new(false),
+            store: Store::new(kit.limits.memory),
             parcels: Mutex::default(),
             files: Mutex::default(),
+            file_turns: Arc::new(Semaphore::new(FILES_AT_A_TIME)),
             watchers: Mutex::default(),
             processes: Mutex::default(),
             coders: Mutex::default(),
+            mark: Mark::within(&kit.surroundings.environment),
+            has_started: AtomicBool::new(false),
         })
     }
 
     /// The extension is over: what it has started ends.
     pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
         let mut processes = self
             .processes
             .lock()
             .expect("no panic happens while processes are held");
         processes.drain().for_each(|(_, running)| running.end());
+        drop(processes);
+        if self.has_started.load(Ordering::Relaxed) {
+            self.mark.end_all();
+        }
         self.watchers
             .lock()
             .expect("no panic happens while watchers are held")
@@ -99,18 +125,19 @@ impl Node {
     pub(crate) fn install<'js>(self: &Arc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<(), Error> {
         let node = Arc::clone(self);
         let parcel = move |ctx: Ctx<'js>, number: u64| {
-            let bytes = node
-                .parcels
-                .lock()
-                .expect("no panic happens while parcels are held")
-                .remove(&number);
-            let bytes = bytes.ok_or_else(|| Exception::throw_message(&ctx, "there is no such parcel"))?;
-            TypedArray::<u8>::new(ctx, bytes)
+            TypedArray::new_copy(ctx.clone(), node.take(&ctx, number)?.bytes())
         };
         natives.set("parcel", Function::new(ctx.clone(), parcel)?)?;
         let node = Arc::clone(self);
+        let text = move |ctx: Ctx<'js>, number: u64| {
+            let held = node.take(&ctx, number)?;
+            rquickjs::String::from_str(ctx, &String::from_utf8_lossy(held.bytes()))
+        };
+        natives.set("text", Function::new(ctx.clone(), text)?)?;
+        let node = Arc::clone(self);
         natives.set("ticket", Function::new(ctx.clone(), move || node.number())?)?;
-        let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
+        // Copies lie in the engine's own memory, which has a limit.
+        let encode = |ctx: Ctx<'js>, text: String| TypedArray::new_copy(ctx, text.as_bytes());
         natives.set("encode", Function::new(ctx.clone(), encode)?)?;
         let decode = |ctx: Ctx<'js>, bytes: String, encoding: String| {
             let bytes = STANDARD.decode(bytes);
@@ -123,11 +150,20 @@ impl Node {
 
     /// Answers at once, if it is one of Node's functions.
     pub(crate) fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Option<Result<String, HostError>> {
+        self.answer(Asker::Script, name, arguments)
+    }
+
+    fn answer(
+        self: &Arc<Self>,
+        asker: Asker,
+        name: &str,
+        arguments: &str,
+    ) -> Option<Result<String, HostError>> {
         let (area, function) = name.split_once('.')?;
         let arguments = parsed(arguments);
         let answer = match area {
             "fs" if function.starts_with("watch") => watch::call(self, function, &arguments),
-            "fs" => files::call(self, function, &arguments),
+            "fs" => files::call(self, asker, function, &arguments),
             "process" => processes::call(self, function, &arguments),
             "crypto" => digests::call(self, function, &arguments),
             "system" => system::call(self, function, &arguments),
@@ -154,11 +190,7 @@ impl Node {
             ("process", _) => processes::call_async(self, function, &parsed(arguments)),
             ("fs" | "zlib", _) => {
                 let (node, name, arguments) = (Arc::clone(self), name.to_string(), arguments.to_string());
-                let work = tokio::task::spawn_blocking(move || node.call(&name, &arguments));
-                return Some(
-                    work.map(|done| done.ok().flatten().unwrap_or_else(|| Err(ended())))
-                        .boxed(),
-                );
+                return Some(node.about_files(name, arguments).boxed());
             }
             _ => return None,
         };
@@ -167,6 +199,18 @@ impl Node {
                 .map(|answer| answer.map(|answer| answer.to_string()))
                 .boxed(),
         )
+    }
+
+    /// Does something with files on another thread, when it is its turn.
+    async fn about_files(self: Arc<Self>, name: String, arguments: String) -> Result<String, HostError> {
+        let turn = Arc::clone(&self.file_turns).acquire_owned().await;
+        let work = move || {
+            let answer = self.answer(Asker::Promise, &name, &arguments);
+            drop(turn);
+            answer
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.ok().flatten().unwrap_or_else(|| Err(ended()))
     }
 
     /// Asks whether something may be used, and tells that it is.
@@ -194,14 +238,29 @@ impl Node {
     }
 
     /// Keeps bytes until the script takes them.
-    fn parcel(&self, bytes: Vec<u8>) -> Value {
+    fn parcel(&self, bytes: Vec<u8>) -> Result<Value, HostError> {
+        Ok(self.keep(self.store.hold(bytes)?))
+    }
+
+    /// Keeps what is held already until the script takes it.
+    fn keep(&self, held: Held) -> Value {
         let number = self.number();
         let mut parcels = self
             .parcels
             .lock()
             .expect("no panic happens while parcels are held");
-        parcels.insert(number, bytes);
+        parcels.insert(number, held);
         json!({ "parcel": number })
+    }
+
+    /// What was kept for the script.
+    fn take(&self, ctx: &Ctx<'_>, number: u64) -> Result<Held, Error> {
+        let held = self
+            .parcels
+            .lock()
+            .expect("no panic happens while parcels are held")
+            .remove(&number);
+        held.ok_or_else(|| Exception::throw_message(ctx, "there is no such parcel"))
     }
 
     fn number(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Programs that an extension starts: what `child_process` asks for.
 //!
-//! Each is started as the leader of a group of its own and with a mark, so that it ends, with all that it started, when
-//! the extension's engine does.
+//! Each is started as the leader of a group of its own and with two marks, one of its own and one that all programs of
+//! the extension have: so it ends, with all that it started, when the extension's engine does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -25,6 +25,7 @@ use tokio::sync::{Mutex as Turn, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
+use super::held::{Full, Held, Store};
 use super::{Answer, Need, Node, bytes_of, ended, system_error};
 use crate::clock::End;
 use crate::host::HostError;
@@ -105,7 +106,7 @@ pub(super) fn call_async(node: &Arc<Node>, function: &str, arguments: &Value) ->
                 let which = usize::from(arguments["stream"] == 2);
                 let bytes = running.read(which).await;
                 let node = node.upgrade().ok_or_else(ended)?;
-                Ok(bytes.map_or(Value::Null, |bytes| node.parcel(bytes)))
+                bytes.map_or(Ok(Value::Null), |bytes| node.parcel(bytes))
             }
             "write" => running.write(bytes_of(&arguments["data"])?).await,
             "end" => {
@@ -180,13 +181,15 @@ impl Start {
             .flatten()
             .map(text)
             .collect();
-        let environment = match arguments["env"].as_object() {
+        let mut environment: BTreeMap<OsString, OsString> = match arguments["env"].as_object() {
             Some(given) => given
                 .iter()
                 .map(|(name, value)| (name.into(), text(value).into()))
                 .collect(),
             None => (*node.kit.surroundings.environment).clone(),
         };
+        let (name, value) = node.mark.variable();
+        environment.insert(name.into(), value.into());
         let directory = arguments["cwd"]
             .as_str()
             .map_or_else(|| node.directory(), |path| node.path(path));
@@ -205,7 +208,7 @@ impl Start {
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    fn begin(&self) -> Result<(Child, Mark), HostError> {
+    fn begin(&self, node: &Node) -> Result<(Child, Mark), HostError> {
         let failed = |error: &io::Error| {
             let (code, _) = super::system::error_name(error);
             let syscall = format!("spawn {}", self.file);
@@ -239,6 +242,7 @@ impl Start {
             .stdin(stream(self.pipes[0]))
             .stdout(stream(self.pipes[1]))
             .stderr(stream(self.pipes[2]));
+        node.has_started.store(true, Ordering::Relaxed);
         let child = command.spawn().map_err(|error| failed(&error))?;
         Ok((child, mark))
     }
@@ -247,7 +251,7 @@ impl Start {
 fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
     let start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawn", &start.line())?;
-    let (mut child, mark) = start.begin()?;
+    let (mut child, mark) = start.begin(node)?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let pid = child.id().unwrap_or_default();
     let tree = Tree::adopt(child, &mark);
@@ -261,7 +265,7 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
         if asked.load(Ordering::Relaxed) {
             tree.terminate().await;
         } else {
-            // What it leaves in the background lives on, as it does under Node.
+            // What it leaves in the background lives on as long as the extension does.
             tree.release();
         }
     });
@@ -366,7 +370,7 @@ struct Bounds {
 }
 
 async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bounds) -> Answer {
-    let (mut child, mark) = start.begin()?;
+    let (mut child, mark) = start.begin(node)?;
     let pid = child.id().unwrap_or_default();
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut tree = Tree::adopt(child, &mark).map_err(|error| HostError::new(error.to_string()))?;
@@ -375,23 +379,23 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
             let _ = stdin.write_all(&input).await;
         }
     });
-    let (full, filled) = watch::channel(false);
-    let out = Collected::from(stdout, bounds.most, full.clone());
-    let err = Collected::from(stderr, bounds.most, full);
+    let (full, filled) = watch::channel(None);
+    let out = Collected::from(node, stdout, bounds.most, full.clone());
+    let err = Collected::from(node, stderr, bounds.most, full);
     let over = async {
         while !node.clock.is_over(&node.kit.cancels) && Instant::now() < bounds.until {
             let left = bounds.until.saturating_duration_since(Instant::now());
             tokio::time::sleep(PAUSE.min(left)).await;
         }
         match node.clock.ended() {
-            Some(End::Cancelled) => "ECANCELED",
-            _ => "ETIMEDOUT",
+            Some(End::Cancelled) => Problem::Cancelled,
+            _ => Problem::Late,
         }
     };
     let (status, problem) = tokio::select! {
         status = tree.wait() => (status.ok(), None),
         problem = over => (None, Some(problem)),
-        () = overflown(filled) => (None, Some("ENOBUFS")),
+        problem = overflown(filled) => (None, Some(problem)),
     };
     let status = match status {
         Some(status) => status,
@@ -401,19 +405,53 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
     let mut answer = ended_as(Some(status));
     for (name, output) in [("stdout", out), ("stderr", err)] {
         if let Some(output) = output {
-            answer[name] = node.parcel(output.finish().await);
+            answer[name] = node.keep(output.finish().await);
         }
     }
     tree.release();
     answer["pid"] = json!(pid);
-    answer["problem"] = json!(problem);
+    if let Some(problem) = problem {
+        answer["problem"] = problem.code().into();
+        if let Problem::Full(full) = problem {
+            answer["message"] = HostError::from(full).message.into();
+        }
+    }
     Ok(answer)
 }
 
-/// Waits until there is more output than the script wants; for ever if there never is.
-async fn overflown(mut full: watch::Receiver<bool>) {
-    if full.wait_for(|full| *full).await.is_err() {
-        std::future::pending::<()>().await;
+/// Why a program was ended that a script has waited for.
+#[derive(Debug, Clone, Copy)]
+enum Problem {
+    /// It took too long.
+    Late,
+    /// Everything was told to end.
+    Cancelled,
+    /// It wrote more than the script wants.
+    TooMuch,
+    /// It wrote more than the extension may hold.
+    Full(Full),
+}
+
+impl Problem {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Late => "ETIMEDOUT",
+            Self::Cancelled => "ECANCELED",
+            Self::TooMuch | Self::Full(_) => "ENOBUFS",
+        }
+    }
+}
+
+/// Waits until there is too much output; for ever if there never is.
+async fn overflown(mut full: watch::Receiver<Option<Problem>>) -> Problem {
+    let problem = full
+        .wait_for(Option::is_some)
+        .await
+        .ok()
+        .and_then(|problem| *problem);
+    match problem {
+        Some(problem) => problem,
+        None => std::future::pending().await,
     }
 }
 
@@ -433,40 +471,49 @@ async fn end(tree: &mut Tree, pid: u32, signal: i32) -> ExitStatus {
 
 /// What is read from a pipe meanwhile.
 struct Collected {
-    bytes: Arc<Mutex<Vec<u8>>>,
+    bytes: Arc<Mutex<Held>>,
+    store: Arc<Store>,
     task: JoinHandle<()>,
 }
 
 impl Collected {
-    /// Reads until the end, or until there is more than the script wants.
+    /// Reads until the end, or until there is more than the script wants or may have.
     fn from(
+        node: &Node,
         pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
         most: usize,
-        full: watch::Sender<bool>,
+        full: watch::Sender<Option<Problem>>,
     ) -> Option<Self> {
         let mut pipe = pipe?;
-        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let store = Arc::clone(&node.store);
+        let bytes = Arc::new(Mutex::new(store.empty()));
         let kept = Arc::clone(&bytes);
         let task = tokio::spawn(async move {
             let mut chunk = Vec::with_capacity(CHUNK);
             while let Ok(1..) = pipe.read_buf(&mut chunk).await {
                 let mut kept = kept.lock().expect("no panic happens while output is held");
-                kept.append(&mut chunk);
-                if kept.len() > most {
-                    kept.truncate(most);
-                    full.send_replace(true);
-                    break;
-                }
+                let left = most.saturating_sub(kept.bytes().len());
+                let problem = match kept.append(&chunk[..chunk.len().min(left)]) {
+                    Err(no_room) => Problem::Full(no_room),
+                    Ok(()) if chunk.len() > left => Problem::TooMuch,
+                    Ok(()) => {
+                        chunk.clear();
+                        continue;
+                    }
+                };
+                full.send_replace(Some(problem));
+                break;
             }
         });
-        Some(Self { bytes, task })
+        Some(Self { bytes, store, task })
     }
 
     /// The program has ended; something in the background may hold the pipe for ever.
-    async fn finish(mut self) -> Vec<u8> {
+    async fn finish(mut self) -> Held {
         if tokio::time::timeout(GRACE, &mut self.task).await.is_err() {
             self.task.abort();
         }
-        std::mem::take(&mut self.bytes.lock().expect("no panic happens while output is held"))
+        let mut bytes = self.bytes.lock().expect("no panic happens while output is held");
+        std::mem::replace(&mut *bytes, self.store.empty())
     }
 }

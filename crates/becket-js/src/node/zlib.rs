@@ -34,7 +34,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
         "all" => {
             let data = bytes_of(&arguments["data"])?;
             let mut coder = Coder::new(node, arguments)?;
-            Ok(node.parcel(coder.write(&data, flush_of(arguments))?))
+            node.parcel(coder.write(&data, flush_of(arguments))?)
         }
         "open" => {
             if coders().len() >= MOST_CODERS {
@@ -51,7 +51,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
             let mut coders = coders();
             let coder = coders.get_mut(&number());
             let coder = coder.ok_or_else(|| HostError::new("the stream is closed"))?;
-            Ok(node.parcel(coder.write(&data, flush_of(arguments))?))
+            node.parcel(coder.write(&data, flush_of(arguments))?)
         }
         "close" => {
             coders().remove(&number());

@@ -9,3 +9,4 @@ mod node_modules;
 mod packages;
 mod resolution;
 mod room;
+mod safety;

@@ -132,6 +132,7 @@ pub(crate) fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> K
         limits,
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
+        watch: Arc::default(),
         cancels: Box::new(move || cancel.cancels.load(Ordering::Relaxed)),
     }
 }
