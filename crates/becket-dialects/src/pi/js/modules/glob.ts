@@ -1,6 +1,7 @@
 // Globs and ignore files: which names a pattern means, and what `.gitignore` leaves out.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { unlessRefused } from "pi:tool-shared";
 
 const escaped = (char: string) => char.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
@@ -55,7 +56,8 @@ function rules(folder: string): Rule[] {
     let text: string;
     try {
       text = readFileSync(join(folder, name), "utf-8");
-    } catch {
+    } catch (error) {
+      unlessRefused(error);
       continue;
     }
     for (const line of text.split(/\r?\n/)) {
@@ -97,7 +99,8 @@ export function* walk(root: string): Generator<Found> {
     let entries: any[];
     try {
       entries = readdirSync(folder, { withFileTypes: true });
-    } catch {
+    } catch (error) {
+      unlessRefused(error);
       return;
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));

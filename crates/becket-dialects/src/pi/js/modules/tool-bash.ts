@@ -11,13 +11,22 @@ import { MAX_BYTES, MAX_LINES, endOf, formatSize, plainTool, textResult, truncat
 const UPDATE_EVERY_MS = 100;
 const PIPE_GRACE_MS = 500;
 
+/** Who may run programs and use no files gets the shell that is found by its name. */
+function isThere(path: string): boolean {
+  try {
+    return existsSync(path);
+  } catch {
+    return false;
+  }
+}
+
 export function getShellConfig(shellPath?: string): { shell: string; args: string[] } {
   const args = ["-c"];
   if (shellPath) {
     if (!existsSync(shellPath)) throw new Error(`Custom shell path not found: ${shellPath}`);
     return { shell: shellPath, args };
   }
-  if (existsSync("/bin/bash")) return { shell: "/bin/bash", args };
+  if (isThere("/bin/bash")) return { shell: "/bin/bash", args };
   const found = spawnSync("which", ["bash"], { encoding: "utf-8", timeout: 5000 });
   const [path] = found.status === 0 ? String(found.stdout).trim().split("\n") : [];
   return { shell: path || "sh", args };

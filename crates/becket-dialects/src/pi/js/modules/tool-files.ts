@@ -6,7 +6,7 @@ import { generateDiffString, generateUnifiedPatch } from "pi:diff";
 import { Type } from "pi:typebox";
 import {
   MAX_BYTES, MAX_LINES, abortable, formatSize, plainTool, resolveReadPath, resolveToCwd, textResult, truncateHead,
-  withFileMutationQueue,
+  unlessRefused, withFileMutationQueue,
 } from "pi:tool-shared";
 
 // read
@@ -259,6 +259,7 @@ async function runEdit(operations: any, file: string, path: string, edits: Edit[
   try {
     await operations.access(file);
   } catch (error: any) {
+    unlessRefused(error);
     throw new Error(`Could not edit file: ${path}. ${error?.code ? `Error code: ${error.code}` : String(error)}.`);
   }
   goOn();

@@ -6,6 +6,7 @@ import { type Found, globMatcher, walk } from "pi:glob";
 import { Type } from "pi:typebox";
 import {
   MAX_BYTES, MAX_GREP_CHARS, abortable, formatSize, plainTool, resolveToCwd, textResult, truncateHead, truncateLine,
+  unlessRefused,
 } from "pi:tool-shared";
 
 /** A break after so many files, so that a cancel and everything else is heard. */
@@ -58,7 +59,8 @@ async function textLines(operations: any, path: string): Promise<string[]> {
   let text: string;
   try {
     text = String(await operations.readFile(path));
-  } catch {
+  } catch (error) {
+    unlessRefused(error);
     return [];
   }
   if (text.slice(0, 8192).includes("\0")) return [];
@@ -104,7 +106,8 @@ async function runGrep(operations: any, cwd: string, input: any, goOn: () => voi
   let isFolder: boolean;
   try {
     isFolder = await operations.isDirectory(root);
-  } catch {
+  } catch (error) {
+    unlessRefused(error);
     throw new Error(`Path not found: ${root}`);
   }
   const found = await matches(operations, root, isFolder, input, goOn);
@@ -148,7 +151,8 @@ const grepParameters = Type.Object({
 
 const localGrep = {
   isDirectory: (path: string) => statSync(path).isDirectory(),
-  readFile: (path: string) => readFileSync(path, "utf-8"),
+  // Pipes and devices have no lines that could be searched.
+  readFile: (path: string) => (statSync(path).isFile() ? readFileSync(path, "utf-8") : ""),
 };
 
 export function createGrepToolDefinition(cwd: string, options: any = {}): any {
@@ -238,6 +242,7 @@ async function runLs(operations: any, cwd: string, input: any, goOn: () => void)
   try {
     names = [...(await operations.readdir(folder))];
   } catch (error: any) {
+    unlessRefused(error);
     throw new Error(`Cannot read directory: ${error.message}`);
   }
   goOn();

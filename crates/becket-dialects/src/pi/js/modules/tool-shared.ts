@@ -107,11 +107,17 @@ export function resolveToCwd(path: string, cwd: string): string {
   return isAbsolute(expanded) ? expanded : resolve(cwd, expanded);
 }
 
+/** Passes on that files are not allowed: it must not look as if there were none. */
+export function unlessRefused(error: any): void {
+  if (error?.code === "ERR_ACCESS_DENIED") throw error;
+}
+
 const exists = (path: string): boolean => {
   try {
     accessSync(path);
     return true;
-  } catch {
+  } catch (error) {
+    unlessRefused(error);
     return false;
   }
 };
