@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::messages::{self, brief, written_parts, wrong};
 use super::words::{ModelName, call_of};
+use crate::called::Called;
 
 /// What the model reads when a call is blocked without a reason.
 const BLOCKED: &str = "Tool execution was blocked";
@@ -383,13 +384,26 @@ pub(super) fn tool_call(occasion: &Occasion<'_, PreTool>, said: &Said) -> Result
         Value::Object(input) => one_of_two_forms(&call.foreign_arguments(), input),
         other => return Err(wrong(format!("`input` is an object, not {}", brief(&other)))),
     };
-    let arguments = call
-        .read(written)
-        .map_err(|error| wrong(format!("`input`: {error}")))?;
+    let arguments = match call.read(written.clone()) {
+        Ok(arguments) => arguments,
+        // pi's own tools look at nothing that they do not know.
+        Err(error) => call
+            .read(without_unknown(&call, written))
+            .map_err(|_| wrong(format!("`input`: {error}")))?,
+    };
     Ok(PreToolReply {
         arguments: Rewrite(Some(arguments)),
         ..Default::default()
     })
+}
+
+/// What a handler has written, without fields that neither the tool knows nor the model wrote.
+fn without_unknown(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String, Value> {
+    let shown = call.foreign_arguments();
+    if let Some(face) = call.face() {
+        written.retain(|name, _| face.knows(name) || shown.contains_key(name));
+    }
+    written
 }
 
 /// A single replacement is shown in two forms, for extensions of every age. Of these the one that was changed counts.
