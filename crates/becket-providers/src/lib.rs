@@ -20,4 +20,6 @@ mod select;
 
 pub use http::{Endpoint, Timeouts};
 pub use secret::Secret;
-pub use select::{Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, key_variables, select};
+pub use select::{
+    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, has_key, key_variables, select,
+};

@@ -199,6 +199,32 @@ pub fn select(
     }
 }
 
+/// Where a provider is found by all that the person has said about it; `None` for one that nobody knows.
+pub fn address(
+    provider: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+    settings: &ProviderSettings,
+) -> Option<Url> {
+    let choice = Choice {
+        environment,
+        settings,
+    };
+    choice.base_url(provider).ok()
+}
+
+/// Whether the person has given a key for a provider.
+pub fn has_key(
+    provider: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+    settings: &ProviderSettings,
+) -> bool {
+    let choice = Choice {
+        environment,
+        settings,
+    };
+    choice.key(provider).is_some()
+}
+
 struct Choice<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
     settings: &'a ProviderSettings,

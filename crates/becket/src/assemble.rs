@@ -83,6 +83,8 @@ pub struct Setup {
     event_commands: Vec<EventCommand>,
     /// What hooks inherit, once there is one that does.
     hook_environment: OnceLock<HookEnvironment>,
+    /// Variables with keys that extensions have named, once these are loaded.
+    extension_keys: OnceLock<Vec<String>>,
     /// The agent file that is run.
     pub team: Option<Arc<TeamFile>>,
 }
@@ -123,6 +125,7 @@ impl Setup {
     pub fn read(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
         let folders = Folders::find(options.home.as_deref(), surroundings)?;
         let (config, mut hooks) = read_config(&folders.config_file())?;
+        hide_configured_keys(&config, surroundings);
         for given in &options.hooks {
             let file = surroundings.cwd.join(given);
             let text = std::fs::read_to_string(&file).map_err(|error| {
@@ -166,6 +169,7 @@ impl Setup {
             foreign_rules,
             event_commands,
             hook_environment: OnceLock::new(),
+            extension_keys: OnceLock::new(),
             team,
         })
     }
@@ -411,9 +415,10 @@ impl Setup {
         store: Arc<SqliteStore>,
         (asking_servers, cancel): (becket_mcp::Asking, &CancellationToken),
     ) -> Result<Assembled, CliError> {
+        // Extensions first: they know which variables hold their keys, and no other program gets those.
+        let extensions = self.extensions(options, surroundings, cancel).await?;
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
         let servers = unless_cancelled(cancel, RunServers::load(self, surroundings, asking_servers)).await?;
-        let extensions = self.extensions(options, surroundings, cancel).await?;
         let profile = self.profile(options)?;
         let mut remarks = self.remarks(&plugins, &servers, &extensions, &profile);
         // A model that was left out matters only where the command line names none.
@@ -481,10 +486,15 @@ impl Setup {
         surroundings: &Surroundings,
         cancel: &CancellationToken,
     ) -> Result<Extensions, CliError> {
-        match options.preloaded.take_extensions() {
-            Some(extensions) => Ok(extensions),
-            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await,
-        }
+        let extensions = match options.preloaded.take_extensions() {
+            Some(extensions) => extensions,
+            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await?,
+        };
+        let keys = extensions.key_variables();
+        surroundings.hide_keys(keys.iter().map(String::as_str));
+        // They are loaded once.
+        let _ = self.extension_keys.set(keys);
+        Ok(extensions)
     }
 
     /// Adds the tools of the index, of sub-agents and of everybody else; what is odd about them comes back in words.
@@ -648,6 +658,7 @@ impl Setup {
         let mut names = key_variables(&self.provider_settings());
         let of_file = self.team.iter().flat_map(|team| team.key_variables());
         names.extend(of_file.map(ToOwned::to_owned));
+        names.extend(self.extension_keys.get().into_iter().flatten().cloned());
         let keys = surroundings
             .variables
             .iter()
@@ -662,20 +673,22 @@ impl Setup {
 
     /// What hooks inherit: the same, and becket's own `jq` where the machine has none.
     pub fn hook_environment(&self, surroundings: &Surroundings) -> &HookEnvironment {
-        self.hook_environment.get_or_init(|| {
-            let mut environment = self.environment(surroundings);
-            if !own_jq::is_on_path(&environment.variables) {
-                match own_jq::folder(&self.folders.cache) {
-                    Ok(folder) => {
-                        own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder);
-                    }
-                    Err(why) => surroundings.remark(&format!(
-                        "there is no jq for hooks, and becket's own is not used: {why}"
-                    )),
-                }
+        self.hook_environment
+            .get_or_init(|| self.new_hook_environment(surroundings))
+    }
+
+    /// The same as it is now: as long as extensions are not loaded, nobody knows which variables hold their keys.
+    pub fn new_hook_environment(&self, surroundings: &Surroundings) -> HookEnvironment {
+        let mut environment = self.environment(surroundings);
+        if !own_jq::is_on_path(&environment.variables) {
+            match own_jq::folder(&self.folders.cache) {
+                Ok(folder) => own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder),
+                Err(why) => surroundings.remark(&format!(
+                    "there is no jq for hooks, and becket's own is not used: {why}"
+                )),
             }
-            environment
-        })
+        }
+        environment
     }
 
     pub fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {
@@ -986,6 +999,15 @@ pub fn unknown_tool(name: &str) -> Option<String> {
             own().collect::<Vec<_>>().join(", ")
         ),
     })
+}
+
+/// Keys in the settings are in this process's memory, those in variables in its environment.
+fn hide_configured_keys(config: &Config, surroundings: &Surroundings) {
+    let providers = || config.providers.values();
+    surroundings.hide_keys(providers().filter_map(|provider| provider.key_variable.as_deref()));
+    if providers().any(|provider| provider.key.is_some()) {
+        surroundings.hide_process();
+    }
 }
 
 /// The person's settings; without a file, the usual ones.

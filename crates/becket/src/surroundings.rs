@@ -58,8 +58,15 @@ impl Surroundings {
     /// Programs that becket starts do not get the provider keys, but could read them from its own environment, as the
     /// system shows it to every program of the same user. Where there is a key, the system is told not to.
     pub fn hide_keys<'a>(&self, mut names: impl Iterator<Item = &'a str>) {
-        #[cfg(target_os = "linux")]
         if names.any(|name| self.variable(name).is_some()) {
+            self.hide_process();
+        }
+    }
+
+    /// Tells the system not to show memory and environment of this process to others.
+    pub fn hide_process(&self) {
+        #[cfg(target_os = "linux")]
+        {
             use rustix::process::{DumpableBehavior, set_dumpable_behavior};
             // A system that cannot do it is no reason not to work.
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);

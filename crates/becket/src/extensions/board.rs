@@ -3,7 +3,7 @@
 //! It exists before there is an agent, because extensions are loaded before one can be put together; what they register
 //! until then waits here. From `Board::set_stage` on, hooks go to the engine and tools to the desk as they come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use becket_dialects::pi::services::Service;
 use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
 use becket_events::{EventId, Profile};
 use becket_hooks::{
-    Answered, Cause, DispatchTrace, Effect, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind,
+    Answered, Cause, DispatchTrace, Effect, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind, Mark,
     ScriptHandler,
 };
 use becket_js::{Extension, Report, Reporter};
@@ -53,8 +53,10 @@ pub struct Board {
 pub struct Facts {
     /// What becket was started with.
     pub surroundings: Surroundings,
-    /// What programs inherit.
+    /// What programs inherit, the mark among it.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// By which programs are known that extensions have started.
+    pub mark: Mark,
     /// Where sessions are kept.
     pub data: PathBuf,
     /// What becket's own clients are told.
@@ -65,6 +67,8 @@ pub struct Facts {
     pub trusted: bool,
     /// How long a handler may take.
     pub timeout: Duration,
+    /// How many bytes one extension may use.
+    pub memory: usize,
     /// Whether extensions may run programs.
     pub processes: bool,
 }
@@ -90,6 +94,10 @@ struct State {
     stage: Option<Arc<Stage>>,
     /// Whether the tools that were there at the start have been handed over.
     takes_tools: bool,
+    /// What was said that is said only once.
+    told: HashSet<String>,
+    /// Whether a program was started.
+    has_started: bool,
 }
 
 /// An extension, and what it has brought.
@@ -195,13 +203,13 @@ impl Guest {
     }
 
     /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
-    /// those that its file names in quotes.
+    /// those that its files name in quotes. Where these cannot be read, it may judge anything.
     fn guards(&self) -> Vec<&'static str> {
-        let text = std::fs::read_to_string(&self.candidate.file).unwrap_or_default();
+        let sources = becket_js::sources(&self.candidate.file);
         let named = |event: &str| {
-            ['"', '\'']
-                .iter()
-                .any(|quote| text.contains(&format!("{quote}{event}{quote}")))
+            let quoted = ['"', '\''].map(|quote| format!("{quote}{event}{quote}"));
+            let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
+            sources.as_ref().is_none_or(|sources| sources.iter().any(names))
         };
         let heard = |event: &str| self.hooks.iter().any(|hook| hook.event == event);
         let guards = pi::guard_events().into_iter();
@@ -493,6 +501,13 @@ impl Board {
         S::read(answer.as_deref()).map_err(wrong)
     }
 
+    /// Says something that may be wrong, the first time only.
+    pub fn warn_once(&self, words: &str) {
+        if self.state().told.insert(words.to_owned()) {
+            self.warn(words);
+        }
+    }
+
     /// Says something that may be wrong.
     pub fn warn(&self, words: &str) {
         match self.stage() {
@@ -552,11 +567,22 @@ impl Board {
         (stage.models)(name)
     }
 
-    /// Everything is over: nothing is held any more.
+    /// A program is started.
+    pub fn note_program(&self) {
+        self.state().has_started = true;
+    }
+
+    /// Everything is over: nothing is held any more, and what programs have left running ends.
     pub fn clear(&self) {
         let mut state = self.state();
-        state.guests.clear();
+        let guests = std::mem::take(&mut state.guests);
         state.stage = None;
+        let has_started = state.has_started;
+        drop(state);
+        drop(guests);
+        if has_started {
+            self.facts.mark.end_all();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -571,7 +597,12 @@ impl Reporter for Board {
         match report {
             Report::Console { error: true, text } => self.warn(&format!("{extension}: {text}")),
             Report::Console { text, .. } => self.notice(&format!("{extension}: {text}")),
-            Report::Used { what, target } => self.trace(extension, what, &target),
+            Report::Used { what, target } => {
+                if what.starts_with("child_process") {
+                    self.note_program();
+                }
+                self.trace(extension, what, &target);
+            }
             Report::Failed { text } => self.warn(&format!("the extension {extension} failed: {text}")),
         }
     }

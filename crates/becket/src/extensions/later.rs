@@ -124,6 +124,7 @@ async fn exec(
             "extensions may not run programs: `processes = false` in [pi] of the settings",
         ));
     }
+    board.note_program();
     let words = std::iter::once(command).chain(args);
     let program = Program::exec(words).environment(Arc::clone(&facts.environment));
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
@@ -135,7 +136,10 @@ async fn exec(
             Duration::from_millis(milliseconds as u64).min(LONGEST)
         }),
     };
-    let lane = CommandLane::new(program).limits(OUTPUT);
+    let lane = CommandLane::new(program).limits(Limits {
+        output: OUTPUT.output.min(facts.memory),
+        ..OUTPUT
+    });
     Ok(match lane.run(invocation).await {
         Ok(finished) => ExecResult {
             stdout: String::from_utf8_lossy(&finished.stdout).into_owned(),

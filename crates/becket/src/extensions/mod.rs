@@ -2,8 +2,8 @@
 //! loaded and served.
 //!
 //! `board.rs` holds what they have registered. They ask for things by `host.rs` and `later.rs`; what they bring becomes
-//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. Without an extension nothing
-//! of this exists.
+//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. `watchdog.rs` ends the program
+//! if one of them cannot be ended. Without an extension nothing of this exists.
 
 mod board;
 mod bus;
@@ -21,6 +21,7 @@ mod provider;
 mod selection;
 mod sessions;
 mod tool;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use becket_dialects::pi::host_call::Mode;
 use becket_dialects::pi::services::{Bind, End};
 use becket_dialects::pi::{self, Candidate};
 use becket_events::Profile;
-use becket_hooks::Engine;
+use becket_hooks::{Engine, Mark};
 use becket_js::{Allowed, Extension, HostModule, Kit, Limits, Transformer};
 use becket_store::SqliteStore;
 use becket_tools::Models;
@@ -91,6 +92,7 @@ impl Extensions {
         // is told by the command that needs it.
         let _ = surroundings.signals.listen();
         let kit = Arc::new(kit(setup, &board));
+        watchdog::begin(&board, Arc::clone(&kit.watch));
         for candidate in &found.extensions {
             if let Err(words) = load(&kit, &board, candidate).await {
                 tell(&board, &words);
@@ -193,6 +195,18 @@ impl Extensions {
         remarks
     }
 
+    /// The variables that hold keys of their providers.
+    pub fn key_variables(&self) -> Vec<String> {
+        let Some(board) = &self.0 else {
+            return Vec::new();
+        };
+        let providers = board.providers();
+        let names = providers
+            .iter()
+            .filter_map(|provider| provider::key_variable(board, provider));
+        names.map(ToOwned::to_owned).collect()
+    }
+
     /// Their own names.
     pub fn names(&self) -> Vec<String> {
         self.each(|guest| guest.candidate.name.clone())
@@ -277,14 +291,20 @@ async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Resu
 
 fn facts(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Facts {
     let config = &setup.config.pi;
+    let mut environment = setup.new_hook_environment(surroundings).variables;
+    let mark = Mark::within(&environment);
+    let (name, value) = mark.variable();
+    Arc::make_mut(&mut environment).insert(name.into(), value.into());
     Facts {
         surroundings: surroundings.clone(),
-        environment: Arc::clone(&setup.hook_environment(surroundings).variables),
+        environment,
+        mark,
         providers: setup.provider_settings(),
         data: setup.folders.data.clone(),
         mode: if options.json { Mode::Json } else { Mode::Print },
         trusted: options.trust,
         timeout: limits(setup).timeout,
+        memory: limits(setup).memory,
         processes: config.processes.unwrap_or(true),
     }
 }
@@ -335,6 +355,7 @@ fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
             network: config.network.unwrap_or(true),
             setting: "pi.",
         },
+        watch: Arc::default(),
         cancels: Box::new(move || signals.count()),
     }
 }

@@ -99,7 +99,7 @@ pub fn key(board: &Board, definition: &ProviderDefinition) -> Option<String> {
         .api_key
         .as_deref()
         .filter(|named| !named.starts_with('!'))?;
-    let name = named.strip_prefix('$').unwrap_or(named);
+    let name = variable_name(named);
     let is_name = !name.is_empty()
         && name
             .chars()
@@ -110,6 +110,16 @@ pub fn key(board: &Board, definition: &ProviderDefinition) -> Option<String> {
         None if is_name || named.starts_with('$') => None,
         None => Some(named.to_owned()),
     }
+}
+
+/// The variable that holds the key, if it is set.
+pub fn key_variable<'a>(board: &Board, definition: &'a ProviderDefinition) -> Option<&'a str> {
+    let name = variable_name(definition.api_key.as_deref()?);
+    board.facts.surroundings.variable(name).map(|_| name)
+}
+
+fn variable_name(named: &str) -> &str {
+    named.strip_prefix('$').unwrap_or(named)
 }
 
 /// A model of a provider that streams by itself.

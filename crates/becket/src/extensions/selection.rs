@@ -5,7 +5,8 @@ use std::sync::Arc;
 use becket_agent::provider::Provider;
 use becket_dialects::pi::host_call::ProviderDefinition;
 use becket_js::Extension;
-use becket_providers::select as select_known;
+use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
+use url::Url;
 
 use super::board::{Board, Guest};
 use super::models;
@@ -20,14 +21,16 @@ pub fn select(board: &Arc<Board>, name: &str) -> Option<Result<Arc<dyn Provider>
     let (definition, extension) = found(board, provider)?;
     Some(match definition.streams {
         true => StreamProvider::new(board, extension, definition, model).map(|made| Arc::new(made) as _),
-        false => known(board, &definition, model),
+        false => known(board, &definition, extension.name(), model),
     })
 }
 
-/// One that becket's own clients can serve, at the address that the extension names.
+/// One that becket's own clients can serve, at the address that the extension names. A key that the person has given
+/// goes to no address of which the person knows nothing.
 fn known(
     board: &Board,
     definition: &ProviderDefinition,
+    extension: &str,
     id: Option<&str>,
 ) -> Result<Arc<dyn Provider>, String> {
     let facts = &board.facts;
@@ -41,17 +44,47 @@ fn known(
         return Err(models::unlisted(definition, id));
     }
     let given = entry(board, definition, id.unwrap_or_default())?;
+    let keeps_key = given.key.is_none() && leads_away(board, definition, extension);
     let entry = settings.providers.entry(definition.name.clone()).or_default();
+    if keeps_key {
+        (entry.key, entry.key_variable) = (None, None);
+    }
     entry.api = given.api.or(entry.api);
     entry.base_url = given.base_url.or(entry.base_url.take());
     entry.key = given.key.or(entry.key.take());
     entry.headers.extend(given.headers);
-    let environment = |name: &str| facts.surroundings.variable(name);
+    let is_kept = |variable: &str| keeps_key && KEY_VARIABLES.contains(&variable);
+    let environment = |variable: &str| match is_kept(variable) {
+        true => None,
+        false => facts.surroundings.variable(variable),
+    };
     let name = match id {
         Some(id) => format!("{}/{id}", definition.name),
         None => definition.name.clone(),
     };
     select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())
+}
+
+/// Whether an extension sends a provider's requests elsewhere than the person does, who is told if there is a key that
+/// stays here.
+fn leads_away(board: &Board, definition: &ProviderDefinition, extension: &str) -> bool {
+    let facts = &board.facts;
+    let (provider, environment) = (&definition.name, |name: &str| facts.surroundings.variable(name));
+    let Some(wanted) = &definition.base_url else {
+        return false;
+    };
+    let own = address(provider, &environment, &facts.providers).map(|own| own.origin());
+    if own.is_some_and(|own| Url::parse(wanted).is_ok_and(|wanted| wanted.origin() == own)) {
+        return false;
+    }
+    if has_key(provider, &environment, &facts.providers) {
+        board.warn_once(&format!(
+            "the extension {extension} sends requests for {provider} to {wanted}; your key for {provider} is not sent \
+             there. If it should be, write base_url = {wanted:?} under [providers.{provider}] in the settings, or let \
+             the extension name the key itself (apiKey)"
+        ));
+    }
+    true
 }
 
 /// The provider of that name, the one that was registered last, with its extension.

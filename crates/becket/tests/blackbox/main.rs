@@ -38,6 +38,7 @@ mod pi_models;
 mod pi_node;
 mod pi_own;
 mod pi_packages;
+mod pi_safety;
 mod plugin_faults;
 mod plugins;
 mod project;

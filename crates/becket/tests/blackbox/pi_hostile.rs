@@ -94,6 +94,21 @@ fn each_is_reported_by_name_and_everything_else_goes_on() {
             "pi.on('turn_start', () => { throw new Error('thrown'); });",
             "thrown",
         ),
+        (
+            "a pipe that nobody writes to",
+            "pi.on('turn_start', () => { require('child_process').execSync('mkfifo p'); require('fs').readFileSync('p'); });",
+            "5 s",
+        ),
+        (
+            "a file without an end",
+            "pi.on('turn_start', () => { require('fs').readFileSync('/dev/zero'); });",
+            "32 MB",
+        ),
+        (
+            "a program that writes without an end",
+            "pi.on('turn_start', () => { require('child_process').execSync('cat /dev/zero', { maxBuffer: Infinity }); });",
+            "32 MB",
+        ),
         ("an unknown event", "pi.on('turn_begin', () => {});", "turn_begin"),
     ] {
         let room = room();
