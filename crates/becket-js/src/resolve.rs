@@ -63,8 +63,8 @@ pub(crate) struct Modules(Arc<Inner>);
 
 struct Inner {
     kit: Arc<Kit>,
-    /// The extension's own folder: modules are read from there even if it may use no files.
-    folder: PathBuf,
+    /// The extension's own folder, if it may use no files: modules are read from there all the same.
+    folder: Option<PathBuf>,
     packages: Packages,
     graph: Mutex<Graph>,
 }
@@ -86,7 +86,7 @@ impl Modules {
         let packages = Packages::default();
         Self(Arc::new(Inner {
             kit: Arc::clone(kit),
-            folder: own_folder(kit, &packages, file),
+            folder: (!kit.allowed.files).then(|| own_folder(kit, &packages, file)),
             packages,
             graph: Mutex::default(),
         }))
@@ -95,9 +95,11 @@ impl Modules {
     /// Whether a module may be read. Without files, an extension is still made of those in its own folder, and of
     /// packages that are installed there or above.
     fn check(&self, file: &Path) -> Result<(), String> {
-        let (folder, allowed) = (&self.0.folder, self.0.kit.allowed);
+        let Some(folder) = &self.0.folder else {
+            return Ok(());
+        };
         let mut packages = folder.ancestors().map(|folder| folder.join("node_modules"));
-        if allowed.files || file.starts_with(folder) || packages.any(|packages| file.starts_with(packages)) {
+        if file.starts_with(folder) || packages.any(|packages| file.starts_with(packages)) {
             return Ok(());
         }
         Err(format!(
@@ -105,7 +107,7 @@ impl Modules {
              {}files says so",
             file.display(),
             folder.display(),
-            allowed.setting
+            self.0.kit.allowed.setting
         ))
     }
 

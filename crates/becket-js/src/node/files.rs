@@ -21,6 +21,9 @@ use crate::host::HostError;
 /// Open files by their numbers.
 pub(super) type Open = Mutex<HashMap<u64, Arc<File>>>;
 
+/// How many files an extension may have open. The whole program has few more.
+const MOST_OPEN: usize = 256;
+
 /// A text of at most so many bytes is given as JSON.
 const SHORT: usize = 64 << 10;
 
@@ -275,6 +278,9 @@ fn open(asked: &Asked<'_>) -> Result<Value, Problem> {
         .files
         .lock()
         .expect("no panic happens while files are held");
+    if files.len() >= MOST_OPEN {
+        return Err(Errno::MFILE.into());
+    }
     files.insert(number, Arc::new(file));
     Ok(json!(number))
 }

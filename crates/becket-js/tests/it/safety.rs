@@ -133,6 +133,17 @@ async fn what_rust_holds_for_an_extension_has_the_limit_of_its_memory() {
 }
 
 #[tokio::test]
+async fn there_are_only_so_many_open_files_at_a_time() {
+    let body = "const all = [];
+        try { for (;;) all.push(fs.openSync('plain')); } catch (e: any) { all.push(e.code); }
+        all.slice(0, -1).forEach((fd) => fs.closeSync(fd as number));
+        return [all.length, all.at(-1), fs.openSync('plain') > 0];";
+    let folder = folder(&[("index.ts", &source(body)), ("plain", "fine")]);
+    let loaded = with_limits(folder, Limits::default()).await;
+    assert_eq!(loaded.value("bad").await, json!([257, "EMFILE", true]));
+}
+
+#[tokio::test]
 async fn long_texts_arrive_whole() {
     let text = "ä\u{1}\"\n😀".repeat(50_000);
     let folder = folder(&[
