@@ -475,6 +475,27 @@ fn the_models_commands_cannot_read_the_key_from_beckets_own_environment() {
     assert!(!finished.stderr.contains(KEY) && !seen_by_model.contains(KEY));
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_key_that_the_settings_hold_or_name_hides_the_process_too() {
+    for config in [
+        format!("[providers.mine]\nkey = \"{KEY}\"\nbase_url = URL\n"),
+        "[providers.mine]\nkey_variable = \"MY_OWN\"\nbase_url = URL\n".to_owned(),
+    ] {
+        let server = ModelServer::start([call("tr '\\0' '\\n' < /proc/$PPID/environ"), answer("done")]);
+        let room = room().with("MY_OWN", KEY);
+        let config = format!("model = \"mine/m\"\n{config}").replace("URL", &format!("{:?}", server.url()));
+        room.config(&config);
+        let finished = testkit::finish(without_privileges(&room, ["--yes", "Show it"]).spawn().unwrap());
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{config}: {finished:?}");
+        assert!(
+            requests[1].text().contains("ermission denied"),
+            "{config}: {finished:?}"
+        );
+    }
+}
+
 /// The program as an ordinary user: one with every privilege could read everything.
 #[cfg(target_os = "linux")]
 fn without_privileges(room: &Room, arguments: [&str; 2]) -> std::process::Command {
