@@ -577,7 +577,7 @@ impl Board {
         let mut state = self.state();
         let guests = std::mem::take(&mut state.guests);
         state.stage = None;
-        let has_started = state.has_started;
+        let has_started = std::mem::take(&mut state.has_started);
         drop(state);
         drop(guests);
         if has_started {

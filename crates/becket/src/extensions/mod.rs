@@ -60,6 +60,13 @@ const A_WORD: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub struct Extensions(Option<Arc<Board>>);
 
+impl Drop for Extensions {
+    /// Whatever has been loaded ends, also where there never was a session.
+    fn drop(&mut self) {
+        self.0.iter().for_each(|board| board.clear());
+    }
+}
+
 impl Extensions {
     /// Loads what was found, in order. What cannot be loaded is told, and the rest goes on.
     pub async fn load(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
