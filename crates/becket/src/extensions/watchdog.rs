@@ -53,6 +53,7 @@ fn end(board: &Board, name: &str) {
         "the extension {name} does not end and cannot be ended, so becket ends. Run it without (--no-extensions), or \
          see which of its loops works on very long texts"
     ));
+    becket_hooks::end_programs();
     board.facts.mark.end_all();
     std::process::exit(Exit::Failed as i32);
 }
