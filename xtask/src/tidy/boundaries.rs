@@ -79,6 +79,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-store",
             "becket-index",
             "becket-jq",
+            "becket-screen",
             "becket-snapshot",
         ],
     ),

@@ -1,0 +1,484 @@
+//! The live area from top to bottom: what stands in which slot, and who has the keys.
+
+use std::time::{Duration, Instant};
+
+use crate::component::{Area, Component, Taken, press};
+use crate::dialog::Dialog;
+use crate::editor::{Editor, Outcome};
+use crate::keys::{Key, Phase};
+use crate::live::{Frame, Size};
+use crate::overlay::{Id, Overlays};
+use crate::text::{Row, clip};
+
+/// A place of the live area that holds lines or a component. They are listed from top to bottom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Slot {
+    Header,
+    /// Text that is not finished, and may still change as a whole.
+    Pending,
+    /// A widget above the editor, by its name. Widgets stand in the order in which they came.
+    Above(String),
+    Below(String),
+    Footer,
+}
+
+/// The line that says that something is at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Working {
+    pub message: String,
+    /// What is shown one after another before the message; none means no mark.
+    pub frames: Vec<String>,
+    pub interval: Duration,
+}
+
+impl Working {
+    /// With the usual mark.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            frames: "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".chars().map(String::from).collect(),
+            interval: Duration::from_millis(80),
+        }
+    }
+}
+
+/// What a component in the editor's place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// An editor of another make: shortcuts work as in the usual one.
+    Editor,
+    /// It has all keys until it is taken away.
+    Modal,
+}
+
+struct Standing {
+    id: Id,
+    role: Role,
+    component: Box<dyn Component>,
+}
+
+/// What became of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pressed {
+    Taken,
+    /// Nobody wanted it.
+    Left,
+    Submitted(String),
+}
+
+/// Everything in the live area.
+#[derive(Default)]
+pub(crate) struct Stage {
+    pub editor: Editor,
+    slots: Vec<(Slot, Id, Box<dyn Component>)>,
+    working: Option<(Working, Instant)>,
+    statuses: Vec<(String, String)>,
+    standing: Vec<Standing>,
+    dialogs: Vec<Dialog>,
+    pub overlays: Overlays,
+    /// Keys that are told before an editor gets them.
+    pub shortcuts: Vec<String>,
+}
+
+impl Stage {
+    /// Fills a slot, or empties it, and gives back what was there. A widget that is there already keeps its place.
+    pub fn set(
+        &mut self,
+        slot: Slot,
+        id: Id,
+        content: Option<Box<dyn Component>>,
+    ) -> Option<Box<dyn Component>> {
+        let there = self.slots.iter().position(|(other, ..)| *other == slot);
+        match (there, content) {
+            (Some(place), Some(content)) => {
+                let (.., old) = std::mem::replace(&mut self.slots[place], (slot, id, content));
+                Some(old)
+            }
+            (Some(place), None) => Some(self.slots.remove(place).2),
+            (None, Some(content)) => {
+                self.slots.push((slot, id, content));
+                None
+            }
+            (None, None) => None,
+        }
+    }
+
+    pub fn set_working(&mut self, working: Option<Working>) {
+        let since = self
+            .working
+            .as_ref()
+            .map_or_else(Instant::now, |(_, since)| *since);
+        self.working = working.map(|working| (working, since));
+    }
+
+    /// A text of the status line, by its name.
+    pub fn set_status(&mut self, name: &str, text: Option<&str>) {
+        let there = self.statuses.iter().position(|(other, _)| other == name);
+        match (there, text) {
+            (Some(place), Some(text)) => self.statuses[place].1 = text.to_string(),
+            (Some(place), None) => drop(self.statuses.remove(place)),
+            (None, Some(text)) => self.statuses.push((name.to_string(), text.to_string())),
+            (None, None) => {}
+        }
+    }
+
+    /// Puts a component in the editor's place, in front of others there.
+    pub fn stand(&mut self, id: Id, role: Role, component: Box<dyn Component>) {
+        let standing = Standing { id, role, component };
+        match role {
+            // An editor stands behind whatever has the place for a while.
+            Role::Editor => self.standing.insert(0, standing),
+            Role::Modal => self.standing.push(standing),
+        }
+    }
+
+    /// Shows a dialog, when those before it are answered.
+    pub fn ask(&mut self, dialog: Dialog) {
+        self.dialogs.push(dialog);
+        self.overlays.release_focus();
+    }
+
+    /// Takes a component away, wherever it is. It is given back, because it must not be dropped under the lock: it may
+    /// hold others.
+    pub fn remove(&mut self, id: Id, size: Size) -> Option<Box<dyn Component>> {
+        if let Some(place) = self.standing.iter().position(|standing| standing.id == id) {
+            return Some(self.standing.remove(place).component);
+        }
+        if let Some(place) = self.slots.iter().position(|(_, other, _)| *other == id) {
+            return Some(self.slots.remove(place).2);
+        }
+        self.overlays.remove(id, size)
+    }
+
+    /// Dialogs that are over go. Says whether there were some.
+    pub fn sweep(&mut self, now: Instant, size: Size) -> bool {
+        let before = self.dialogs.len();
+        for dialog in &mut self.dialogs {
+            dialog.look_at_clock(now);
+        }
+        self.dialogs.retain(|dialog| !dialog.is_over());
+        if before > 0 && self.dialogs.is_empty() {
+            self.overlays.regain_focus(size);
+        }
+        before != self.dialogs.len()
+    }
+
+    /// The text field in which the person writes: a dialog's, or the editor.
+    pub fn text_field(&mut self) -> Option<&mut Editor> {
+        match self.dialogs.first_mut() {
+            Some(dialog) => dialog.text_field(),
+            None if self.standing.is_empty() => Some(&mut self.editor),
+            None => None,
+        }
+    }
+
+    /// Hands a key to whoever has the focus.
+    pub fn press(&mut self, key: &Key, size: Size) -> Pressed {
+        let dialog_seen = self.dialogs.first().is_some_and(|dialog| dialog.seen);
+        if !dialog_seen {
+            if let Some(component) = self.overlays.focused(size) {
+                return told(press(component.as_mut(), key));
+            }
+        } else if let Some(dialog) = self.dialogs.first_mut() {
+            return match key.phase {
+                Phase::Release => Pressed::Taken,
+                _ => told(dialog.input_key(key)),
+            };
+        }
+        let modal = self
+            .standing
+            .last()
+            .is_some_and(|standing| standing.role == Role::Modal);
+        let shortcut = self.shortcuts.iter().any(|name| key.is(name));
+        if !modal && shortcut && key.phase != Phase::Release {
+            return Pressed::Left;
+        }
+        if let Some(standing) = self.standing.last_mut() {
+            return told(press(standing.component.as_mut(), key));
+        }
+        if key.phase == Phase::Release {
+            return Pressed::Taken;
+        }
+        match self.editor.key(key) {
+            Outcome::Ignored => Pressed::Left,
+            Outcome::Taken => Pressed::Taken,
+            Outcome::Submitted(text) => Pressed::Submitted(text),
+        }
+    }
+
+    /// The rows of the live area, below what the stream has not finished.
+    pub fn render(&mut self, unfinished: Vec<Row>, size: Size) -> Frame {
+        let overlaid = self.overlays.focused(size).is_some();
+        let area = Area {
+            width: size.columns,
+            height: size.rows,
+            focused: false,
+        };
+        let mut rows = unfinished;
+        self.slot_rows(|slot| *slot == Slot::Header, area, &mut rows);
+        self.slot_rows(|slot| *slot == Slot::Pending, area, &mut rows);
+        if let Some((working, since)) = &self.working {
+            rows.push(working_row(working, since.elapsed(), size.columns));
+        }
+        self.slot_rows(|slot| matches!(slot, Slot::Above(_)), area, &mut rows);
+        let focused = Area {
+            focused: !overlaid,
+            ..area
+        };
+        add(self.place_lines(focused), size.columns, &mut rows);
+        self.slot_rows(|slot| matches!(slot, Slot::Below(_)), area, &mut rows);
+        self.slot_rows(|slot| *slot == Slot::Footer, area, &mut rows);
+        if !self.statuses.is_empty() {
+            let texts: Vec<&str> = self.statuses.iter().map(|(_, text)| text.as_str()).collect();
+            add(vec![texts.join("  ").replace('\n', " ")], size.columns, &mut rows);
+        }
+        Frame { rows }
+    }
+
+    /// The lines of what stands in the editor's place.
+    fn place_lines(&mut self, area: Area) -> Vec<String> {
+        if let Some(dialog) = self.dialogs.first_mut() {
+            dialog.seen = true;
+            return dialog.render(area);
+        }
+        if let Some(standing) = self.standing.last_mut() {
+            return standing.component.render(area);
+        }
+        let mut lines = self.editor.render(area);
+        lines.extend(self.editor.render_offer(area));
+        lines
+    }
+
+    fn slot_rows(&mut self, wanted: impl Fn(&Slot) -> bool, area: Area, rows: &mut Vec<Row>) {
+        for (_, _, component) in self.slots.iter_mut().filter(|(slot, ..)| wanted(slot)) {
+            let mut lines = Vec::new();
+            add(component.render(area), area.width, &mut lines);
+            // Only what has the keys has the cursor.
+            lines.iter_mut().for_each(|row| row.cursor = None);
+            rows.append(&mut lines);
+        }
+    }
+
+    /// When something changes by itself.
+    pub fn changes_at(&self, now: Instant) -> Option<Instant> {
+        let working = self
+            .working
+            .as_ref()
+            .filter(|(working, _)| working.frames.len() > 1);
+        let working = working.map(|(working, _)| now + working.interval.max(Duration::from_millis(16)));
+        let dialogs = self.dialogs.iter().filter_map(|dialog| dialog.changes_at(now));
+        let standing = self.standing.iter().map(|standing| standing.component.as_ref());
+        let slots = self.slots.iter().map(|(_, _, component)| component.as_ref());
+        let components = standing.chain(slots).chain(self.overlays.components());
+        let components = components.filter_map(|component| component.changes_at(now));
+        working.into_iter().chain(dialogs).chain(components).min()
+    }
+}
+
+fn told(taken: Taken) -> Pressed {
+    match taken {
+        Taken::Yes => Pressed::Taken,
+        Taken::No => Pressed::Left,
+    }
+}
+
+fn working_row(working: &Working, elapsed: Duration, width: usize) -> Row {
+    let count = working.frames.len() as u128;
+    let frame = elapsed.as_millis() / working.interval.as_millis().max(1);
+    let mark = frame
+        .checked_rem(count)
+        .and_then(|frame| working.frames.get(frame as usize));
+    let line = match mark {
+        Some(mark) => format!("{mark} {}", working.message),
+        None => working.message.clone(),
+    };
+    Row::read(&clip(&line.replace('\n', " "), width))
+}
+
+fn add(lines: Vec<String>, width: usize, rows: &mut Vec<Row>) {
+    let lines = lines.iter().flat_map(|line| line.split('\n'));
+    rows.extend(lines.map(|line| Row::read(line).clipped(width)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::dialog::{Question, Unanswered, Waiting};
+    use crate::list::Entry;
+    use crate::overlay::OverlayOptions;
+
+    const SIZE: Size = Size {
+        columns: 30,
+        rows: 10,
+    };
+
+    /// Says what it was told.
+    #[derive(Clone, Default)]
+    struct Listener(Arc<Mutex<Vec<String>>>);
+
+    impl Component for Listener {
+        fn render(&mut self, area: Area) -> Vec<String> {
+            vec![format!(
+                "listener{}",
+                if area.focused { crate::CURSOR_MARKER } else { "" }
+            )]
+        }
+
+        fn input(&mut self, key: &Key) -> Taken {
+            self.0.lock().expect("nobody panics").push(key.name.clone());
+            Taken::Yes
+        }
+    }
+
+    impl Listener {
+        fn heard(&self) -> String {
+            self.0.lock().expect("nobody panics").join(" ")
+        }
+    }
+
+    fn overlay(stage: &mut Stage, id: Id, change: fn(&mut OverlayOptions)) -> Listener {
+        let listener = Listener::default();
+        let mut options = OverlayOptions::default();
+        change(&mut options);
+        stage.overlays.add(id, Box::new(listener.clone()), options, SIZE);
+        listener
+    }
+
+    fn press(stage: &mut Stage, names: &str) {
+        for name in names.split_whitespace() {
+            stage.press(&Key::read(name), SIZE);
+        }
+    }
+
+    fn lines(stage: &mut Stage) -> Vec<String> {
+        let rows = stage.render(Vec::new(), SIZE).rows;
+        rows.iter().map(|row| row.text().trim_end().to_string()).collect()
+    }
+
+    fn select(stage: &mut Stage) -> Waiting {
+        let options = ["x", "y"].map(|label| Entry {
+            label: label.into(),
+            ..Entry::default()
+        });
+        let (dialog, waiting) = Dialog::select(Question::new("which?"), options.to_vec());
+        stage.ask(dialog);
+        waiting
+    }
+
+    #[test]
+    fn slots_stand_in_their_order() {
+        let mut stage = Stage::default();
+        let line = |text: &str| Some(Box::new(vec![text.to_string()]) as Box<dyn Component>);
+        stage.set_status("one", Some("status"));
+        stage.set(Slot::Footer, 0, line("footer"));
+        stage.set(Slot::Below("b".into()), 0, line("below"));
+        stage.set(Slot::Above("a".into()), 0, line("first"));
+        stage.set(Slot::Above("c".into()), 0, line("second\nof two"));
+        stage.set(Slot::Pending, 0, line("pending"));
+        stage.set(Slot::Header, 0, line("header"));
+        stage.set_working(Some(Working {
+            frames: Vec::new(),
+            ..Working::new("working")
+        }));
+        stage.editor.set_text("text");
+        stage.set(Slot::Above("a".into()), 0, line("FIRST"));
+        let wanted = [
+            "header", "pending", "working", "FIRST", "second", "of two", "text", "below", "footer", "status",
+        ];
+        assert_eq!(lines(&mut stage), wanted);
+        stage.set(Slot::Header, 0, None);
+        stage.set_working(None);
+        stage.set_status("one", None);
+        assert_eq!(lines(&mut stage)[0], "pending");
+    }
+
+    #[test]
+    fn the_foremost_overlay_has_the_keys() {
+        let mut stage = Stage::default();
+        let back = overlay(&mut stage, 1, |_| {});
+        let front = overlay(&mut stage, 2, |_| {});
+        let passive = overlay(&mut stage, 3, |options| options.non_capturing = true);
+        let unseen = overlay(&mut stage, 4, |options| {
+            options.visible = Some(Arc::new(|size| size.columns > 80))
+        });
+        press(&mut stage, "a");
+        stage.overlays.hide(2, true, SIZE);
+        press(&mut stage, "b");
+        stage.overlays.hide(2, false, SIZE);
+        press(&mut stage, "c");
+        stage.overlays.focus(3, SIZE);
+        press(&mut stage, "d");
+        stage.overlays.unfocus(3, SIZE);
+        press(&mut stage, "e");
+        stage.overlays.focus(4, SIZE);
+        stage.remove(2, SIZE);
+        press(&mut stage, "f");
+        stage.remove(1, SIZE);
+        press(&mut stage, "g");
+        assert_eq!((back.heard(), front.heard()), ("b f".into(), "a c e".into()));
+        assert_eq!((passive.heard(), unseen.heard()), ("d".into(), String::new()));
+        assert_eq!(stage.editor.text(), "g");
+    }
+
+    #[test]
+    fn a_dialog_has_the_keys_when_it_can_be_seen_and_the_next_one_waits() {
+        let mut stage = Stage::default();
+        let over = overlay(&mut stage, 1, |_| {});
+        let mut first = select(&mut stage);
+        let mut second = select(&mut stage);
+        press(&mut stage, "a");
+        assert_eq!(stage.editor.text(), "a", "nobody had seen the question");
+        lines(&mut stage);
+        press(&mut stage, "y");
+        stage.press(&Key::read("\r"), SIZE);
+        stage.sweep(Instant::now(), SIZE);
+        assert_eq!(first.try_recv(), Ok(Ok(crate::dialog::Answer::Chosen(1))));
+        lines(&mut stage);
+        stage.press(&Key::read("\x1b"), SIZE);
+        stage.sweep(Instant::now(), SIZE);
+        assert_eq!(second.try_recv(), Ok(Err(Unanswered::Cancelled)));
+        press(&mut stage, "z");
+        assert_eq!(over.heard(), "z");
+    }
+
+    #[test]
+    fn a_question_nobody_waits_for_goes() {
+        let mut stage = Stage::default();
+        drop(select(&mut stage));
+        assert!(stage.sweep(Instant::now(), SIZE));
+        assert_eq!(lines(&mut stage), [""]);
+        let (dialog, mut waiting) =
+            Dialog::confirm(Question::new("?").timeout(Duration::from_secs(5)), false);
+        stage.ask(dialog);
+        let now = Instant::now();
+        let changes = stage.changes_at(now).expect("the seconds are counted");
+        assert!(changes > now && changes <= now + Duration::from_secs(1));
+        stage.sweep(now + Duration::from_secs(6), SIZE);
+        assert_eq!(waiting.try_recv(), Ok(Err(Unanswered::TimedOut)));
+    }
+
+    #[test]
+    fn an_editor_of_another_make_leaves_shortcuts_and_a_modal_does_not() {
+        let mut stage = Stage {
+            shortcuts: vec!["ctrl+p".into()],
+            ..Stage::default()
+        };
+        let editor = Listener::default();
+        stage.stand(7, Role::Editor, Box::new(editor.clone()));
+        assert_eq!(stage.press(&Key::read("\x10"), SIZE), Pressed::Left);
+        press(&mut stage, "a");
+        let modal = Listener::default();
+        stage.stand(8, Role::Modal, Box::new(modal.clone()));
+        assert_eq!(stage.press(&Key::read("\x10"), SIZE), Pressed::Taken);
+        assert!(stage.text_field().is_none());
+        assert!(stage.render(Vec::new(), SIZE).cursor().is_some());
+        stage.remove(8, SIZE);
+        press(&mut stage, "b");
+        assert_eq!((editor.heard(), modal.heard()), ("a b".into(), "ctrl+p".into()));
+        // It is told of releases only if it wants to be.
+        stage.press(&Key::read("\x1b[97;1:3u"), SIZE);
+        assert_eq!(editor.heard(), "a b");
+    }
+}

@@ -1,0 +1,296 @@
+//! Dialogs: a question in the editor's place, with an answer that somebody waits for.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::component::{Area, Taken};
+use crate::editor::{Action, Editor, Outcome};
+use crate::keys::Key;
+use crate::list::{Choice, Entry};
+use crate::text::Row;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The person did not want to answer.
+    Cancelled,
+    TimedOut,
+    /// The screen was closed.
+    Closed,
+}
+
+/// An answer before it is given its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Chosen(usize),
+    Confirmed(bool),
+    Text(String),
+}
+
+/// A question to the person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    pub title: String,
+    /// What is said below the title.
+    pub message: String,
+    /// How long the person may take. The time that is left is shown.
+    pub timeout: Option<Duration>,
+}
+
+impl Question {
+    /// A question that waits for an answer.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with a message.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// The same with a time after which there is no answer.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+}
+
+enum Kind {
+    Select(Select),
+    /// Whether yes is chosen.
+    Confirm(bool),
+    /// One line, or several.
+    Text(Box<Editor>),
+}
+
+struct Select {
+    options: Vec<Entry>,
+    filter: String,
+    choice: Choice,
+}
+
+impl Select {
+    /// The options that contain all words of the filter, with their numbers.
+    fn left(&self) -> Vec<(usize, &Entry)> {
+        let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
+        let fits = |(_, entry): &(usize, &Entry)| {
+            let text = format!("{} {}", entry.label, entry.description).to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        };
+        self.options.iter().enumerate().filter(fits).collect()
+    }
+}
+
+/// A dialog that is shown, or waits until those before it are answered.
+pub(crate) struct Dialog {
+    question: Question,
+    kind: Kind,
+    deadline: Option<Instant>,
+    answer: Option<oneshot::Sender<Result<Answer, Unanswered>>>,
+    /// Keys that were pressed before it could be seen were not meant for it.
+    pub seen: bool,
+}
+
+pub(crate) type Waiting = oneshot::Receiver<Result<Answer, Unanswered>>;
+
+impl Dialog {
+    fn new(question: Question, kind: Kind) -> (Self, Waiting) {
+        let (answer, waiting) = oneshot::channel();
+        let dialog = Self {
+            deadline: question.timeout.map(|timeout| Instant::now() + timeout),
+            question,
+            kind,
+            answer: Some(answer),
+            seen: false,
+        };
+        (dialog, waiting)
+    }
+
+    pub fn select(question: Question, options: Vec<Entry>) -> (Self, Waiting) {
+        let select = Select {
+            options,
+            filter: String::new(),
+            choice: Choice::default(),
+        };
+        Self::new(question, Kind::Select(select))
+    }
+
+    pub fn confirm(question: Question, preset: bool) -> (Self, Waiting) {
+        Self::new(question, Kind::Confirm(preset))
+    }
+
+    pub fn input(question: Question, placeholder: &str) -> (Self, Waiting) {
+        let mut editor = Editor::default();
+        editor.look.prompt = "> ".into();
+        editor.look.placeholder = placeholder.to_string();
+        for name in ["shift+enter", "alt+enter", "ctrl+enter", "ctrl+j"] {
+            editor.bind(name, Some(Action::Submit));
+        }
+        Self::new(question, Kind::Text(Box::new(editor)))
+    }
+
+    pub fn editor(question: Question, text: &str) -> (Self, Waiting) {
+        let mut editor = Editor::default();
+        editor.look.prompt = "> ".into();
+        editor.look.continuation = "  ".into();
+        editor.set_text(text);
+        Self::new(question, Kind::Text(Box::new(editor)))
+    }
+
+    /// The text field, if it has one.
+    pub fn text_field(&mut self) -> Option<&mut Editor> {
+        match &mut self.kind {
+            Kind::Text(editor) => Some(editor),
+            _ => None,
+        }
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        self.answer.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    /// Ends it if its time is over.
+    pub fn look_at_clock(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.end(Err(Unanswered::TimedOut));
+        }
+    }
+
+    /// When the time that is left looks different.
+    pub fn changes_at(&self, now: Instant) -> Option<Instant> {
+        let left = self.deadline?.saturating_duration_since(now);
+        Some(now + Duration::from_nanos(u64::from(left.subsec_nanos()).max(1)))
+    }
+
+    pub fn end(&mut self, answer: Result<Answer, Unanswered>) {
+        if let Some(waiting) = self.answer.take() {
+            let _ = waiting.send(answer);
+        }
+    }
+
+    pub fn input_key(&mut self, key: &Key) -> Taken {
+        let answer = match &mut self.kind {
+            Kind::Select(select) => select_key(select, key),
+            Kind::Confirm(yes) => confirm_key(yes, key),
+            Kind::Text(editor) => match editor.key(key) {
+                Outcome::Submitted(text) => Some(Answer::Text(text)),
+                Outcome::Taken => None,
+                Outcome::Ignored if key.is("escape") || key.is("ctrl+c") => {
+                    self.end(Err(Unanswered::Cancelled));
+                    return Taken::Yes;
+                }
+                // Such as the key for an editor outside.
+                Outcome::Ignored => return Taken::No,
+            },
+        };
+        if let Some(answer) = answer {
+            self.end(Ok(answer));
+        } else if !matches!(self.kind, Kind::Text(_)) && (key.is("escape") || key.is("ctrl+c")) {
+            self.end(Err(Unanswered::Cancelled));
+        }
+        Taken::Yes
+    }
+
+    pub fn render(&mut self, area: Area) -> Vec<String> {
+        let now = Instant::now();
+        let left = self.deadline.map(|deadline| {
+            let left = deadline.saturating_duration_since(now);
+            format!(" \x1b[2m({}s)\x1b[0m", left.as_millis().div_ceil(1000))
+        });
+        let rule = format!("\x1b[2m{}\x1b[0m", "─".repeat(area.width));
+        let title = format!(
+            "\x1b[1m{}\x1b[0m{}",
+            self.question.title,
+            left.unwrap_or_default()
+        );
+        let mut lines = vec![rule.clone()];
+        lines.extend(broken(&title, area.width));
+        if !self.question.message.is_empty() {
+            lines.extend(broken(&self.question.message, area.width));
+        }
+        let help = match &mut self.kind {
+            Kind::Select(select) => {
+                let left = select.left();
+                let numbered = |(place, (_, entry)): (usize, &(usize, &Entry))| Entry {
+                    label: format!("{}. {}", place + 1, entry.label),
+                    description: entry.description.clone(),
+                };
+                let entries: Vec<Entry> = left.iter().enumerate().map(numbered).collect();
+                if !select.filter.is_empty() {
+                    lines.push(format!("/ {}", select.filter));
+                }
+                lines.extend(select.choice.rows(&entries, area.width));
+                "↑↓ choose, Enter takes, Escape cancels; type to filter"
+            }
+            Kind::Confirm(yes) => {
+                let mark = |chosen| if chosen { "→ " } else { "  " };
+                lines.push(format!("{}Yes", mark(*yes)));
+                lines.push(format!("{}No", mark(!*yes)));
+                "y or n, or ↑↓ and Enter; Escape cancels"
+            }
+            Kind::Text(editor) => {
+                lines.extend(editor.render(area));
+                "Enter takes, Escape cancels"
+            }
+        };
+        lines.push(format!("\x1b[2m{help}\x1b[0m"));
+        lines.push(rule);
+        lines
+    }
+}
+
+impl Drop for Dialog {
+    fn drop(&mut self) {
+        self.end(Err(Unanswered::Closed));
+    }
+}
+
+fn select_key(select: &mut Select, key: &Key) -> Option<Answer> {
+    let left: Vec<usize> = select.left().iter().map(|(number, _)| *number).collect();
+    if select.choice.follow(&key.name, left.len()) {
+        return None;
+    }
+    match (key.name.as_str(), &key.text) {
+        ("enter", _) => return left.get(select.choice.at).map(|number| Answer::Chosen(*number)),
+        ("backspace", _) => {
+            select.filter.pop();
+        }
+        // A number goes to its option; in a filter it is text like any other.
+        (name, Some(_)) if select.filter.is_empty() && name.parse::<usize>().is_ok_and(|n| n > 0) => {
+            let number: usize = name.parse().unwrap_or(1);
+            if number <= left.len() {
+                select.choice.at = number - 1;
+            }
+            return None;
+        }
+        (_, Some(text)) => select.filter.push_str(text),
+        _ => return None,
+    }
+    select.choice = Choice::default();
+    None
+}
+
+fn confirm_key(yes: &mut bool, key: &Key) -> Option<Answer> {
+    match key.name.as_str() {
+        "y" | "shift+y" => return Some(Answer::Confirmed(true)),
+        "n" | "shift+n" => return Some(Answer::Confirmed(false)),
+        "enter" => return Some(Answer::Confirmed(*yes)),
+        "up" | "down" | "left" | "right" | "tab" => *yes = !*yes,
+        _ => {}
+    }
+    None
+}
+
+/// A text in lines that fit.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    text.split('\n')
+        .flat_map(|line| Row::read(line).wrapped(width))
+        .map(|row| row.encode(crate::text::Colours::All))
+        .collect()
+}

@@ -1,0 +1,359 @@
+//! Overlays: where they stand, which of them are seen, and which has the keys.
+
+use std::sync::Arc;
+
+use crate::component::{Area, Component};
+use crate::live::{Frame, Size};
+use crate::text::Row;
+
+/// A number of rows or columns, or a part of the screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Extent {
+    Cells(i64),
+    Percent(f64),
+}
+
+impl Extent {
+    /// Reads `40` or `50%`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_suffix('%') {
+            Some(percent) => percent
+                .parse::<f64>()
+                .ok()
+                .filter(|percent| percent.is_finite() && *percent >= 0.0)
+                .map(Self::Percent),
+            None => text.parse().ok().map(Self::Cells),
+        }
+    }
+
+    fn of(self, whole: i64) -> i64 {
+        match self {
+            Self::Cells(cells) => cells,
+            Self::Percent(percent) => (whole as f64 * percent / 100.0).floor() as i64,
+        }
+    }
+}
+
+/// The point of the screen to which an overlay clings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Anchor {
+    #[default]
+    Center,
+    TopLeft,
+    TopRight,
+    BottomLeft,
+    BottomRight,
+    TopCenter,
+    BottomCenter,
+    LeftCenter,
+    RightCenter,
+}
+
+impl Anchor {
+    /// Reads `top-left` and the like.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "center" => Self::Center,
+            "top-left" => Self::TopLeft,
+            "top-right" => Self::TopRight,
+            "bottom-left" => Self::BottomLeft,
+            "bottom-right" => Self::BottomRight,
+            "top-center" => Self::TopCenter,
+            "bottom-center" => Self::BottomCenter,
+            "left-center" => Self::LeftCenter,
+            "right-center" => Self::RightCenter,
+            _ => return None,
+        })
+    }
+
+    fn row(self, room: i64) -> i64 {
+        match self {
+            Self::TopLeft | Self::TopCenter | Self::TopRight => 0,
+            Self::BottomLeft | Self::BottomCenter | Self::BottomRight => room,
+            Self::LeftCenter | Self::Center | Self::RightCenter => room.div_euclid(2),
+        }
+    }
+
+    fn column(self, room: i64) -> i64 {
+        match self {
+            Self::TopLeft | Self::LeftCenter | Self::BottomLeft => 0,
+            Self::TopRight | Self::RightCenter | Self::BottomRight => room,
+            Self::TopCenter | Self::Center | Self::BottomCenter => room.div_euclid(2),
+        }
+    }
+}
+
+/// Rows and columns at the edges that stay free.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Margin {
+    pub top: i64,
+    pub right: i64,
+    pub bottom: i64,
+    pub left: i64,
+}
+
+impl Margin {
+    /// The same on all sides.
+    pub fn all(cells: i64) -> Self {
+        Self {
+            top: cells,
+            right: cells,
+            bottom: cells,
+            left: cells,
+        }
+    }
+}
+
+/// Says for a size of the terminal whether an overlay is seen.
+pub type Visible = Arc<dyn Fn(Size) -> bool + Send + Sync>;
+
+/// Where an overlay stands, and how large it is.
+#[derive(Clone, Default)]
+pub struct OverlayOptions {
+    pub anchor: Anchor,
+    /// Without one it is 80 columns wide, if there is room.
+    pub width: Option<Extent>,
+    pub min_width: Option<i64>,
+    pub max_height: Option<Extent>,
+    /// In place of the anchor. A percentage is a part of the room that the overlay leaves.
+    pub row: Option<Extent>,
+    pub column: Option<Extent>,
+    pub offset_x: i64,
+    pub offset_y: i64,
+    pub margin: Margin,
+    pub visible: Option<Visible>,
+    /// Whether keys stay with whoever had them.
+    pub non_capturing: bool,
+}
+
+/// The place of an overlay on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub row: usize,
+    pub column: usize,
+    pub width: usize,
+    pub max_height: Option<usize>,
+}
+
+impl OverlayOptions {
+    /// The place of an overlay with that many rows.
+    pub fn place(&self, height: usize, size: Size) -> Place {
+        let (columns, rows) = (size.columns as i64, size.rows as i64);
+        let margin = Margin {
+            top: self.margin.top.max(0),
+            right: self.margin.right.max(0),
+            bottom: self.margin.bottom.max(0),
+            left: self.margin.left.max(0),
+        };
+        let free_columns = (columns - margin.left - margin.right).max(1);
+        let free_rows = (rows - margin.top - margin.bottom).max(1);
+        let width = self.width.map_or(free_columns.min(80), |width| width.of(columns));
+        let width = width.max(self.min_width.unwrap_or(1)).clamp(1, free_columns);
+        let max_height = self.max_height.map(|height| height.of(rows).clamp(1, free_rows));
+        let height = max_height.map_or(height as i64, |most| most.min(height as i64));
+
+        let row = match self.row {
+            Some(Extent::Cells(row)) => row,
+            Some(part) => margin.top + part.of((free_rows - height).max(0)),
+            None => margin.top + self.anchor.row(free_rows - height),
+        };
+        let column = match self.column {
+            Some(Extent::Cells(column)) => column,
+            Some(part) => margin.left + part.of((free_columns - width).max(0)),
+            None => margin.left + self.anchor.column(free_columns - width),
+        };
+        let row = (row + self.offset_y)
+            .min(rows - margin.bottom - height)
+            .max(margin.top);
+        let column = (column + self.offset_x)
+            .min(columns - margin.right - width)
+            .max(margin.left);
+        Place {
+            row: row as usize,
+            column: column as usize,
+            width: width as usize,
+            max_height: max_height.map(|height| height as usize),
+        }
+    }
+}
+
+/// The number of an overlay.
+pub(crate) type Id = u64;
+
+struct Overlay {
+    id: Id,
+    component: Box<dyn Component>,
+    options: OverlayOptions,
+    hidden: bool,
+    /// Who had the keys before it.
+    before: Option<Id>,
+    /// Later ones are in front.
+    order: u64,
+}
+
+impl Overlay {
+    fn is_seen(&self, size: Size) -> bool {
+        !self.hidden && self.options.visible.as_ref().is_none_or(|visible| visible(size))
+    }
+}
+
+/// All overlays. The focus is with one of them, or with nobody: then keys go to the editor's place.
+#[derive(Default)]
+pub(crate) struct Overlays {
+    shown: Vec<Overlay>,
+    focus: Option<Id>,
+    orders: u64,
+}
+
+impl Overlays {
+    pub fn add(&mut self, id: Id, component: Box<dyn Component>, options: OverlayOptions, size: Size) {
+        self.orders += 1;
+        let overlay = Overlay {
+            id,
+            component,
+            options,
+            hidden: false,
+            before: self.focus,
+            order: self.orders,
+        };
+        if !overlay.options.non_capturing && overlay.is_seen(size) {
+            self.focus = Some(id);
+        }
+        self.shown.push(overlay);
+    }
+
+    pub fn remove(&mut self, id: Id, size: Size) -> Option<Box<dyn Component>> {
+        let place = self.shown.iter().position(|overlay| overlay.id == id)?;
+        let gone = self.shown.remove(place);
+        if self.focus == Some(id) {
+            self.focus = self.topmost(size, id).or(gone.before);
+        }
+        Some(gone.component)
+    }
+
+    pub fn hide(&mut self, id: Id, hidden: bool, size: Size) {
+        self.orders += 1;
+        let order = self.orders;
+        let Some(overlay) = self.find(id).filter(|overlay| overlay.hidden != hidden) else {
+            return;
+        };
+        overlay.hidden = hidden;
+        let before = overlay.before;
+        if hidden {
+            if self.focus == Some(id) {
+                self.focus = self.topmost(size, id).or(before);
+            }
+        } else if !overlay.options.non_capturing && overlay.is_seen(size) {
+            overlay.order = order;
+            self.focus = Some(id);
+        }
+    }
+
+    /// Gives an overlay the keys and puts it in front.
+    pub fn focus(&mut self, id: Id, size: Size) {
+        self.orders += 1;
+        let order = self.orders;
+        if let Some(overlay) = self.find(id).filter(|overlay| overlay.is_seen(size)) {
+            overlay.order = order;
+            self.focus = Some(id);
+        }
+    }
+
+    /// Takes the keys from an overlay, for the one behind it or for whoever had them before.
+    pub fn unfocus(&mut self, id: Id, size: Size) {
+        let before = self.find(id).and_then(|overlay| overlay.before);
+        if self.focus == Some(id) {
+            self.focus = self.topmost(size, id).or(before);
+        }
+    }
+
+    /// Takes the keys from all overlays, for a dialog in the editor's place.
+    pub fn release_focus(&mut self) {
+        self.focus = None;
+    }
+
+    /// The dialog is over: the foremost overlay that wants keys has them again.
+    pub fn regain_focus(&mut self, size: Size) {
+        self.focus = self.topmost(size, Id::MAX);
+    }
+
+    pub fn has_focus(&self, id: Id) -> bool {
+        self.focus == Some(id)
+    }
+
+    pub fn is_hidden(&self, id: Id) -> bool {
+        self.shown
+            .iter()
+            .any(|overlay| overlay.id == id && overlay.hidden)
+    }
+
+    pub fn any_seen(&self, size: Size) -> bool {
+        self.shown.iter().any(|overlay| overlay.is_seen(size))
+    }
+
+    /// The component that has the keys. An overlay that is no longer seen loses them.
+    pub fn focused(&mut self, size: Size) -> Option<&mut Box<dyn Component>> {
+        let id = self.focus?;
+        let seen = self
+            .shown
+            .iter()
+            .any(|overlay| overlay.id == id && overlay.is_seen(size));
+        if !seen {
+            let before = self.find(id).and_then(|overlay| overlay.before);
+            self.focus = self.topmost(size, id).or(before.filter(|before| *before != id));
+        }
+        let id = self.focus?;
+        self.find(id).map(|overlay| &mut overlay.component)
+    }
+
+    pub fn components(&self) -> impl Iterator<Item = &dyn Component> {
+        self.shown.iter().map(|overlay| overlay.component.as_ref())
+    }
+
+    /// Puts all that are seen on top of a picture of the screen, the foremost last.
+    pub fn cover(&mut self, mut picture: Frame, size: Size) -> Frame {
+        picture.rows.resize(size.rows, Row::default());
+        let mut seen: Vec<&mut Overlay> = self
+            .shown
+            .iter_mut()
+            .filter(|overlay| overlay.is_seen(size))
+            .collect();
+        seen.sort_by_key(|overlay| overlay.order);
+        for overlay in seen {
+            let focused = self.focus == Some(overlay.id);
+            let Place {
+                width, max_height, ..
+            } = overlay.options.place(0, size);
+            let area = Area {
+                width,
+                height: max_height.unwrap_or(size.rows),
+                focused,
+            };
+            let mut lines = overlay.component.render(area);
+            lines.truncate(max_height.unwrap_or(usize::MAX));
+            let place = overlay.options.place(lines.len(), size);
+            if focused {
+                picture.rows.iter_mut().for_each(|row| row.cursor = None);
+            }
+            for (line, row) in lines.iter().zip(picture.rows.iter_mut().skip(place.row)) {
+                let mut over = Row::read(line).clipped(width);
+                over.cursor = over.cursor.filter(|_| focused);
+                let cursor = over.cursor.map(|column| column + place.column).or(row.cursor);
+                *row = row.covered(&over, place.column, width);
+                row.cursor = cursor;
+            }
+        }
+        picture
+    }
+
+    fn find(&mut self, id: Id) -> Option<&mut Overlay> {
+        self.shown.iter_mut().find(|overlay| overlay.id == id)
+    }
+
+    /// The last one that wants keys and is seen, but not that one.
+    fn topmost(&self, size: Size, but: Id) -> Option<Id> {
+        let wanted =
+            |overlay: &&Overlay| overlay.id != but && !overlay.options.non_capturing && overlay.is_seen(size);
+        self.shown.iter().rev().find(wanted).map(|overlay| overlay.id)
+    }
+}

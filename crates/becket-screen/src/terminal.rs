@@ -1,0 +1,390 @@
+//! The terminal: its modes, which are put back whatever happens, its size, and its bytes in both directions.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use signal_hook::SigId;
+use signal_hook::consts::{SIGCONT, SIGWINCH};
+
+use crate::keys::Protocol;
+use crate::live::{KITTY_OFF, KITTY_ON, Narrowing, Size};
+
+/// How long a terminal that takes no bytes is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The size of a terminal that does not know its own.
+const USUAL_SIZE: Size = Size {
+    columns: 80,
+    rows: 24,
+};
+
+/// Where keys come from, and where the screen goes. Both must be terminals.
+#[derive(Debug)]
+pub struct Streams {
+    pub input: OwnedFd,
+    pub output: OwnedFd,
+}
+
+impl Streams {
+    /// The terminal to which the process belongs, wherever its standard streams lead.
+    pub fn controlling_terminal() -> io::Result<Self> {
+        let terminal = File::options().read(true).write(true).open("/dev/tty")?;
+        Ok(Self {
+            input: terminal.try_clone()?.into(),
+            output: terminal.into(),
+        })
+    }
+}
+
+/// Whether a terminal of that kind (`TERM`) can show a screen. Otherwise plain lines are all there is.
+pub fn can_show(kind: Option<&str>) -> bool {
+    !matches!(kind, None | Some("" | "dumb" | "unknown" | "cons25" | "emacs"))
+}
+
+impl Narrowing {
+    /// What a terminal does, by its kind (`TERM`) and by what only xterm says of itself (`XTERM_VERSION`).
+    pub fn of(kind: Option<&str>, xterm_version: Option<&str>) -> Self {
+        if xterm_version.is_some() || kind == Some("linux") {
+            Self::Cuts
+        } else {
+            Self::Reflows
+        }
+    }
+}
+
+/// What has been switched on.
+#[derive(Debug, Default)]
+struct Modes {
+    entered: bool,
+    protocol: Protocol,
+    other_keys: bool,
+    titled: bool,
+}
+
+/// A terminal and what has to be put back.
+pub(crate) struct Terminal {
+    input: File,
+    output: File,
+    original: Termios,
+    modes: Mutex<Modes>,
+    /// What the painter left, for an end in which nobody can ask it: whether the alternate screen is shown, and how many
+    /// rows of the live area lie below the cursor.
+    sheet: AtomicBool,
+    below: AtomicUsize,
+}
+
+impl Terminal {
+    /// Fails if the streams are no terminals.
+    pub fn open(streams: Streams) -> io::Result<Self> {
+        let original = rustix::termios::tcgetattr(&streams.input)?;
+        rustix::termios::tcgetattr(&streams.output)?;
+        Ok(Self {
+            input: streams.input.into(),
+            output: streams.output.into(),
+            original,
+            modes: Mutex::default(),
+            sheet: AtomicBool::new(false),
+            below: AtomicUsize::new(0),
+        })
+    }
+
+    pub fn size(&self) -> Size {
+        match rustix::termios::tcgetwinsize(&self.output) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size {
+                columns: size.ws_col.into(),
+                rows: size.ws_row.into(),
+            },
+            _ => USUAL_SIZE,
+        }
+    }
+
+    fn modes(&self) -> std::sync::MutexGuard<'_, Modes> {
+        self.modes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the terminal: keys come one by one, nothing is echoed, pastes are marked.
+    pub fn enter(&self) -> io::Result<()> {
+        let mut modes = self.modes();
+        let mut raw = self.original.clone();
+        raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        raw.input_modes -= InputModes::IXON | InputModes::ICRNL | InputModes::INLCR | InputModes::IGNCR;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &raw)?;
+        modes.entered = true;
+        // Whether it speaks the kitty protocol, it answers among the keys.
+        let known = match modes.protocol {
+            Protocol::Kitty => KITTY_ON,
+            Protocol::Legacy => "\x1b[?u",
+        };
+        let other_keys = if modes.other_keys { OTHER_KEYS_ON } else { "" };
+        self.write_bytes(&format!("\x1b[?2004h{known}{other_keys}"))
+    }
+
+    pub fn is_entered(&self) -> bool {
+        self.modes().entered
+    }
+
+    /// The terminal speaks the kitty protocol: switches it on.
+    pub fn speak_kitty(&self) {
+        let mut modes = self.modes();
+        if modes.entered && modes.protocol == Protocol::Legacy {
+            modes.protocol = Protocol::Kitty;
+            let _ = self.write_bytes(KITTY_ON);
+        }
+    }
+
+    /// It does not: some terminals can tell keys like Shift+Enter in xterm's way.
+    pub fn speak_xterm(&self) {
+        let mut modes = self.modes();
+        if modes.entered && modes.protocol == Protocol::Legacy && !modes.other_keys {
+            modes.other_keys = true;
+            let _ = self.write_bytes(OTHER_KEYS_ON);
+        }
+    }
+
+    pub fn protocol(&self) -> Protocol {
+        self.modes().protocol
+    }
+
+    /// Names the window. The name that it had comes back at the end.
+    pub fn set_title(&self, title: &str) {
+        let title: String = title
+            .chars()
+            .filter(|character| !character.is_control())
+            .collect();
+        let mut modes = self.modes();
+        let remember = if modes.titled { "" } else { "\x1b[22;0t" };
+        modes.titled = true;
+        let _ = self.write_bytes(&format!("{remember}\x1b]0;{title}\x07"));
+    }
+
+    /// Puts everything back as it was. What the painter left is below the cursor or above it.
+    pub fn leave(&self) {
+        let mut modes = self.modes();
+        if !std::mem::take(&mut modes.entered) {
+            return;
+        }
+        let mut out = String::new();
+        if modes.protocol == Protocol::Kitty {
+            out.push_str(KITTY_OFF);
+        }
+        if self.sheet.swap(false, Ordering::Relaxed) {
+            out.push_str("\x1b[?1049l");
+            if modes.protocol == Protocol::Kitty {
+                out.push_str(KITTY_OFF);
+            }
+        }
+        let below = self.below.swap(0, Ordering::Relaxed);
+        if below > 0 {
+            out.push_str(&format!("\x1b[{below}B\r\n"));
+        }
+        if modes.other_keys {
+            out.push_str("\x1b[>4;0m");
+        }
+        out.push_str("\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h");
+        let _ = self.write_bytes(&out);
+        let _ = rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &self.original);
+    }
+
+    /// At the very end: the window has its own name again.
+    pub fn leave_title(&self) {
+        if std::mem::take(&mut self.modes().titled) {
+            let _ = self.write_bytes("\x1b[23;0t");
+        }
+    }
+
+    /// Writes what the painter gives, and notes what it leaves.
+    pub fn paint(&self, bytes: &str, sheet: bool, below: usize) {
+        let _modes = self.modes();
+        self.sheet.store(sheet, Ordering::Relaxed);
+        self.below.store(below, Ordering::Relaxed);
+        let _ = self.write_bytes(bytes);
+    }
+
+    fn write_bytes(&self, bytes: &str) -> io::Result<()> {
+        let mut bytes = bytes.as_bytes();
+        while !bytes.is_empty() {
+            match (&self.output).write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A program that shared the terminal may have left it like this.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let mut ready = [PollFd::new(&self.output, PollFlags::OUT)];
+                    if poll(&mut ready, Some(&timespec(PATIENCE)))? == 0 {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+const OTHER_KEYS_ON: &str = "\x1b[>4;2m";
+
+/// What ends a wait for keys.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    Bytes(Vec<u8>),
+    /// Nothing came in the given time.
+    Nothing,
+    Resized,
+    /// The process was stopped and goes on.
+    Continued,
+    /// Somebody wants the reader to look around.
+    Woken,
+    /// The terminal is gone.
+    Ended,
+}
+
+/// Waits for keys, signals and wakes at once.
+pub(crate) struct Ears {
+    resized: UnixStream,
+    continued: UnixStream,
+    woken: UnixStream,
+    signals: [SigId; 2],
+}
+
+/// Wakes the reader.
+pub(crate) struct Waker(UnixStream);
+
+impl Waker {
+    pub fn wake(&self) {
+        // A full pipe wakes as well.
+        let _ = (&self.0).write(&[0]);
+    }
+}
+
+impl Ears {
+    pub fn open() -> io::Result<(Self, Waker)> {
+        let (resized, tell_resized) = UnixStream::pair()?;
+        let (continued, tell_continued) = UnixStream::pair()?;
+        let (woken, waker) = UnixStream::pair()?;
+        for stream in [
+            &resized,
+            &continued,
+            &woken,
+            &waker,
+            &tell_resized,
+            &tell_continued,
+        ] {
+            stream.set_nonblocking(true)?;
+        }
+        let signals = [
+            signal_hook::low_level::pipe::register(SIGWINCH, tell_resized)?,
+            signal_hook::low_level::pipe::register(SIGCONT, tell_continued)?,
+        ];
+        let ears = Self {
+            resized,
+            continued,
+            woken,
+            signals,
+        };
+        Ok((ears, Waker(waker)))
+    }
+
+    /// Waits, at most that long.
+    pub fn listen(&mut self, terminal: &Terminal, limit: Option<Duration>) -> Arrived {
+        let limit = limit.map(timespec);
+        let mut waiting = [
+            PollFd::new(&self.woken, PollFlags::IN),
+            PollFd::new(&self.continued, PollFlags::IN),
+            PollFd::new(&self.resized, PollFlags::IN),
+            PollFd::new(&terminal.input, PollFlags::IN),
+        ];
+        match poll(&mut waiting, limit.as_ref()) {
+            Ok(0) => return Arrived::Nothing,
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Arrived::Woken,
+            Err(_) => return Arrived::Ended,
+        }
+        let ready: Vec<bool> = waiting.iter().map(|one| !one.revents().is_empty()).collect();
+        for (stream, arrived, ready) in [
+            (&self.woken, Arrived::Woken, ready[0]),
+            (&self.continued, Arrived::Continued, ready[1]),
+            (&self.resized, Arrived::Resized, ready[2]),
+        ] {
+            if ready {
+                drain(stream);
+                return arrived;
+            }
+        }
+        let mut bytes = vec![0; 4096];
+        match (&terminal.input).read(&mut bytes) {
+            Ok(0) => Arrived::Ended,
+            Ok(length) => {
+                bytes.truncate(length);
+                Arrived::Bytes(bytes)
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                ) =>
+            {
+                Arrived::Woken
+            }
+            Err(_) => Arrived::Ended,
+        }
+    }
+
+    /// Waits until the process goes on after a stop; not for ever, since the stop may have been ignored.
+    pub fn wait_for_continue(&mut self, limit: Duration) {
+        let mut waiting = [PollFd::new(&self.continued, PollFlags::IN)];
+        let _ = poll(&mut waiting, Some(&timespec(limit)));
+        drain(&self.continued);
+    }
+}
+
+impl Drop for Ears {
+    fn drop(&mut self) {
+        for signal in self.signals {
+            signal_hook::low_level::unregister(signal);
+        }
+    }
+}
+
+fn drain(mut stream: &UnixStream) {
+    let mut bytes = [0; 64];
+    while matches!(stream.read(&mut bytes), Ok(read) if read > 0) {}
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_terminals_are_told_apart() {
+        assert!(can_show(Some("xterm-256color")) && can_show(Some("screen")) && can_show(Some("linux")));
+        assert!(!can_show(None) && !can_show(Some("")) && !can_show(Some("dumb")));
+        assert_eq!(Narrowing::of(Some("xterm-256color"), None), Narrowing::Reflows);
+        assert_eq!(Narrowing::of(Some("xterm"), Some("XTerm(390)")), Narrowing::Cuts);
+        assert_eq!(Narrowing::of(Some("linux"), None), Narrowing::Cuts);
+    }
+
+    #[test]
+    fn what_is_no_terminal_is_refused() {
+        let (input, output) = UnixStream::pair().expect("a pair");
+        let streams = Streams {
+            input: input.into(),
+            output: output.into(),
+        };
+        assert!(Terminal::open(streams).is_err());
+    }
+}
