@@ -325,7 +325,9 @@ impl Inflate {
         };
         let length = match wrapping {
             Wrapping::Raw => 0,
-            Wrapping::Zlib if u16::from_be_bytes([left[0], left[1]]) % 31 != 0 || left[0] & 15 != 8 => {
+            Wrapping::Zlib
+                if !u16::from_be_bytes([left[0], left[1]]).is_multiple_of(31) || left[0] & 15 != 8 =>
+            {
                 return Err(wrong_head());
             }
             Wrapping::Zlib => 0,
