@@ -199,7 +199,7 @@ fn examine_extensions(
     }
     let runtime = runtime(options)?;
     let extensions = runtime.block_on(async {
-        let cancel = Signals::listen()?.next();
+        let cancel = surroundings.signals.listen()?.next();
         let extensions = Extensions::examine(setup, options, surroundings);
         unless_cancelled(&cancel, extensions).await
     })?;
