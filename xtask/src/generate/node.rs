@@ -7,9 +7,9 @@ const INTRODUCTION: &str = "\
 
 Generated from the table in `crates/becket-js/src/node/table.rs` by `cargo xtask generate`. Do not edit.
 
-Every one of Node's modules can be imported, with and without `node:`, and has the names that Node's has. **served**: all of
-it. **partly**: what stands behind it throws `not supported by becket's embedded engine: MODULE.NAME` when it is used.
-**refused**: so does everything in it. Where names differ between versions of Node, those of several are there.
+Every one of Node's modules can be imported, with and without `node:`, and has the names that Node's has. **served**:
+all of it. **partly**: what stands behind it throws `not supported by becket's embedded engine: MODULE.NAME` when it is
+used. **refused**: so does everything in it. Where names differ between versions of Node, those of several are there.
 
 | module | state | throws when it is used |
 |---|---|---|

@@ -81,8 +81,8 @@ const MODULES: &[NodeModule] = modules![
     "constants",
     "crypto" but "Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH Sign Verify \
         X509Certificate checkPrime checkPrimeSync createCipheriv createDecipheriv createDiffieHellman \
-        createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman generateKey \
-        generateKeyPair generateKeyPairSync generateKeySync generatePrime generatePrimeSync getCipherInfo \
+        createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSign createVerify diffieHellman \
+        generateKey generateKeyPair generateKeyPairSync generateKeySync generatePrime generatePrimeSync getCipherInfo \
         getDiffieHellman hkdf hkdfSync pbkdf2 pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt \
         scrypt scryptSync secureHeapUsed setEngine setFips sign verify",
     @refused "dgram" but "Socket createSocket",
