@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("/quit", "the end"),
     ("/select", "a question with options"),
     ("/shell", "another program on the terminal"),
-    ("/stream", "text that comes piece by piece"),
+    ("/stream", "text that comes piece by piece, until the next line"),
     ("/text", "a question for a text"),
     ("/timeout", "a question that does not wait for long"),
     ("/widgets", "lines around the editor"),
@@ -43,10 +45,14 @@ fn main() -> io::Result<()> {
         };
         editor.triggers = vec!['/'];
     });
+    let enough = Arc::new(AtomicBool::new(false));
     while let Some(happening) = happenings.blocking_next() {
         match happening {
             Happening::Submitted { text, .. } if text == "/quit" => break,
-            Happening::Submitted { text, key } => obey(&screen, &text, &key),
+            Happening::Submitted { text, key } => {
+                enough.store(text != "/stream", Ordering::Relaxed);
+                obey(&screen, &text, &key, &enough);
+            }
             Happening::Completion(request) => complete(&screen, &request),
             Happening::Key(key) if key.is("ctrl+d") => break,
             Happening::Key(key) => screen.print(&format!("nobody took {}", key.name)),
@@ -62,7 +68,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn obey(screen: &Screen, line: &str, key: &str) {
+fn obey(screen: &Screen, line: &str, key: &str, enough: &Arc<AtomicBool>) {
     let other = screen.clone();
     match line {
         "/help" => screen.print(
@@ -76,7 +82,10 @@ fn obey(screen: &Screen, line: &str, key: &str) {
                 .map(|line| format!("printed {line}\n"))
                 .collect::<String>(),
         ),
-        "/stream" => drop(thread::spawn(move || stream(&other))),
+        "/stream" => {
+            let enough = Arc::clone(enough);
+            drop(thread::spawn(move || stream(&other, &enough)));
+        }
         "/widgets" => {
             screen.set(Slot::Above("a".into()), Some(vec!["\x1b[32mabove\x1b[0m".into()]));
             screen.set(Slot::Below("b".into()), Some(vec!["below".into()]));
@@ -117,14 +126,16 @@ fn obey(screen: &Screen, line: &str, key: &str) {
     }
 }
 
-/// Words that come one after another, as from a model.
-fn stream(screen: &Screen) {
+/// Words that come one after another, as from a model, until the next line is entered.
+fn stream(screen: &Screen, enough: &AtomicBool) {
     screen.set_working(Some(Working::new("working")));
-    for word in 0..40 {
+    let mut word = 0;
+    while !enough.load(Ordering::Relaxed) {
         screen.stream(&format!("word{word} "));
         if word % 10 == 9 {
             screen.stream("\n");
         }
+        word += 1;
         thread::sleep(Duration::from_millis(40));
     }
     screen.finish_stream();

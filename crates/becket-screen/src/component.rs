@@ -1,7 +1,7 @@
 //! What can stand in the live area: lines, and components that draw lines and take keys.
 //!
-//! A component may live elsewhere, in another thread or in another language: then its owner pushes lines and gets keys over
-//! a channel ([`Remote`]), and nobody waits for anybody.
+//! A component may live elsewhere, in another thread or in another language: then its owner pushes lines and gets keys
+//! over a channel ([`Remote`]), and nobody waits for anybody.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -29,7 +29,8 @@ pub enum Taken {
 
 /// Something in the live area. It is called while the screen is locked: it must be quick and must not call the screen.
 pub trait Component: Send {
-    /// Its lines, with styles. The cursor belongs where [`crate::CURSOR_MARKER`] stands. Lines that are too long are cut.
+    /// Its lines, with styles. The cursor belongs where [`crate::CURSOR_MARKER`] stands. Lines that are too long are
+    /// cut.
     fn render(&mut self, area: Area) -> Vec<String>;
 
     /// A key, while it has the focus.

@@ -149,6 +149,8 @@ pub struct Completions {
 struct Offer {
     completions: Completions,
     choice: Choice,
+    /// Whether the text has changed since. It is shown until the next one comes, but nothing is taken from it.
+    stale: bool,
 }
 
 struct Search {
@@ -339,6 +341,7 @@ impl Editor {
             self.offer = Some(Offer {
                 completions,
                 choice: Choice::default(),
+                stale: false,
             });
         }
     }
@@ -593,6 +596,9 @@ impl Editor {
         // The arguments of what begins a text belong to it.
         let wanted = starts(word) || (self.line_start() == 0 && line.starts_with('/') && starts(line));
         if wanted || self.offer.is_some() {
+            if let Some(offer) = &mut self.offer {
+                offer.stale = true;
+            }
             self.ask(false);
         } else {
             self.requests += 1;
@@ -625,7 +631,7 @@ impl Editor {
                 Some(Outcome::Taken)
             }
             "tab" | "enter" => {
-                let offer = self.offer.take()?;
+                let offer = self.offer.take().filter(|offer| !offer.stale)?;
                 let candidate = offer.completions.candidates.get(offer.choice.at)?;
                 self.take_candidate(&offer.completions.prefix, &candidate.value);
                 if name == "enter" && offer.completions.submits {

@@ -38,8 +38,8 @@ impl History {
         })
     }
 
-    /// Adds an entry, unless it is empty or the last one again. The file has it at once, so that nothing is lost when the
-    /// program is killed.
+    /// Adds an entry, unless it is empty or the last one again. The file has it at once, so that nothing is lost when
+    /// the program is killed.
     pub fn add(&mut self, entry: &str) -> io::Result<()> {
         if entry.trim().is_empty() || self.entries.last().is_some_and(|last| last == entry) {
             return Ok(());

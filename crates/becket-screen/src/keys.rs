@@ -1,7 +1,7 @@
 //! Keys: the bytes of a terminal, split into sequences and named.
 //!
-//! A key is known twice: by the text that the terminal sent (`raw`, for components that read sequences themselves) and by
-//! its name (`ctrl+shift+p`, `alt+enter`, `pageUp`), for shortcuts and the editor.
+//! A key is known twice: by the text that the terminal sent (`raw`, for components that read sequences themselves) and
+//! by its name (`ctrl+shift+p`, `alt+enter`, `pageUp`), for shortcuts and the editor.
 
 /// How a key moved. Terminals without the kitty protocol only tell of presses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

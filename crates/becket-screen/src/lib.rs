@@ -1,9 +1,9 @@
 //! The screen of a chat. Text streams into the terminal's own scrollback; below it stands a live area with an editor,
 //! dialogs, widgets and components, and overlays on top. It knows nothing of agents, models or extensions.
 //!
-//! Read in this order: `screen.rs` (how a program uses it), `compose.rs` (what stands where), `live.rs` (how it gets onto
-//! the terminal), `text.rs` (what may), `keys.rs` and `terminal.rs` (where keys come from), `editor.rs`, `dialog.rs`,
-//! `overlay.rs`.
+//! Read in this order: `screen.rs` (how a program uses it), `compose.rs` (what stands where), `live.rs` (how it gets
+//! onto the terminal), `text.rs` (what may), `keys.rs` and `terminal.rs` (where keys come from), `editor.rs`,
+//! `dialog.rs`, `overlay.rs`.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {

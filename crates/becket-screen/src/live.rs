@@ -1,9 +1,10 @@
 //! The painter: committed text goes into the scrollback, and the live area below it is redrawn by difference.
 //!
 //! It is told what to show and gives the bytes for it. All moves are relative to the live area's first row, so it never
-//! needs to know where on the screen that is, and never touches what stands above it. Committed lines are written whole and
-//! broken by the terminal, so that copying and the terminal's own reflow keep working. Overlays need the whole screen: they
-//! are painted on the alternate one (the *sheet*), over a picture of the ordinary one, which stays untouched.
+//! needs to know where on the screen that is, and never touches what stands above it. Committed lines are written whole
+//! and broken by the terminal, so that copying and the terminal's own reflow keep working. Overlays need the whole
+//! screen: they are painted on the alternate one (the *sheet*), over a picture of the ordinary one, which stays
+//! untouched.
 
 use std::collections::VecDeque;
 
@@ -217,8 +218,8 @@ impl Painter {
         up(above, out);
         out.push('\r');
         if resized {
-            // Nobody knows what is left of the live area. Rows are cleared one by one, because clearing the whole screen
-            // at once puts it into the scrollback of some terminals.
+            // Nobody knows what is left of the live area. Rows are cleared one by one, because clearing the whole
+            // screen at once puts it into the scrollback of some terminals.
             out.push_str("\x1b7");
             for _ in 0..self.size.rows {
                 out.push_str("\x1b[2K\x1b[1B");

@@ -129,7 +129,8 @@ impl Happenings {
 }
 
 impl Screen {
-    /// Takes the terminal. It is given back when the last clone is dropped, by [`Screen::close`], and when a thread panics.
+    /// Takes the terminal. It is given back when the last clone is dropped, by [`Screen::close`], and when a thread
+    /// panics.
     pub fn open(streams: Streams, options: Options) -> io::Result<(Self, Happenings)> {
         let terminal = Terminal::open(streams)?;
         let (ears, waker) = Ears::open()?;
@@ -693,12 +694,9 @@ fn read(shared: &Shared, mut ears: Ears, stop_key: Option<&str>) {
                     shared.terminal.speak_kitty();
                     splitter.protocol = Protocol::Kitty;
                 }
-                Input::Key(key) if stop_key.is_some_and(|name| key.is(name)) => {
-                    if key.phase == Phase::Press {
-                        stop(shared, &mut ears);
-                    }
-                }
-                Input::Key(key) => take(shared, &key),
+                Input::Key(key) if stop_key.is_none_or(|name| !key.is(name)) => take(shared, &key),
+                Input::Key(key) if key.phase == Phase::Press => stop(shared, &mut ears),
+                Input::Key(_) => {}
             }
         }
         if !park(shared) {

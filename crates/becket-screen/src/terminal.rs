@@ -73,8 +73,8 @@ pub(crate) struct Terminal {
     output: File,
     original: Termios,
     modes: Mutex<Modes>,
-    /// What the painter left, for an end in which nobody can ask it: whether the alternate screen is shown, and how many
-    /// rows of the live area lie below the cursor.
+    /// What the painter left, for an end in which nobody can ask it: whether the alternate screen is shown, and how
+    /// many rows of the live area lie below the cursor.
     sheet: AtomicBool,
     below: AtomicUsize,
 }

@@ -1,7 +1,7 @@
 //! Text as a terminal shows it: cells with a width and a style, and nothing in it that could steer the terminal.
 //!
-//! Lines come from models, tools and components. Styles (SGR) and links (OSC 8) are kept; every other escape sequence and
-//! control character is dropped here, and there is no other way to the terminal.
+//! Lines come from models, tools and components. Styles (SGR) and links (OSC 8) are kept; every other escape sequence
+//! and control character is dropped here, and there is no other way to the terminal.
 
 use std::sync::Arc;
 

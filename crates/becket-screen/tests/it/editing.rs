@@ -260,6 +260,22 @@ fn words_with_a_trigger_are_completed_while_they_are_typed() {
             submits: true,
         },
     );
+    // Nothing is taken from a list that does not fit the text any more.
+    press(&mut editor, "x");
+    assert_eq!(
+        press(&mut editor, "[enter]").pop(),
+        Some(Outcome::Submitted("/mx".into()))
+    );
+    press(&mut editor, "/m");
+    let request = editor.take_request().expect("a trigger asks");
+    editor.offer(
+        request.id,
+        Completions {
+            prefix: "/m".into(),
+            candidates: candidates(&["/model"]),
+            submits: true,
+        },
+    );
     assert_eq!(press(&mut editor, "[escape]"), [Outcome::Taken]);
     assert_eq!(editor.render_offer(AREA).len(), 0);
 }

@@ -147,28 +147,32 @@ fn typing_goes_on_while_text_streams() {
     let Some(terminal) = Terminal::start() else { return };
     terminal.wait_for("you> /help");
     terminal.enter("/stream");
-    terminal.wait_for("working");
+    terminal.wait_for("word3");
     terminal.type_in("while it streams");
-    terminal.wait_for("you> while it streams");
     terminal.press("M-Enter");
     terminal.type_in("two lines");
-    terminal.wait_for("   > two lines");
+    terminal.wait_until("an editor below the stream", |text| {
+        text.contains("working") && text.contains("you> while it streams\n   > two lines")
+    });
+    // It still streams.
+    let last = terminal.all().matches("word").count();
+    terminal.wait_for(&format!("word{}", last + 20));
+    terminal.press("Enter");
+    terminal.wait_for("enter: while it streams\ntwo lines");
     terminal.wait_for("the stream is over");
+    terminal.wait_without("working");
     let all = terminal.all();
     let streamed: Vec<&str> = all
         .split_whitespace()
         .filter(|word| word.starts_with("word"))
         .collect();
-    let wanted: Vec<String> = (0..40).map(|word| format!("word{word}")).collect();
+    let wanted: Vec<String> = (0..streamed.len()).map(|word| format!("word{word}")).collect();
     assert_eq!(streamed, wanted, "{all}");
-    terminal.press("Enter");
-    terminal.wait_for("enter: while it streams");
-    terminal.wait_without("working");
     terminal.press("C-d");
     terminal.wait_for_end(0);
     // What was printed stays, the live area is gone.
     let all = terminal.all();
-    assert!(all.contains("word39") && !all.contains("you>"), "{all}");
+    assert!(all.contains("word0 ") && !all.contains("you>"), "{all}");
 }
 
 #[test]
@@ -210,10 +214,8 @@ fn dialogs_are_answered_cancelled_timed_out_and_aborted() {
     terminal.press("Enter");
     terminal.wait_for("answer: \"roses\\nare red\"");
     terminal.enter("/timeout");
-    terminal.wait_for("Quick! (2s)");
     terminal.wait_for("no answer: TimedOut");
     terminal.enter("/abort");
-    terminal.wait_for("Never mind");
     terminal.wait_for("no answer: Closed");
     terminal.wait_without("Never mind");
     terminal.press("C-d");
@@ -312,7 +314,7 @@ fn the_shell_can_stop_and_continue_it() {
     let Some(terminal) = Terminal::run("export PS1='shell: '; exec bash --norc --noprofile -i") else {
         return;
     };
-    terminal.wait_for("shell: ");
+    terminal.wait_for("shell:");
     terminal.type_in(&quote(&demo().to_string_lossy()));
     terminal.press("Enter");
     terminal.wait_for("you> /help");
