@@ -299,19 +299,17 @@ impl Editor {
             self.paste(paste);
             return Outcome::Taken;
         }
-        if let Some(direction) = self.jump.take() {
-            if let Some(text) = &key.text {
-                self.jump_to(text, direction);
-                return Outcome::Taken;
-            }
+        if let Some(direction) = self.jump.take()
+            && let Some(text) = &key.text
+        {
+            self.jump_to(text, direction);
+            return Outcome::Taken;
         }
         if self.search.is_some() && self.search_key(key) {
             return Outcome::Taken;
         }
-        if self.offer.is_some() {
-            if let Some(outcome) = self.offer_key(key) {
-                return outcome;
-            }
+        if let Some(outcome) = self.offer_key(key) {
+            return outcome;
         }
         match (self.bindings.get(&key.name).copied(), &key.text) {
             (Some(action), _) => self.act(action, &key.name),

@@ -341,10 +341,9 @@ fn read_chord(raw: &str, protocol: Protocol) -> (Option<Chord>, Phase) {
     if let Some(body) = raw.strip_prefix("\x1b[").filter(|body| !body.is_empty()) {
         return control_chord(body).map_or((None, Phase::Press), |(chord, phase)| (Some(chord), phase));
     }
-    if let Some(letter) = raw.strip_prefix("\x1bO") {
-        if let Some(chord) = letter.chars().next().and_then(application_chord) {
-            return (Some(chord), Phase::Press);
-        }
+    let letter = raw.strip_prefix("\x1bO").and_then(|rest| rest.chars().next());
+    if let Some(chord) = letter.and_then(application_chord) {
+        return (Some(chord), Phase::Press);
     }
     match raw.strip_prefix('\x1b') {
         Some("") => (Some(Chord::new(0, "escape")), Phase::Press),
