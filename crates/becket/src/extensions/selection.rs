@@ -44,10 +44,15 @@ fn known(
         return Err(models::unlisted(definition, id));
     }
     let given = entry(board, definition, id.unwrap_or_default())?;
-    let keeps_key = given.key.is_none() && leads_away(board, definition, extension);
+    let keeps_key = given.key.is_none()
+        && given
+            .base_url
+            .as_ref()
+            .is_some_and(|wanted| leads_away(board, &definition.name, wanted, extension));
     let entry = settings.providers.entry(definition.name.clone()).or_default();
     if keeps_key {
         (entry.key, entry.key_variable) = (None, None);
+        entry.headers.clear();
     }
     entry.api = given.api.or(entry.api);
     entry.base_url = given.base_url.or(entry.base_url.take());
@@ -67,12 +72,9 @@ fn known(
 
 /// Whether an extension sends a provider's requests elsewhere than the person does, who is told if there is a key that
 /// stays here.
-fn leads_away(board: &Board, definition: &ProviderDefinition, extension: &str) -> bool {
+fn leads_away(board: &Board, provider: &str, wanted: &str, extension: &str) -> bool {
     let facts = &board.facts;
-    let (provider, environment) = (&definition.name, |name: &str| facts.surroundings.variable(name));
-    let Some(wanted) = &definition.base_url else {
-        return false;
-    };
+    let environment = |name: &str| facts.surroundings.variable(name);
     let own = address(provider, &environment, &facts.providers).map(|own| own.origin());
     if own.is_some_and(|own| Url::parse(wanted).is_ok_and(|wanted| wanted.origin() == own)) {
         return false;
