@@ -195,17 +195,12 @@ impl IndexReader {
         let filter = "(?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR instr(lower(f.path), lower(?3)) > 0)
                       AND (?5 IS NULL OR f.language = ?5)";
         let Some(name) = query.name.as_deref().filter(|name| !name.is_empty()) else {
-            // Which table comes first decides how much is looked at.
-            let from = match (&query.kind, &query.file, &query.language) {
-                (Some(_), None, None) => {
-                    "symbols s CROSS JOIN files f ON f.id = s.file_id CROSS JOIN names n ON n.id = s.name_id
-                                    WHERE s.kind = ?2 AND"
-                }
-                _ => {
-                    "files f CROSS JOIN symbols s ON s.file_id = f.id CROSS JOIN names n ON n.id = s.name_id WHERE"
-                }
-            };
-            let sql = format!("SELECT {columns} FROM {from} ?1 IS NULL AND {filter} LIMIT ?4");
+            // In the order of the files: whoever wants few of them is given the first, and no more is looked at.
+            let sql = format!(
+                "SELECT {columns} FROM files f CROSS JOIN symbols s ON s.file_id = f.id
+                 CROSS JOIN names n ON n.id = s.name_id
+                 WHERE ?1 IS NULL AND {filter} ORDER BY f.path, s.line_start LIMIT ?4"
+            );
             let found = self.collect(
                 &sql,
                 &[

@@ -96,6 +96,8 @@ struct State {
     takes_tools: bool,
     /// What was said that is said only once.
     told: HashSet<String>,
+    /// Providers that were registered and are no more.
+    withdrawn: HashSet<String>,
     /// Whether a program was started.
     has_started: bool,
 }
@@ -560,11 +562,25 @@ impl Board {
     pub fn model(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
         // The one in use need not be found again, which not every name is good for.
         let is_meant = |model: &Arc<dyn Provider>| name == format!("{}/{}", model.name(), model.model());
-        if let Some(in_use) = self.desk.model().ok().filter(is_meant) {
+        if let Some(in_use) = self.desk.model().ok().filter(is_meant)
+            && !self.is_withdrawn(in_use.name())
+        {
             return Ok(in_use);
         }
         let stage = self.stage().ok_or("there is no agent yet")?;
         (stage.models)(name)
+    }
+
+    /// An extension's provider is no more. A session that has begun with one of its models goes on with it, but nobody
+    /// can choose it any more.
+    pub fn withdraw_provider(&self, extension: &str, provider: &str) {
+        self.with(extension, |guest| guest.providers.retain(|other| other.name != provider));
+        self.state().withdrawn.insert(provider.to_owned());
+    }
+
+    /// Whether a provider was an extension's, and nobody brings it any more.
+    pub fn is_withdrawn(&self, provider: &str) -> bool {
+        self.provider(provider).is_none() && self.state().withdrawn.contains(provider)
     }
 
     /// A program is started.

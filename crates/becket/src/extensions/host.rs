@@ -92,11 +92,7 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
                 guest.providers.push(provider);
             });
         }
-        HostCall::UnregisterProvider { name: provider } => {
-            board.with(name, |guest| {
-                guest.providers.retain(|other| other.name != provider)
-            });
-        }
+        HostCall::UnregisterProvider { name: provider } => board.withdraw_provider(name, &provider),
         HostCall::BusListen { channel } => {
             board.with(name, |guest| guest.channels.push(channel));
         }

@@ -52,8 +52,13 @@ pub fn context_window(board: &Board, provider: &str, id: &str) -> Option<u64> {
 
 /// All models that are known by name: the one in use, and those of extensions.
 pub fn all(board: &Board, available: bool) -> Vec<Value> {
+    let is_there = |model: &Value| {
+        model["provider"]
+            .as_str()
+            .is_some_and(|name| !board.is_withdrawn(name))
+    };
     let mut models: Vec<Value> = Some(in_use(board))
-        .filter(|model| !model.is_null())
+        .filter(is_there)
         .into_iter()
         .collect();
     for definition in board.providers() {

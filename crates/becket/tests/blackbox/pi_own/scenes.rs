@@ -277,7 +277,7 @@ pub fn parrots_answer_and_fly_away(stage: &Stage) {
         &run,
         &[
             "the parrot answers",
-            "parrots left: polly\n",
+            "parrots left: none\n",
             "the parrot has flown away",
         ],
     );
