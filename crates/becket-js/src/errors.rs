@@ -102,7 +102,8 @@ fn field<'js, T: FromJs<'js>>(ctx: &Ctx<'js>, value: &Value<'js>, name: &str) ->
     quiet(ctx, object.get::<_, Option<T>>(name)).flatten()
 }
 
-fn shortened(mut text: String) -> String {
+/// A text of a length that can be told.
+pub(crate) fn shortened(mut text: String) -> String {
     if text.len() > LONGEST {
         let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or_default());

@@ -15,8 +15,12 @@ use crate::clock::{Pause, Watch};
 use crate::errors::json;
 use crate::host::{Host, Reporter};
 use crate::machine::{Entry, Limits, Machine, Work, entry};
+use crate::outside::{self, Guest, Outside, Place};
 use crate::resolve::HostModule;
 use crate::transform::Transformer;
+
+/// The embedded engine, in a word.
+const EMBEDDED: &str = "embedded";
 
 /// A field longer than this is read when the script looks at it.
 const LAZY: usize = 512;
@@ -39,6 +43,8 @@ pub struct Kit {
     pub surroundings: Surroundings,
     /// What extensions may use outside of their engine.
     pub allowed: Allowed,
+    /// The engine outside of this one, for those who need it.
+    pub outside: Outside,
     /// How often everything was told to end. Asked while code runs: code that began before the last time is ended.
     pub cancels: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Knows which extensions run too long.
@@ -84,24 +90,55 @@ impl Default for Allowed {
 
 /// A loaded extension. Cloning gives another handle.
 #[derive(Clone)]
-pub struct Extension(Arc<Machine>);
+pub struct Extension(Running);
+
+/// What runs an extension.
+#[derive(Clone)]
+enum Running {
+    Embedded(Arc<Machine>),
+    Outside(Arc<Guest>),
+}
 
 impl Extension {
-    /// Loads a file and lets the prelude start what it exports.
+    /// Loads a file and lets the prelude start what it exports, in the engine that it needs.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
+        let reason = match outside::place(kit, file)? {
+            Place::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
+            Place::Inside(reason) => reason,
+        };
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
         let machine = Machine::new(kit, name, &file)?;
         let load = Load {
             prelude: kit.prelude,
             file: file.to_string_lossy().into_owned(),
         };
-        machine.run(kit.limits.timeout, load).await?;
-        Ok(Self(machine))
+        let loaded = machine.run(kit.limits.timeout, load).await;
+        loaded.map_err(|failure| outside::with_hint(failure, &reason))?;
+        Ok(Self(Running::Embedded(machine)))
+    }
+
+    /// What would run a file, in a word; the error says why nothing can.
+    pub fn engine_for(kit: &Arc<Kit>, file: &Path) -> Result<&'static str, Failure> {
+        outside::place(kit, file).map(|place| match place {
+            Place::Inside(_) => EMBEDDED,
+            Place::Outside => outside::engine(kit),
+        })
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        match &self.0 {
+            Running::Embedded(machine) => &machine.name,
+            Running::Outside(guest) => &guest.name,
+        }
+    }
+
+    /// What runs it, in a word: `embedded`, `node` or `bun`.
+    pub fn engine(&self) -> &'static str {
+        match &self.0 {
+            Running::Embedded(_) => EMBEDDED,
+            Running::Outside(guest) => guest.engine(),
+        }
     }
 
     /// Calls a function that the prelude offers. Argument and result are JSON; `None` for nothing (`undefined`).
@@ -111,17 +148,25 @@ impl Extension {
         argument: &str,
         timeout: Duration,
     ) -> Result<Option<String>, Failure> {
+        let machine = match &self.0 {
+            Running::Embedded(machine) => machine,
+            Running::Outside(guest) => return guest.invoke(function, argument, timeout).await,
+        };
         let invoke = Invoke {
             function: function.into(),
             argument: argument.into(),
         };
-        self.0.run(timeout, invoke).await
+        machine.run(timeout, invoke).await
     }
 
     /// A function that the script keeps for events, by its number.
     pub fn handler(&self, number: u32, timeout: Duration) -> Arc<dyn ScriptHandler> {
+        let machine = match &self.0 {
+            Running::Embedded(machine) => Arc::clone(machine),
+            Running::Outside(guest) => return guest.handler(number, timeout),
+        };
         Arc::new(KeptHandler {
-            machine: Arc::clone(&self.0),
+            machine,
             number,
             timeout,
         })
@@ -129,12 +174,18 @@ impl Extension {
 
     /// Whether something is on its way that could make its code go on: a timer, or the answer to a call.
     pub fn has_something_coming(&self) -> bool {
-        self.0.tasks.are_under_way()
+        match &self.0 {
+            Running::Embedded(machine) => machine.tasks.are_under_way(),
+            Running::Outside(guest) => guest.is_busy(),
+        }
     }
 
     /// While the result is held, a person answers a dialog, and no handler's time runs out.
     pub fn pause_clock(&self) -> Pause {
-        Pause::begin(&self.0.clock)
+        Pause::begin(match &self.0 {
+            Running::Embedded(machine) => &machine.clock,
+            Running::Outside(guest) => &guest.clock,
+        })
     }
 }
 

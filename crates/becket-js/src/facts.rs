@@ -2,7 +2,7 @@
 //! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. What was found out is kept beside
 //! the transformed code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
@@ -15,8 +15,19 @@ use oxc::span::SourceType;
 use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
 use serde::{Deserialize, Serialize};
 
+use crate::needs::Needs;
+
 /// Names that CommonJS gives to every file, and that extensions use in ES modules too.
 const COMMONJS: &[&str] = &["require", "module", "exports", "__filename", "__dirname"];
+
+/// Globals that only Node has.
+const ONLY_NODE: &[&str] = &[
+    "BroadcastChannel",
+    "EventSource",
+    "MessageChannel",
+    "WebAssembly",
+    "WebSocket",
+];
 
 /// What is known about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +42,14 @@ pub(crate) struct Facts {
     pub(crate) passed_on: Vec<String>,
     /// The modules of which it uses nothing but these names.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
+    /// The modules that it cannot do without: what it imports, and what it requires whenever it is run.
+    pub(crate) needs: Vec<String>,
+    /// The modules that it requires somewhere, by name.
+    pub(crate) requires: Vec<String>,
+    /// What it uses of Node's modules, as far as that can be seen.
+    pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
+    /// Globals of Node's that it uses and that no engine without Node has.
+    pub(crate) globals: Vec<String>,
 }
 
 impl Facts {
@@ -42,21 +61,25 @@ impl Facts {
         let semantic = SemanticBuilder::new().build(&parsed.program).semantic;
         let unresolved = semantic.scoping().root_unresolved_references();
         let is_free = |name: &&&str| unresolved.keys().any(|key| key.as_str() == **name);
-        let free = COMMONJS
-            .iter()
-            .filter(is_free)
-            .map(|name| (*name).to_string())
-            .collect();
+        let free_of = |names: &[&str]| {
+            let free = names.iter().filter(is_free);
+            free.map(|name| (*name).to_string()).collect()
+        };
         let mut exports = Exports::default();
         if !module_syntax {
             exports.visit_program(&parsed.program);
         }
+        let needs = Needs::of(&parsed.program, &parsed.module_record);
         Self {
             module_syntax,
-            free,
+            free: free_of(COMMONJS),
             names: exports.names,
             passed_on: exports.passed_on,
             imports: imports(&parsed.module_record),
+            needs: needs.certain,
+            requires: needs.required,
+            uses: needs.uses,
+            globals: free_of(ONLY_NODE),
         }
     }
 }
@@ -204,7 +227,7 @@ fn is_exports(value: &Expression<'_>) -> bool {
 }
 
 /// The module that `require("x")` names.
-fn required(value: &Expression<'_>) -> Option<String> {
+pub(crate) fn required(value: &Expression<'_>) -> Option<String> {
     let Expression::CallExpression(call) = value else {
         return None;
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use becket_hooks::Failure;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -17,6 +18,13 @@ pub trait Host: Send + Sync {
         name: &str,
         arguments: String,
     ) -> BoxFuture<'static, Result<String, HostError>>;
+
+    /// What ran an extension has ended, and it is about to be loaded once more. What it has brought does not count any
+    /// more; functions that it kept fail from now on, and those that judge must be asked until it is back.
+    fn renewing(&self, _extension: &str) {}
+
+    /// An extension was loaded once more, or could not be: then it does not come back.
+    fn renewed(&self, _extension: &str, _loaded: Result<(), Failure>) {}
 }
 
 /// Why something that a script asked for was not done. The script sees an `Error` with these words and properties.

@@ -396,7 +396,7 @@ fn settled<'js, W: Work>(
     work.read(ctx, value, kept)
 }
 
-fn timed_out(timeout: Duration) -> Failure {
+pub(crate) fn timed_out(timeout: Duration) -> Failure {
     let words = format!("no answer within {}", errors::seconds(timeout));
     Failure::new(Cause::TimedOut, words)
 }

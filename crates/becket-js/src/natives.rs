@@ -186,7 +186,8 @@ async fn ring(machine: Weak<Machine>, id: u64, pause: Duration) {
     }
 }
 
-fn error_text(error: HostError) -> String {
+/// An error as scripts get it: its properties and its words, as JSON.
+pub(crate) fn error_text(error: HostError) -> String {
     let mut object: serde_json::Map<String, serde_json::Value> = error
         .properties
         .into_iter()

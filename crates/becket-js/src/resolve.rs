@@ -34,11 +34,11 @@ pub struct HostModule {
 }
 
 /// How the name of one of Node's modules begins.
-const NODE: &str = "node:";
+pub(crate) const NODE: &str = "node:";
 
 /// How the name begins under which an extension's own code imports CommonJS: the default import is then what the
 /// author called `default`, if it was made from an ES module. Packages among each other see what Node shows them.
-const INTEROP: &str = "interop:";
+pub(crate) const INTEROP: &str = "interop:";
 
 /// The parameters of a file of CommonJS.
 const COMMONJS: &str = "(function (exports, require, module, __filename, __dirname) {";
@@ -51,7 +51,7 @@ const LARGEST: usize = 32 << 20;
 
 /// How a module is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Module,
     Commonjs,
     Json,
@@ -111,7 +111,7 @@ impl Modules {
         ))
     }
 
-    fn host_module(&self, name: &str) -> Option<&HostModule> {
+    pub(crate) fn host_module(&self, name: &str) -> Option<&HostModule> {
         self.0
             .kit
             .modules
@@ -138,7 +138,7 @@ impl Modules {
     }
 
     /// The name inside of the engine for what a module calls `name`.
-    fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, String> {
+    pub(crate) fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, String> {
         // `require` asks by the name inside of the engine.
         let known = name.strip_prefix(HOST).unwrap_or(name);
         if let Some(module) = self.host_module(known) {
@@ -190,7 +190,7 @@ impl Modules {
     }
 
     /// The kind of a file, its JavaScript, and what is known about it.
-    fn read(&self, name: &str) -> Result<(Kind, Arc<str>, Arc<Facts>), String> {
+    pub(crate) fn read(&self, name: &str) -> Result<(Kind, Arc<str>, Arc<Facts>), String> {
         let path = Path::new(name);
         let ending = path
             .extension()
@@ -238,7 +238,7 @@ impl Modules {
     }
 
     /// What a file of CommonJS exports, with what it passes on from others.
-    fn names(&self, name: &str, seen: &mut HashSet<String>) -> Vec<String> {
+    pub(crate) fn names(&self, name: &str, seen: &mut HashSet<String>) -> Vec<String> {
         if !seen.insert(name.into()) {
             return Vec::new();
         }
@@ -282,6 +282,22 @@ impl Modules {
             }
         }
         None
+    }
+}
+
+impl Modules {
+    /// The JavaScript of a module that the host brings.
+    pub(crate) fn host_code(&self, name: &str) -> Result<Arc<str>, String> {
+        let module = self.host_module(name);
+        let module = module.ok_or_else(|| format!("there is no module {name}"))?;
+        let path = PathBuf::from(format!("{name}.ts"));
+        let code = self.0.kit.transformer.javascript(&path, module.source);
+        code.map_err(|error| error.to_string())
+    }
+
+    /// The package around a file: its folder and what its `package.json` says.
+    pub(crate) fn package(&self, file: &Path) -> Option<(PathBuf, Arc<serde_json::Value>)> {
+        self.0.packages.around(file.parent()?)
     }
 }
 
@@ -345,11 +361,7 @@ impl Modules {
         let module = self
             .host_module(known)
             .ok_or_else(|| wrong(format!("there is no module {known}")))?;
-        bytecode::declare(ctx, name, module.source, || {
-            let path = PathBuf::from(format!("{known}.ts"));
-            let code = self.0.kit.transformer.javascript(&path, module.source);
-            code.map_err(|error| wrong(error.to_string()))
-        })
+        bytecode::declare(ctx, name, module.source, || self.host_code(known).map_err(wrong))
     }
 
     /// An ES module. What it uses of CommonJS is declared on its first line, so that its own lines keep their numbers.
@@ -360,18 +372,7 @@ impl Modules {
         code: &str,
         facts: &Facts,
     ) -> Result<Module<'js, Declared>, Error> {
-        let mut text = String::with_capacity(code.len() + 128);
-        for free in &facts.free {
-            let value = match free.as_str() {
-                "require" => "import.meta.require",
-                "module" => "{ exports: {} }",
-                "exports" => "{}",
-                "__filename" => "import.meta.filename",
-                _ => "import.meta.dirname",
-            };
-            let _ = write!(text, "const {free} = {value};");
-        }
-        text.push_str(&without_hashbang(code));
+        let mut text = with_commonjs_names(code, facts);
         let _ = write!(text, "\n;__becket.native.done({});", quoted(name));
         {
             let mut graph = self.graph();
@@ -501,6 +502,23 @@ impl Modules {
     }
 }
 
+/// The code of an ES module that finds the names of CommonJS, declared on its first line.
+pub(crate) fn with_commonjs_names(code: &str, facts: &Facts) -> String {
+    let mut text = String::with_capacity(code.len() + 128);
+    for free in &facts.free {
+        let value = match free.as_str() {
+            "require" => "import.meta.require",
+            "module" => "{ exports: {} }",
+            "exports" => "{}",
+            "__filename" => "import.meta.filename",
+            _ => "import.meta.dirname",
+        };
+        let _ = write!(text, "const {free} = {value};");
+    }
+    text.push_str(&without_hashbang(code));
+    text
+}
+
 /// An ES module that hands on what a module of another kind exports.
 fn handing_on<'js>(ctx: &Ctx<'js>, name: &str, text: &str) -> Result<Module<'js, Declared>, Error> {
     requiring(ctx, Module::declare(ctx.clone(), name, text)?)
@@ -539,7 +557,7 @@ fn text_handing_on(name: &str, file: &str, names: &[String]) -> String {
     text
 }
 
-fn not_found(base: &str, name: &str, problem: &str) -> String {
+pub(crate) fn not_found(base: &str, name: &str, problem: &str) -> String {
     let base = base.strip_prefix(INTEROP).unwrap_or(base);
     let importer = place_of_import(base, name).unwrap_or_else(|| base.into());
     format!("cannot find module '{name}', which {importer} imports: {problem}")
@@ -615,7 +633,7 @@ fn path_of(address: &str) -> Result<PathBuf, String> {
 }
 
 /// A line that names the program for a file is no JavaScript inside of a function.
-fn without_hashbang(code: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn without_hashbang(code: &str) -> std::borrow::Cow<'_, str> {
     match code.strip_prefix("#!") {
         Some(rest) => format!("//{rest}").into(),
         None => code.into(),

@@ -20,7 +20,7 @@ use crate::facts::Facts;
 use crate::opening;
 
 /// Part of every hash: another number when the same source would give other JavaScript.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// How the names of modules begin that are no files of an author's.
 pub(crate) const HOST: &str = "becket:";
@@ -208,8 +208,9 @@ impl Transformer {
     }
 }
 
+/// Node and Bun call the script of the engine's own `[stdin]`.
 fn is_author_s(file: &str) -> bool {
-    !file.starts_with(HOST) && Path::new(file).is_absolute()
+    !file.starts_with(HOST) && !file.ends_with("[stdin]") && Path::new(file).is_absolute()
 }
 
 /// File, line and column of one line of a stack: `    at name (file:1:2)` or `    at file:1:2`.
@@ -221,6 +222,9 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
     };
     let (rest, column) = place.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
+    // Node tells who waits, and calls files by their addresses.
+    let file = file.strip_prefix("async ").unwrap_or(file);
+    let file = file.strip_prefix("file://").unwrap_or(file);
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 

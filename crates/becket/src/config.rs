@@ -48,6 +48,8 @@ pub struct Config {
     pub docker_agent: DockerAgentConfig,
     /// Extensions of pi's.
     pub pi: PiConfig,
+    /// What runs extensions.
+    pub js: JsConfig,
     /// MCP servers, whose tools the model may use.
     pub mcp: McpConfig,
     /// Checkpoints of the working directory, to which `becket undo` goes back.
@@ -357,6 +359,30 @@ pub struct PiConfig {
     pub processes: Option<bool>,
     /// Whether they may use the network; they may where nothing is said.
     pub network: Option<bool>,
+}
+
+/// What runs extensions.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsConfig {
+    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need something
+    /// that only Node has. `auto` where nothing is said.
+    pub engine: Option<JsEngine>,
+    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on the
+    /// PATH where nothing is said.
+    pub node: Option<std::path::PathBuf>,
+}
+
+/// An engine for extensions.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JsEngine {
+    /// The embedded one.
+    Embedded,
+    /// Node.
+    Node,
+    /// The embedded one where it is enough, Node where it is not.
+    Auto,
 }
 
 /// MCP servers, whose tools the model may use.

@@ -10,8 +10,8 @@ use becket_dialects::pi;
 use becket_dialects::pi::host_call::HostCall;
 use becket_hooks::{Field, ScriptHandler};
 use becket_js::{
-    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report as Told, Reporter, Surroundings,
-    Transformer,
+    Allowed, Engine, Extension, Host, HostError, HostModule, Kit, Limits, Outside, Report as Told, Reporter,
+    Surroundings, Transformer,
 };
 use futures_util::future::BoxFuture;
 use rquickjs::loader::{BuiltinLoader, BuiltinResolver};
@@ -106,6 +106,7 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
     event(&room, report, "small", "an event, small", &small)?;
     event(&room, report, "ignored", "an event, 10 KB ignored", &with_large)?;
     event(&room, report, "read", "an event, 10 KB read", &with_large)?;
+    event_in_node(&room, report, &small)?;
     holding(report)
 }
 
@@ -193,6 +194,40 @@ fn event(
     Ok(())
 }
 
+/// The same event in Node, against the embedded engine.
+fn event_in_node(room: &Room, report: &mut Report, fields: &[(&'static str, &str)]) -> Result<(), Problem> {
+    let name = "an event in Node";
+    let runtime = runtime()?;
+    let (_embedded, inside) = runtime.block_on(room.handler("small"))?;
+    let (kit, desk) = kit_with(&room.cache(), Outside::new(Engine::Node, None, 1));
+    if Extension::engine_for(&kit, &room.files[0]).is_err() {
+        report.skipped(name, "node");
+        return Ok(());
+    }
+    let (_node, outside) = runtime.block_on(room.handler_of((kit, desk), "small"))?;
+    let fields: Vec<Field> = fields
+        .iter()
+        .map(|(name, json)| Field::new(name, *json))
+        .collect();
+    let (mut embedded, mut node) = (Samples::default(), Samples::default());
+    for _ in 0..ROUNDS {
+        for (handler, samples) in [(&inside, &mut embedded), (&outside, &mut node)] {
+            let started = Instant::now();
+            runtime.block_on(async {
+                for _ in 0..EVENTS {
+                    handler.call(fields.clone()).await?;
+                }
+                Ok::<(), Problem>(())
+            })?;
+            samples.add(started.elapsed() / EVENTS as u32);
+        }
+    }
+    let (embedded, node) = (embedded.median(), node.median());
+    let line = Line::new(format!("extension, {name}"), Figure::Time(node)).ratio(ratio(node, embedded));
+    report.add(line.remark("over the embedded engine; two processes wake each other for every event"));
+    Ok(())
+}
+
 fn holding(report: &mut Report) -> Result<(), Problem> {
     let resident = |count: usize| -> Result<u64, Problem> {
         let room = Room::new(count, SAMPLE)?;
@@ -237,6 +272,10 @@ pub fn hold(folder: &Path) -> Result<(), Problem> {
 
 /// What extensions share, with a host that keeps the numbers of their handlers.
 fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
+    kit_with(cache, Outside::default())
+}
+
+fn kit_with(cache: &Path, outside: Outside) -> (Arc<Kit>, Arc<Desk>) {
     let desk = Arc::new(Desk::default());
     let kit = Kit {
         prelude: pi::PRELUDE,
@@ -245,8 +284,13 @@ fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
         host: Arc::clone(&desk) as _,
         reporter: Arc::clone(&desk) as _,
         limits: Limits::default(),
-        surroundings: Surroundings::default(),
+        surroundings: Surroundings {
+            directory: "/".into(),
+            environment: Arc::new(std::env::vars_os().collect()),
+            ..Surroundings::default()
+        },
         allowed: Allowed::default(),
+        outside,
         watch: Arc::default(),
         cancels: Box::new(|| 0),
     };
@@ -296,7 +340,14 @@ impl Room {
     }
 
     async fn handler(&self, name: &str) -> Result<(Extension, Arc<dyn ScriptHandler>), Problem> {
-        let (kit, desk) = kit(&self.cache());
+        self.handler_of(kit(&self.cache()), name).await
+    }
+
+    async fn handler_of(
+        &self,
+        (kit, desk): (Arc<Kit>, Arc<Desk>),
+        name: &str,
+    ) -> Result<(Extension, Arc<dyn ScriptHandler>), Problem> {
         let extension = Extension::load(&kit, "sample", &self.files[0]).await;
         let extension = extension.map_err(|failure| failure.to_string())?;
         let handlers = desk

@@ -34,6 +34,6 @@ pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
 pub use packages::global_folders;
 pub use prelude::{Module, PRELUDE, prelude_modules};
-pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, guard_events, register, rows};
+pub use rows::{ABSENT, ExtensionOwner, NEVER_FIRED, Row, guard_events, loaded_again, register, rows};
 pub use tools::profile;
 pub use words::{ModelName, own_arguments, own_tool, shown_tool};

@@ -84,6 +84,12 @@ pub fn guard_events() -> Vec<&'static str> {
     guards.map(|row| row.name()).collect()
 }
 
+/// What an extension is told that was loaded in the middle of a session: the event and its fields.
+pub fn loaded_again() -> (&'static str, Vec<Field>) {
+    let event = "session_start";
+    (event, Fields::of(event).with("reason", "reload").done())
+}
+
 /// All events, in the order in which a run meets them. Sub-agents are processes of their own in pi, with extensions of
 /// their own: so what is about the conversation hears nothing of them, and what is about tools and requests hears all.
 // tidy: a table

@@ -138,6 +138,7 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
         limits: Limits::default(),
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
+        outside: becket_js::Outside::default(),
         cancels: Box::new(|| 0),
         watch: Arc::default(),
     });

@@ -81,6 +81,7 @@ async fn script(name: &str) {
         host: Arc::new(OneModel),
         reporter: Arc::new(OneModel),
         limits: Limits::default(),
+        outside: becket_js::Outside::default(),
         cancels: Box::new(|| 0),
         surroundings: Surroundings {
             directory: folder.path().to_owned(),

@@ -51,6 +51,14 @@ pub(crate) fn source(name: &str) -> Option<(&'static str, &'static str)> {
 /// How many promises may be about files at a time; the others wait for their turn. A file can hold a thread for long.
 const FILES_AT_A_TIME: usize = 8;
 
+/// Whether the embedded engine refuses something that one of Node's modules has.
+pub(crate) fn is_refused(module: &str, name: &str) -> bool {
+    let refused = table::module(module)
+        .map(|module| module.refused)
+        .unwrap_or_default();
+    refused.split_ascii_whitespace().any(|refused| refused == name)
+}
+
 /// What an extension must be allowed to use.
 #[derive(Debug, Clone, Copy)]
 enum Need {

@@ -6,6 +6,7 @@ mod extension;
 mod files;
 mod hostile;
 mod node_modules;
+mod outside;
 mod packages;
 mod resolution;
 mod room;

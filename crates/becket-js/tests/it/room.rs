@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use becket_hooks::{Failure, Field};
 use becket_js::{
-    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+    Allowed, Engine, Extension, Host, HostError, HostModule, Kit, Limits, Outside, Report, Reporter,
+    Surroundings, Transformer,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -132,6 +133,7 @@ pub(crate) fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> K
         limits,
         surroundings: Surroundings::default(),
         allowed: Allowed::default(),
+        outside: Outside::default(),
         watch: Arc::default(),
         cancels: Box::new(move || cancel.cancels.load(Ordering::Relaxed)),
     }
@@ -159,6 +161,34 @@ pub(crate) async fn load_from(
 
 pub(crate) async fn try_load(files: &[(&str, &str)], limits: Limits) -> Result<Loaded, Failure> {
     load_from(folder(files), files[0].0, limits, Allowed::default()).await
+}
+
+/// Files, and what an extension among them shares with others, with Node as it is said.
+pub(crate) fn kit_outside(
+    room: &Arc<Room>,
+    files: &[(&str, &str)],
+    engine: Engine,
+    limits: Limits,
+) -> (Arc<Kit>, Folder) {
+    let folder = folder(files);
+    let kit = Kit {
+        surroundings: surroundings(&folder),
+        outside: Outside::new(engine, None, 1),
+        ..kit(room, limits, None)
+    };
+    (Arc::new(kit), folder)
+}
+
+/// Loads files in Node, the first one as the extension.
+pub(crate) async fn try_load_outside(files: &[(&str, &str)], limits: Limits) -> Result<Loaded, Failure> {
+    let room = Arc::new(Room::default());
+    let (kit, folder) = kit_outside(&room, files, Engine::Node, limits);
+    let extension = Extension::load(&kit, "test", &folder.0.join(files[0].0)).await?;
+    Ok(Loaded {
+        room,
+        extension,
+        folder,
+    })
 }
 
 pub(crate) async fn load(source: &str) -> Loaded {

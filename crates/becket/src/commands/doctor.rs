@@ -204,11 +204,7 @@ fn examine_extensions(
         unless_cancelled(&cancel, extensions).await
     })?;
     findings.extend(extensions.each(|guest| {
-        let mut what = format!(
-            "extension {} ({})",
-            guest.candidate.name,
-            guest.candidate.file.display()
-        );
+        let mut what = guest.shown();
         for (kind, names) in guest.brought().iter().filter(|(_, names)| !names.is_empty()) {
             what = format!("{what}; {kind} {}", names.join(", "));
         }

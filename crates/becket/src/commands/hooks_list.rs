@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use becket_agent::front::Front;
 use becket_events::{EVENTS, EventId};
+use becket_js::Extension;
 use becket_mcp::Asking;
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ fn extension_line(guest: &Guest) -> Line {
         "kind": "extension",
         "name": name,
         "path": file,
-        "engine": "embedded",
+        "engine": guest.extension.as_ref().map(Extension::engine),
         "hooks": hooks,
         "tools": tools,
         "commands": commands,
@@ -95,7 +96,7 @@ fn extension_line(guest: &Guest) -> Line {
         "providers": providers,
         "trouble": guest.trouble,
     });
-    let mut text = format!("extension {name} ({file}, embedded)");
+    let mut text = guest.shown();
     for (what, names) in brought.iter().filter(|(_, names)| !names.is_empty()) {
         text = format!("{text}  {what} {}", names.join(", "));
     }

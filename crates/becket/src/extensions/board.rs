@@ -14,7 +14,7 @@ use becket_agent::front::{Front, Sight};
 use becket_agent::provider::Provider;
 use becket_agent::store::Store;
 use becket_dialects::pi::host_call::{FlagDefinition, FlagValue, Mode, ProviderDefinition, ToolDefinition};
-use becket_dialects::pi::services::Service;
+use becket_dialects::pi::services::{Bind, Service};
 use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
 use becket_events::{EventId, Profile};
 use becket_hooks::{
@@ -100,6 +100,8 @@ struct State {
     withdrawn: HashSet<String>,
     /// Whether a program was started.
     has_started: bool,
+    /// Whether the session has begun.
+    has_begun: bool,
 }
 
 /// An extension, and what it has brought.
@@ -167,6 +169,15 @@ pub struct Hook {
     pub event: String,
     number: u32,
     key: Option<HandlerKey>,
+    /// Whether it is of an earlier life of the extension's: it judges no more, and is asked only so that it refuses.
+    is_stale: bool,
+}
+
+impl Hook {
+    /// Whether it is the function that the extension keeps under a number now.
+    fn is(&self, number: u32) -> bool {
+        self.number == number && !self.is_stale
+    }
 }
 
 /// A command of an extension's.
@@ -201,6 +212,15 @@ impl Guest {
             providers: Vec::new(),
             channels: Vec::new(),
             lost_guards: Vec::new(),
+        }
+    }
+
+    /// Which extension it is, and what runs it.
+    pub fn shown(&self) -> String {
+        let (name, file) = (&self.candidate.name, self.candidate.file.display());
+        match &self.extension {
+            Some(extension) => format!("extension {name} ({file}, {})", extension.engine()),
+            None => format!("extension {name} ({file})"),
         }
     }
 
@@ -284,13 +304,17 @@ impl Board {
         self.state().stage = Some(Arc::clone(&stage));
         let waiting = self.each(|guest| {
             let hooks = guest.hooks.iter();
-            let hooks: Vec<(String, u32)> = hooks.map(|hook| (hook.event.clone(), hook.number)).collect();
+            let hooks: Vec<(String, u32)> = hooks
+                .filter(|hook| !hook.is_stale)
+                .map(|hook| (hook.event.clone(), hook.number))
+                .collect();
             (guest.candidate.name.clone(), hooks)
         });
         for (name, hooks) in waiting {
             for (event, number) in hooks {
                 self.listen(&name, &event, number);
             }
+            self.refuse_for_stale_guards(&name, &stage.engine);
         }
         self.refuse_for_lost_guards(&stage.engine);
     }
@@ -323,6 +347,7 @@ impl Board {
             event: event.clone(),
             number,
             key: None,
+            is_stale: false,
         };
         self.with(name, |guest| guest.hooks.push(is_new));
         self.listen(name, &event, number);
@@ -338,7 +363,7 @@ impl Board {
         match pi::register(&stage.engine, event, handler, &owner) {
             Ok(key) => {
                 self.with(name, |guest| {
-                    let hook = guest.hooks.iter_mut().find(|hook| hook.number == number);
+                    let hook = guest.hooks.iter_mut().find(|hook| hook.is(number));
                     hook.into_iter().for_each(|hook| hook.key = Some(key));
                 });
             }
@@ -349,12 +374,102 @@ impl Board {
     /// A function does not want to hear its event any more.
     pub fn unhear(&self, name: &str, number: u32) {
         let key = self.with(name, |guest| {
-            let at = guest.hooks.iter().position(|hook| hook.number == number)?;
+            let at = guest.hooks.iter().position(|hook| hook.is(number))?;
             guest.hooks.remove(at).key
         });
         if let (Some(Some(key)), Some(stage)) = (key, self.stage()) {
             stage.engine.remove(key);
         }
+    }
+
+    /// An extension is about to be loaded once more: of what it has brought, only that its guards refuse counts.
+    pub fn renewing(&self, name: &str) {
+        let guards = pi::guard_events();
+        let gone = self.with(name, |guest| {
+            let all = std::mem::take(&mut guest.hooks).into_iter();
+            let (mut kept, gone): (Vec<Hook>, Vec<Hook>) =
+                all.partition(|hook| guards.contains(&hook.event.as_str()));
+            kept.iter_mut().for_each(|hook| hook.is_stale = true);
+            *guest = Guest {
+                extension: guest.extension.take(),
+                hooks: kept,
+                ..Guest::new(guest.candidate.clone())
+            };
+            gone
+        });
+        self.remove_hooks(gone.unwrap_or_default());
+    }
+
+    /// It is back, or will not come back.
+    pub fn renewed(self: &Arc<Self>, name: &str, loaded: Result<(), Failure>) {
+        if let Err(failure) = loaded {
+            let trouble = failure.to_string();
+            self.warn(&format!(
+                "the extension {name} could not be loaded again: {trouble}; what it guards is refused"
+            ));
+            self.with(name, |guest| guest.trouble = Some(trouble));
+            return;
+        }
+        let back = self.with(name, |guest| {
+            let all = std::mem::take(&mut guest.hooks).into_iter();
+            let (gone, kept): (Vec<Hook>, Vec<Hook>) = all.partition(|hook| hook.is_stale);
+            guest.hooks = kept;
+            (gone, guest.extension.clone())
+        });
+        let Some((gone, extension)) = back else { return };
+        self.remove_hooks(gone);
+        if let (Some(extension), true) = (extension, self.state().has_begun) {
+            tokio::spawn(Arc::clone(self).begin_again(extension));
+        }
+    }
+
+    /// Tells an extension that was loaded in the middle of a session that there is one.
+    async fn begin_again(self: Arc<Self>, extension: Extension) {
+        let (event, fields) = pi::loaded_again();
+        let failed = |failure: Failure| {
+            let name = extension.name();
+            self.warn(&format!("the extension {name} failed ({event}): {failure}"));
+        };
+        if let Err(failure) = self.ask(&extension, &Bind {}, self.facts.timeout).await {
+            return failed(failure);
+        }
+        let hooks = self.with(extension.name(), |guest| {
+            let heard = guest.hooks.iter().filter(|hook| hook.event == event);
+            heard.map(|hook| hook.number).collect::<Vec<_>>()
+        });
+        for number in hooks.unwrap_or_default() {
+            let handler = extension.handler(number, self.facts.timeout);
+            if let Err(failure) = handler.call(fields.clone()).await {
+                failed(failure);
+            }
+        }
+    }
+
+    /// The session has begun: who is loaded from now on must be told.
+    pub fn begin(&self) {
+        self.state().has_begun = true;
+    }
+
+    fn remove_hooks(&self, hooks: Vec<Hook>) {
+        let Some(stage) = self.stage() else { return };
+        for key in hooks.into_iter().filter_map(|hook| hook.key) {
+            stage.engine.remove(key);
+        }
+    }
+
+    /// Where an extension judged that has not come back until there was an agent.
+    fn refuse_for_stale_guards(&self, name: &str, engine: &Engine) {
+        let failure = Failure::new(
+            Cause::SpawnFailed,
+            "what ran it has ended, and it is being loaded again",
+        );
+        let refusing: Arc<dyn ScriptHandler> = Arc::new(NeverLoaded(failure));
+        let Some(owner) = self.owner(name) else { return };
+        self.with(name, |guest| {
+            for hook in guest.hooks.iter_mut().filter(|hook| hook.is_stale) {
+                hook.key = pi::register(engine, &hook.event, Arc::clone(&refusing), &owner).ok();
+            }
+        });
     }
 
     /// In whose name an extension's hooks are asked, and when.

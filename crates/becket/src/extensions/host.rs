@@ -10,6 +10,7 @@ use becket_dialects::pi::host_call::{
     About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Level, SourceInfo, ToolInfo,
 };
 use becket_events::{InputSource, NoteDraft, OperationKind, Part};
+use becket_hooks::Failure;
 use becket_js::{Host, HostError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -43,6 +44,14 @@ impl Host for BoardHost {
             return later::compact(&board, custom_instructions).boxed();
         }
         async move { later::answer(&board, &extension, read?).await }.boxed()
+    }
+
+    fn renewing(&self, extension: &str) {
+        self.0.renewing(extension);
+    }
+
+    fn renewed(&self, extension: &str, loaded: Result<(), Failure>) {
+        self.0.renewed(extension, loaded);
     }
 }
 

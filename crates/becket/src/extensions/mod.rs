@@ -36,7 +36,7 @@ use becket_dialects::pi::services::{Bind, End};
 use becket_dialects::pi::{self, Candidate};
 use becket_events::Profile;
 use becket_hooks::{Engine, Mark};
-use becket_js::{Allowed, Extension, HostModule, Kit, Limits, Transformer};
+use becket_js::{Allowed, Extension, HostModule, Kit, Limits, Outside, Transformer};
 use becket_store::SqliteStore;
 use becket_tools::Models;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,7 @@ use tool::ExtensionTool;
 
 use crate::args::Options;
 use crate::assemble::Setup;
+use crate::config::JsEngine;
 use crate::surroundings::Surroundings;
 
 /// How long an extension may take to hear that the session has begun or ended.
@@ -239,6 +240,7 @@ impl Extensions {
     /// The session is about to begin: from now on they may act.
     pub async fn bind(&self) {
         let Some(board) = &self.0 else { return };
+        board.begin();
         for extension in board.extensions() {
             if let Err(failure) = board.ask(&extension, &Bind {}, A_WORD).await {
                 board.warn(&format!("the extension {} failed: {failure}", extension.name()));
@@ -327,6 +329,18 @@ fn limits(setup: &Setup) -> Limits {
     }
 }
 
+/// The engine outside of becket, as the settings want it.
+fn outside(setup: &Setup) -> Outside {
+    let config = &setup.config.js;
+    let engine = match config.engine {
+        Some(JsEngine::Embedded) => becket_js::Engine::Embedded,
+        Some(JsEngine::Node) => becket_js::Engine::Node,
+        Some(JsEngine::Auto) | None => becket_js::Engine::Auto,
+    };
+    let program = config.node.as_ref().map(|path| setup.folders.config.join(path));
+    Outside::new(engine, program, setup.extensions.extensions.len())
+}
+
 fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
     let (facts, config) = (&board.facts, &setup.config.pi);
     let signals = facts.surroundings.signals.clone();
@@ -362,6 +376,7 @@ fn kit(setup: &Setup, board: &Arc<Board>) -> Kit {
             network: config.network.unwrap_or(true),
             setting: "pi.",
         },
+        outside: outside(setup),
         watch: Arc::default(),
         cancels: Box::new(move || signals.count()),
     }

@@ -1,0 +1,242 @@
+//! The modules that a file of JavaScript names: which it cannot do without, and what it uses of Node's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oxc::ast::ast::{
+    Argument, ArrowFunctionExpression, BindingPattern, CallExpression, ConditionalExpression, Expression,
+    Function, IfStatement, LogicalExpression, Program, StaticMemberExpression, SwitchStatement, TryStatement,
+    VariableDeclarator,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
+use oxc::syntax::scope::ScopeFlags;
+
+use crate::facts::required;
+use crate::node;
+
+/// What a file needs of others.
+#[derive(Default)]
+pub(crate) struct Needs {
+    /// What it imports, and what it requires whenever it is run.
+    pub(crate) certain: Vec<String>,
+    /// What it requires somewhere.
+    pub(crate) required: Vec<String>,
+    /// What it uses of Node's modules, by their names without `node:`.
+    pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
+    /// Names under which it knows whole modules.
+    known_as: Vec<(String, String)>,
+    /// What stands behind a name and a dot.
+    members: Vec<(String, String)>,
+    /// How many things are around that may never be run: functions, branches, attempts.
+    around: usize,
+}
+
+impl Needs {
+    /// Looks at a file.
+    pub(crate) fn of(program: &Program<'_>, record: &ModuleRecord<'_>) -> Self {
+        let mut needs = Self::default();
+        needs.import(record);
+        needs.visit_program(program);
+        for (name, module) in std::mem::take(&mut needs.known_as) {
+            let members = std::mem::take(&mut needs.members);
+            let used = members.iter().filter(|(object, _)| *object == name);
+            used.for_each(|(_, member)| needs.use_of(&module, member));
+            needs.members = members;
+        }
+        needs
+    }
+
+    /// What is imported before the file runs.
+    fn import(&mut self, record: &ModuleRecord<'_>) {
+        let requested = record.requested_modules.iter();
+        let requested = requested.filter(|(_, requests)| requests.iter().any(|request| !request.is_type));
+        self.certain = requested.map(|(name, _)| name.to_string()).collect();
+        self.certain.sort();
+        for entry in &record.import_entries {
+            let module = entry.module_request.name.as_str();
+            match &entry.import_name {
+                ImportImportName::Name(name) => self.use_of(module, name.name.as_str()),
+                _ => self
+                    .known_as
+                    .push((entry.local_name.name.to_string(), module.into())),
+            }
+        }
+    }
+
+    fn use_of(&mut self, module: &str, name: &str) {
+        if let Some(module) = node::imported(module) {
+            self.uses.entry(module.into()).or_default().insert(name.into());
+        }
+    }
+
+    fn inside(&mut self, look: impl FnOnce(&mut Self)) {
+        self.around += 1;
+        look(self);
+        self.around -= 1;
+    }
+}
+
+impl<'a> Visit<'a> for Needs {
+    fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
+        if let (Some(Argument::StringLiteral(name)), Expression::Identifier(function)) =
+            (call.arguments.first(), &call.callee)
+            && function.name == "require"
+        {
+            let name = name.value.to_string();
+            if self.around == 0 {
+                self.certain.push(name.clone());
+            }
+            self.required.push(name);
+        }
+        walk::walk_call_expression(self, call);
+    }
+
+    fn visit_variable_declarator(&mut self, declared: &VariableDeclarator<'a>) {
+        if let Some(module) = declared.init.as_ref().and_then(whole_module) {
+            match &declared.id {
+                BindingPattern::BindingIdentifier(name) => {
+                    self.known_as.push((name.name.to_string(), module))
+                }
+                BindingPattern::ObjectPattern(parts) => {
+                    for part in &parts.properties {
+                        if let Some(name) = part.key.static_name() {
+                            self.use_of(&module, &name);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        walk::walk_variable_declarator(self, declared);
+    }
+
+    fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
+        let name = member.property.name.as_str();
+        let object = match member.object.without_parentheses() {
+            // What was an ES module once is used by way of its default.
+            Expression::StaticMemberExpression(inner) if inner.property.name == "default" => &inner.object,
+            other => other,
+        };
+        match object {
+            Expression::Identifier(object) => self.members.push((object.name.to_string(), name.into())),
+            other => {
+                if let Some(module) = whole_module(other) {
+                    self.use_of(&module, name);
+                }
+            }
+        }
+        walk::walk_static_member_expression(self, member);
+    }
+
+    fn visit_function(&mut self, function: &Function<'a>, flags: ScopeFlags) {
+        self.inside(|needs| walk::walk_function(needs, function, flags));
+    }
+
+    fn visit_arrow_function_expression(&mut self, function: &ArrowFunctionExpression<'a>) {
+        self.inside(|needs| walk::walk_arrow_function_expression(needs, function));
+    }
+
+    fn visit_try_statement(&mut self, attempt: &TryStatement<'a>) {
+        self.inside(|needs| walk::walk_try_statement(needs, attempt));
+    }
+
+    fn visit_if_statement(&mut self, branch: &IfStatement<'a>) {
+        self.inside(|needs| walk::walk_if_statement(needs, branch));
+    }
+
+    fn visit_conditional_expression(&mut self, branch: &ConditionalExpression<'a>) {
+        self.inside(|needs| walk::walk_conditional_expression(needs, branch));
+    }
+
+    fn visit_logical_expression(&mut self, branch: &LogicalExpression<'a>) {
+        self.inside(|needs| walk::walk_logical_expression(needs, branch));
+    }
+
+    fn visit_switch_statement(&mut self, branch: &SwitchStatement<'a>) {
+        self.inside(|needs| walk::walk_switch_statement(needs, branch));
+    }
+}
+
+/// The module that a value is the whole of: `require("x")`, also wrapped by a function of a compiler's, or
+/// `await import("x")`.
+fn whole_module(value: &Expression<'_>) -> Option<String> {
+    let value = value.without_parentheses();
+    if let Some(module) = required(value) {
+        return Some(module);
+    }
+    match value {
+        Expression::CallExpression(call) => {
+            let mut arguments = call.arguments.iter().filter_map(Argument::as_expression);
+            arguments.find_map(required)
+        }
+        Expression::AwaitExpression(awaited) => match awaited.argument.without_parentheses() {
+            Expression::ImportExpression(import) => match &import.source {
+                Expression::StringLiteral(name) => Some(name.value.to_string()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::Facts;
+
+    #[test]
+    fn what_is_needed_for_certain_is_told_from_what_may_be() {
+        for (source, needs, requires) in [
+            ("import 'a'; export * from 'b'; import('c');", "a b", ""),
+            (
+                "const a = require('a'); module.exports = require('b')(1);",
+                "a b",
+                "a b",
+            ),
+            ("try { require('a') } catch {}", "", "a"),
+            ("if (x) require('a'); else require('b');", "", "a b"),
+            ("const a = x ? require('a') : y && require('b');", "", "a b"),
+            (
+                "function f() { require('a') } const g = () => require('b');",
+                "",
+                "a b",
+            ),
+            ("class A { load() { return require('a') } }", "", "a"),
+            ("require(name); import(`${name}`); other('a');", "", ""),
+        ] {
+            let facts = Facts::of(source);
+            assert_eq!(facts.needs.join(" "), needs, "{source}");
+            assert_eq!(facts.requires.join(" "), requires, "{source}");
+        }
+        let facts = Facts::of("new WebAssembly.Module(bytes); const WebSocket = 1; WebSocket;");
+        assert_eq!(facts.globals, ["WebAssembly"]);
+    }
+
+    #[test]
+    fn what_is_used_of_node_is_seen_in_all_its_shapes() {
+        for source in [
+            "import { connect as c } from 'node:net';",
+            "import net from 'net'; net.connect();",
+            "import * as net from 'net'; f(() => net.connect);",
+            "const { connect } = require('net');",
+            "const net = require('node:net'); net.connect(1);",
+            "require('net').connect(1);",
+            "const net = __toESM(require('net')); net.default.connect(1);",
+            "async () => { const { connect } = await import('net'); }",
+            "async () => (await import('net')).connect();",
+        ] {
+            let uses = Facts::of(source).uses;
+            let names: Vec<&str> = uses["net"].iter().map(String::as_str).collect();
+            assert!(names.contains(&"connect"), "{source}: {uses:?}");
+        }
+        for source in [
+            "import net from 'net'; other.connect();",
+            "const { connect } = require('./net');",
+            "connect('net');",
+        ] {
+            let uses = Facts::of(source).uses;
+            let has = uses.get("net").is_some_and(|names| names.contains("connect"));
+            assert!(!has, "{source}: {uses:?}");
+        }
+    }
+}
