@@ -36,6 +36,7 @@ mod pi_extensions;
 mod pi_hostile;
 mod pi_models;
 mod pi_node;
+mod pi_outside;
 mod pi_own;
 mod pi_packages;
 mod pi_safety;
