@@ -182,7 +182,8 @@ impl Modules {
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
         let name = file.to_string_lossy().into_owned();
         let in_package = |path: &Path| path.components().any(|part| part.as_os_str() == "node_modules");
-        let interop = asked == Asked::Import && in_package(&file) && !in_package(importer);
+        let is_script = file.extension().is_none_or(|ending| ending != "node");
+        let interop = asked == Asked::Import && is_script && in_package(&file) && !in_package(importer);
         if interop && self.read(&name)?.0 == Kind::Commonjs {
             return Ok(format!("{INTEROP}{name}"));
         }
