@@ -54,6 +54,9 @@ class Guest {
             drop: (id: number) => void this.handlers.delete(id),
             services: this.services,
             load: (name: string) => this.modules.load(name),
+            native: Object.freeze({
+                described: (error: unknown) => read(ask(`describe\t${this.id}\t${stringify(told(error))}`)),
+            }),
         });
     }
 
@@ -141,7 +144,7 @@ function leave(): never {
 
 // -------------------------------------------------------------------- errors
 
-type Told = { words: string; stack?: string; causes?: Told[]; errors?: Told[] };
+type Told = { words: string; message?: string; stack?: string; causes?: Told[]; errors?: Told[] };
 
 /** A thrown value for people. Everything that is read here belongs to a script: it may be missing, lie, or throw. */
 function told(thrown: any, depth = 0): Told {
@@ -154,6 +157,7 @@ function told(thrown: any, depth = 0): Told {
         const deeper = depth < 4;
         return {
             words: String(words),
+            message,
             stack: typeof stack === "string" ? stack : undefined,
             causes: deeper && cause !== undefined ? [told(cause, depth + 1)] : undefined,
             errors: deeper && Array.isArray(errors) ? errors.slice(0, 4).map((one) => told(one, depth + 1)) : undefined,

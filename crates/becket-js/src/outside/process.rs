@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::choice::{engine, is_bun, program};
 use super::finding;
-use super::guest::Guest;
+use super::guest::{Guest, quoted};
 use crate::errors::{seconds, shortened};
 use crate::extension::Kit;
 use crate::host::{HostError, Report};
@@ -271,8 +271,9 @@ impl Process {
         match what {
             "done" => self.settle(number, |_| Ok(done(&rest))),
             "fail" => self.settle(number, |process| {
-                let told = process.told(rest.first().unwrap_or(&""));
-                Err(Failure::new(Cause::Raised, told))
+                let told = Told::read(rest.first().unwrap_or(&""));
+                let failure = Failure::new(Cause::Raised, process.in_words(&told));
+                Err(failure.refusing_with(told.message))
             }),
             "pong" => self.pongs.notify_waiters(),
             "later" => self.begin_call(number, &rest),
@@ -322,6 +323,7 @@ impl Process {
                 let read = finding::read(&modules()?, &text(part(0)));
                 read.map(|read| read.to_string()).map_err(HostError::new)
             }
+            "describe" => Ok(quoted(&self.told(part(0)))),
             "field" => {
                 let (id, name) = (part(0).parse::<u64>().unwrap_or_default(), text(part(1)));
                 let pending = self.pending();
@@ -396,10 +398,13 @@ impl Process {
 
     /// An error in words.
     fn told(&self, json: &str) -> String {
-        let told: Told = serde_json::from_str(json).unwrap_or_default();
+        self.in_words(&Told::read(json))
+    }
+
+    fn in_words(&self, told: &Told) -> String {
         match self.anybody() {
             Some(guest) => shortened(told.in_words(&guest.kit.transformer)),
-            None => shortened(told.words),
+            None => shortened(told.words.clone()),
         }
     }
 }
@@ -424,12 +429,18 @@ impl Drop for Entry<'_> {
 #[serde(default)]
 struct Told {
     words: String,
+    /// What the error says itself, without its name.
+    message: Option<String>,
     stack: Option<String>,
     causes: Vec<Told>,
     errors: Vec<Told>,
 }
 
 impl Told {
+    fn read(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
     fn in_words(&self, places: &Transformer) -> String {
         let place = self.stack.as_ref().and_then(|stack| places.first_place(stack));
         let mut words = match place {

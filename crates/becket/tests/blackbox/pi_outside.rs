@@ -121,7 +121,7 @@ fn the_settings_choose_the_engine() {
     let refused = &listed(&room, &["exotic.ts"])[0];
     let trouble = refused["trouble"].as_str().expect("words");
     assert!(
-        trouble.contains("node:net") && trouble.contains("`js.engine` is \"embedded\""),
+        trouble.contains("embedded engine") && trouble.contains("`js.engine` is \"embedded\""),
         "{trouble}"
     );
     room.config("[js]\nengine = \"node\"\nnode = \"/no/such/node\"\n");
