@@ -273,7 +273,8 @@ impl Process {
             "fail" => self.settle(number, |process| {
                 let told = Told::read(rest.first().unwrap_or(&""));
                 let failure = Failure::new(Cause::Raised, process.in_words(&told));
-                Err(failure.refusing_with(told.message))
+                let message = told.message.filter(|message| !message.is_empty());
+                Err(failure.refusing_with(message.map(shortened)))
             }),
             "pong" => self.pongs.notify_waiters(),
             "later" => self.begin_call(number, &rest),
