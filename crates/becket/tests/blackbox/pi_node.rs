@@ -218,7 +218,7 @@ fn doctor_says_of_each_extension_whether_it_loads_and_where_it_does_not() {
     );
     room.run(["doctor"])
         .ended_with(0)
-        .said("fine.ts); hooks tool_call; tools shout; commands hello");
+        .said("fine.ts, embedded); hooks tool_call; tools shout; commands hello");
     room.write(&format!("{folder}/grammar.ts"), "export default (pi => {");
     room.write(
         &format!("{folder}/throws.ts"),
