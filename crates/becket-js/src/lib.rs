@@ -5,10 +5,10 @@
 //! JavaScript asks for things by two host functions, one that answers at once and one that takes its time (`host.rs`,
 //! `natives.rs`); everything else that a script sees is TypeScript over those two. `transform.rs` makes JavaScript of
 //! TypeScript and knows the author's lines, `errors.rs` tells errors with them, `resolve.rs` finds modules and
-//! `packages.rs` packages, `opening.rs` opens files, `facts.rs` and `needs.rs` know what kind of module a file is and what
-//! it needs, and `bytecode.rs` spares the second extension to compile what the first one has. `node/` holds Node's
-//! modules: TypeScript, and the functions of Rust under it. `neighbours.rs` looks at the files of an extension that
-//! cannot be run. `outside/` is the other engine: a Node of its own for extensions that need what only Node has.
+//! `packages.rs` packages, `opening.rs` opens files, `facts.rs` and `needs.rs` know what kind of module a file is and
+//! what it needs, and `bytecode.rs` spares the second extension to compile what the first one has. `node/` holds
+//! Node's modules: TypeScript, and the functions of Rust under it. `neighbours.rs` looks at the files of an extension
+//! that cannot be run. `outside/` is the other engine: a Node of its own for extensions that need what only Node has.
 //!
 //! This crate knows no agent and no foreign hook format: which modules and functions an extension finds, it is told
 //! (`Kit`).

@@ -365,11 +365,11 @@ pub struct PiConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsConfig {
-    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need something
-    /// that only Node has. `auto` where nothing is said.
+    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
+    /// something that only Node has. `auto` where nothing is said.
     pub engine: Option<JsEngine>,
-    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on the
-    /// PATH where nothing is said.
+    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on
+    /// the PATH where nothing is said.
     pub node: Option<std::path::PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! Which extensions are loaded in Node. It is decided before anything of an extension runs, so that nothing happens twice:
-//! by the modules that its files name.
+//! Which extensions are loaded in Node. It is decided before anything of an extension runs, so that nothing happens
+//! twice: by the modules that its files name.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -124,9 +124,9 @@ pub(super) fn is_bun(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "bun")
 }
 
-/// Whether an extension needs something that only Node has. Follows what its files cannot do without. In the author's own
-/// files everything counts that the embedded engine refuses; in those of packages, which are written for every case, only
-/// what they are hardly of use without.
+/// Whether an extension needs something that only Node has. Follows what its files cannot do without. In the author's
+/// own files everything counts that the embedded engine refuses; in those of packages, which are written for every
+/// case, only what they are hardly of use without.
 fn needs_node(modules: &Modules, entry: &Path) -> bool {
     let entry = std::fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
     let (mut seen, mut next) = (HashSet::new(), vec![entry.to_string_lossy().into_owned()]);

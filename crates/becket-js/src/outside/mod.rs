@@ -1,10 +1,11 @@
 //! Extensions outside of the embedded engine: in one Node (or Bun) beside the program, for what only Node has.
 //!
-//! `choice.rs` says which extensions go there. `process.rs` starts Node and speaks with it over three pipes: calls go in
-//! by one, words come out by another, and what a script must know at once is answered by the third, from which it reads
-//! with everything else standing still. `host.cts` is the other end, `modules.cts` links the modules there; `finding.rs`
-//! tells it where they are and gives their JavaScript. `guest.rs` is one extension as the rest of the crate sees it, and
-//! this file keeps the process alive: all extensions share it, and when it ends it is started again with all of them.
+//! `choice.rs` says which extensions go there. `process.rs` starts Node and speaks with it over three pipes: calls go
+//! in by one, words come out by another, and what a script must know at once is answered by the third, from which it
+//! reads with everything else standing still. `host.cts` is the other end, `modules.cts` links the modules there;
+//! `finding.rs` tells it where they are and gives their JavaScript. `guest.rs` is one extension as the rest of the
+//! crate sees it, and this file keeps the process alive: all extensions share it, and when it ends it is started
+//! again with all of them.
 
 mod choice;
 mod finding;

@@ -1,5 +1,5 @@
-//! Extensions in Node: those that need what only Node has, chosen by themselves, with the same API, and with guards that
-//! refuse while the process is gone.
+//! Extensions in Node: those that need what only Node has, chosen by themselves, with the same API, and with guards
+//! that refuse while the process is gone.
 
 use std::path::Path;
 use std::process::Command;
@@ -290,7 +290,8 @@ fn an_error_names_the_author_s_line() {
     let room = room();
     room.write(
         "wrong.ts",
-        "import { Worker as W } from 'node:worker_threads'; void W;\ninterface Unused { a: string }\n\nexport default (pi: any) => {
+        "import { Worker as W } from 'node:worker_threads'; void W;\ninterface Unused { a: string }\n
+export default (pi: any) => {
             pi.on('turn_end', async () => {\n                await null;\n                throw new TypeError('oh');
             });\n};",
     );
@@ -414,8 +415,8 @@ fn after_a_crash_everything_is_as_before() {
     assert_eq!(processes.len(), 2, "{processes:?}");
 }
 
-/// Lets a turn begin when the other extension has been told that it was loaded again, as often as it will be: so that the
-/// test does not count on anybody's speed. Its tool shows what that one was told.
+/// Lets a turn begin when the other extension has been told that it was loaded again, as often as it will be: so that
+/// the test does not count on anybody's speed. Its tool shows what that one was told.
 const WAITS: &str = "
 import { readFileSync } from 'node:fs';
 const lines = () => readFileSync('starts', 'utf8').trim();
