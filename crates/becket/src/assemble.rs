@@ -430,11 +430,8 @@ impl Setup {
         settings.approval.installed.extend(extensions.names());
         let engine = Arc::new(witnessed_engine(&store, &front));
         self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
-        extensions.take_stage(
-            (&engine, &front, &store),
-            &profile,
-            self.models(&*provider, surroundings),
-        );
+        let models = self.models(&*provider, surroundings);
+        extensions.take_stage((&engine, &front, &store), &profile, models);
         let resources = Resources {
             options,
             surroundings,

@@ -170,8 +170,8 @@ async fn memory_and_environment_of_processes_cannot_be_read() {
             fs.symlinkSync('/proc/self/environ', 'link.js');
             fs.symlinkSync('/proc/self', 'self');
             const all: string[] = [];
-            const places = ['/proc/self/environ', '/proc/thread-self/environ', `/proc/${process.pid}/environ`, 'link.js',
-                'self/environ', `/proc/${process.pid}/root/proc/${process.pid}/environ`, '/proc/self/mem',
+            const places = ['/proc/self/environ', '/proc/thread-self/environ', `/proc/${process.pid}/environ`,
+                'link.js', 'self/environ', `/proc/${process.pid}/root/proc/${process.pid}/environ`, '/proc/self/mem',
                 '/proc/self/maps', `/proc/${process.ppid}/environ`, '/proc/../proc/self/task/../environ'];
             for (const place of places) {
                 for (const read of [() => fs.readFileSync(place), () => fs.readFileSync(place, 'utf8'),
@@ -198,7 +198,8 @@ async fn without_files_modules_come_from_the_extension_s_own_folder_only() {
                 () => require(SECRET), () => import(`file://${SECRET}`), () => elsewhere(SECRET),
                 () => require('../lib/link.json'), () => (globalThis as any).__becket.native.read(SECRET),
                 () => require('../../not-there.json'), () => require.resolve('../../secret.json')]) {
-                try { all.push(await load()); } catch (e: any) { all.push(/allowed\\.files/.test(e.message) || e.message); }
+                try { all.push(await load()); }
+                catch (e: any) { all.push(/allowed\\.files/.test(e.message) || e.message); }
             }
             return all;
         });";

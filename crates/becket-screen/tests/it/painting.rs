@@ -346,10 +346,8 @@ proptest! {
         cursor in 0..5usize,
     ) {
         let mut bench = Bench::new(20, 8);
-        let mut count = 0;
-        for (columns, height) in sizes {
-            bench.painter.print(&format!("line {count}\nmore {count}"));
-            count += 1;
+        for (at, (columns, height)) in sizes.into_iter().enumerate() {
+            bench.painter.print(&format!("line {at}\nmore {at}"));
             let lines: Vec<String> = (0..live)
                 .map(|row| if row == cursor { format!("{CURSOR_MARKER}live {row}") } else { format!("live {row}") })
                 .collect();
@@ -358,7 +356,7 @@ proptest! {
             bench.paint(&lines);
             let all = bench.all();
             let text: Vec<&String> = all.iter().filter(|row| !row.starts_with("live")).collect();
-            let wanted: Vec<String> = (0..count).flat_map(|n| [format!("line {n}"), format!("more {n}")]).collect();
+            let wanted: Vec<String> = (0..=at).flat_map(|n| [format!("line {n}"), format!("more {n}")]).collect();
             prop_assert!(text.iter().filter(|row| !row.is_empty()).copied().eq(&wanted), "{:?}", all);
             let shown = live.min(height);
             let start = live.saturating_sub(height).min(if cursor < live { cursor } else { live });

@@ -689,7 +689,9 @@ impl Board {
     /// An extension's provider is no more. A session that has begun with one of its models goes on with it, but nobody
     /// can choose it any more.
     pub fn withdraw_provider(&self, extension: &str, provider: &str) {
-        self.with(extension, |guest| guest.providers.retain(|other| other.name != provider));
+        self.with(extension, |guest| {
+            guest.providers.retain(|other| other.name != provider)
+        });
         self.state().withdrawn.insert(provider.to_owned());
     }
 

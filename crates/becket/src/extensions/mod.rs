@@ -2,8 +2,8 @@
 //! loaded and served.
 //!
 //! `board.rs` holds what they have registered. They ask for things by `host.rs` and `later.rs`; what they bring becomes
-//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. `watchdog.rs` ends the program
-//! if one of them cannot be ended. Without an extension nothing of this exists.
+//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. `watchdog.rs` ends the
+//! program if one of them cannot be ended. Without an extension nothing of this exists.
 
 mod board;
 mod bus;

@@ -57,10 +57,7 @@ pub fn all(board: &Board, available: bool) -> Vec<Value> {
             .as_str()
             .is_some_and(|name| !board.is_withdrawn(name))
     };
-    let mut models: Vec<Value> = Some(in_use(board))
-        .filter(is_there)
-        .into_iter()
-        .collect();
+    let mut models: Vec<Value> = Some(in_use(board)).filter(is_there).into_iter().collect();
     for definition in board.providers() {
         let usable = !available || definition.streams || board.model_can_be_had(&definition);
         for model in definition.models.iter().flatten().filter(|_| usable) {

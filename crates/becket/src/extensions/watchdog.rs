@@ -36,8 +36,8 @@ pub fn begin(board: &Arc<Board>, watch: Arc<Watch>) {
                 *count += 1;
                 match *count {
                     TOLD => board.facts.surroundings.remark(&format!(
-                        "the extension {name} is in a step of its engine that cannot be interrupted; if it does not end, \
-                         becket will"
+                        "the extension {name} is in a step of its engine that cannot be interrupted; if it does not \
+                         end, becket will"
                     )),
                     count if count == patience => end(&board, &name),
                     _ => {}

@@ -61,7 +61,10 @@ fn answer(mut stream: TcpStream) -> Option<()> {
             .ok()?;
             stream.write_all(&bytes).ok()
         }
-        "/hang" => std::thread::park_timeout(std::time::Duration::from_secs(20)).into(),
+        "/hang" => {
+            std::thread::park_timeout(std::time::Duration::from_secs(20));
+            None
+        }
         _ => {
             let told = format!(
                 "{} {} {}",
