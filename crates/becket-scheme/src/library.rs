@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::heap::Heap;
-use crate::names::{Binding, Late, LateState, Named, Names};
+use crate::names::{Binding, CORE, Late, LateState, Named, Names};
 use crate::native::{Builtin, Native};
 use crate::reader::read_forms;
 use crate::special::SPECIALS;
@@ -26,6 +26,8 @@ pub struct Module {
     pub definitions: Cow<'static, str>,
     /// What it exports, if that is not everything whose name does not begin with `%`. Names of imports may be here too.
     pub exports: Option<Vec<Cow<'static, str>>>,
+    /// What it exports besides, from its imports.
+    pub also: Vec<Cow<'static, str>>,
 }
 
 impl Module {
@@ -42,7 +44,14 @@ impl Module {
             natives: table.iter().map(Native::from).collect(),
             definitions: definitions.into(),
             exports: None,
+            also: Vec::new(),
         }
+    }
+
+    /// The same with names of its imports, which it exports too.
+    pub fn also_exporting(mut self, names: &'static str) -> Self {
+        self.also = names.split_whitespace().map(Cow::Borrowed).collect();
+        self
     }
 
     /// The same with a list of what it exports.
@@ -57,6 +66,8 @@ impl Module {
 pub enum Library {
     /// Names of the machine's own.
     Standard(&'static str),
+    /// One of the machine's own, made when it is imported for the first time.
+    Bundled(fn() -> Module),
     /// From outside, set up when it is imported for the first time.
     Given(Arc<Module>),
     /// A text with `define-library`, read when it is imported for the first time.
@@ -137,7 +148,7 @@ impl Names {
     pub fn set_up(&mut self, heap: &mut Heap, module: &Module) -> Result<Library, Fault> {
         let environment = self.environment();
         for import in &module.imports {
-            for (name, binding) in self.exports(heap, import)? {
+            for (name, binding) in self.visible(heap, import)? {
                 let named = Named {
                     binding,
                     own: false,
@@ -171,6 +182,12 @@ impl Names {
                     .collect()
             }
         };
+        let also = module
+            .also
+            .iter()
+            .map(|name| heap.intern(name))
+            .map(|name| (name, name));
+        let exports: Vec<(Symbol, Symbol)> = exports.into_iter().chain(also).collect();
         let known = &self.environments[environment as usize].names;
         if let Some((name, _)) = exports.iter().find(|(name, _)| !known.contains_key(name)) {
             let message = format!(
@@ -186,6 +203,16 @@ impl Names {
         })
     }
 
+    /// The names of a library that another one imports. `(core)` is everything that the machine brings, and no library
+    /// that a program could import.
+    fn visible(&mut self, heap: &mut Heap, name: &str) -> Result<Vec<(Symbol, Binding)>, Fault> {
+        if name != "(core)" {
+            return self.exports(heap, name);
+        }
+        let core = &self.environments[CORE as usize].names;
+        Ok(core.iter().map(|(name, named)| (*name, named.binding)).collect())
+    }
+
     /// What a library exports, if no code must be run to know it.
     pub fn exports(&mut self, heap: &mut Heap, name: &str) -> Result<Vec<(Symbol, Binding)>, Fault> {
         let library = match self.libraries.get(name) {
@@ -197,10 +224,11 @@ impl Names {
                 let names = names.split_whitespace().map(|name| heap.intern(name));
                 let exports = names.map(|name| (name, name)).collect();
                 Library::Ready {
-                    environment: crate::names::CORE,
+                    environment: CORE,
                     exports: Arc::new(exports),
                 }
             }
+            Library::Bundled(make) => self.set_up(heap, &make())?,
             Library::Given(module) => self.set_up(heap, &module)?,
             Library::Source { .. } => {
                 return Err(Fault::syntax(

@@ -38,6 +38,8 @@ pub enum Control {
     Eval,
     /// `(environment name …)`.
     Environment,
+    /// `(%inspect question argument …)`.
+    Inspect,
 }
 
 /// How a procedure is run.

@@ -38,6 +38,7 @@ impl Heap {
             style,
             labels: FxHashMap::default(),
             next: 0,
+            most: self.limits.memory,
         };
         printer.labels = match style {
             Style::Simple => FxHashMap::default(),
@@ -49,17 +50,30 @@ impl Heap {
         Ok(printer.out)
     }
 
-    /// A value as `write` shows it, cut short where it is too long for a message.
+    /// A value as `write` shows it, cut short where it is too long for a message. Circles are cut short too.
     pub fn show_short(&self, value: Value) -> String {
         const LONGEST: usize = 200;
-        let text = self
-            .show(value, Style::Write)
-            .unwrap_or_else(|_| "#<too large to show>".to_owned());
-        match text.char_indices().nth(LONGEST) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
+        let labels = FxHashMap::default();
+        let mut printer = Printer {
+            heap: self,
+            out: String::new(),
+            style: Style::Simple,
+            labels,
+            next: 0,
+            most: 4 * LONGEST,
+        };
+        let _cut = printer.print(value);
+        shorten(printer.out, LONGEST)
     }
+}
+
+/// At most so many characters of a text.
+pub fn shorten(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 fn node(value: Value) -> Option<Node> {
@@ -161,6 +175,8 @@ struct Printer<'a> {
     /// What gets a label, and which one it has got.
     labels: FxHashMap<Node, Option<usize>>,
     next: usize,
+    /// The text may have so many bytes.
+    most: usize,
 }
 
 impl Printer<'_> {
@@ -168,7 +184,7 @@ impl Printer<'_> {
         let limit = self.heap.limits.memory;
         let mut work = vec![Step::Value(value)];
         while let Some(step) = work.pop() {
-            if self.out.len() > limit || work.len() > limit / 16 {
+            if self.out.len() > self.most || work.len() > limit / 16 {
                 return Err(Fault::Limit(Limit::Memory(limit)));
             }
             match step {
@@ -286,7 +302,7 @@ impl Printer<'_> {
             }
             Object::Record { kind, fields } => {
                 let name = match heap.object_at(*kind) {
-                    Object::RecordType(kind) => heap.name(kind.name),
+                    Object::RecordType(kind) => heap.name(kind.name).trim_matches(['<', '>']),
                     _ => "record",
                 };
                 self.out.push_str(&format!("#<{name}"));

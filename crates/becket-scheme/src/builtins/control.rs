@@ -17,6 +17,7 @@ pub const TABLE: &[Builtin] = &[
     Builtin::control("%reinstate", 2, 2, Control::Reinstate),
     Builtin::control("eval", 1, 2, Control::Eval),
     Builtin::control("environment", 0, MANY, Control::Environment),
+    Builtin::control("%inspect", 1, 2, Control::Inspect),
     Builtin::new("values", 0, MANY, |heap, a| match a {
         [one] => Ok(*one),
         _ => Ok(heap.object(Object::Values(a.to_vec()))),

@@ -1,7 +1,7 @@
 //! What the machine brings: procedures written in Rust, procedures written in Scheme, and the libraries of the standard,
 //! which are lists of their names.
 
-mod arguments;
+pub mod arguments;
 mod chars;
 mod control;
 pub mod lists;
@@ -15,6 +15,7 @@ pub mod vectors;
 use std::borrow::Cow;
 
 use crate::heap::Heap;
+use crate::libraries;
 use crate::library::Library;
 use crate::names::{Binding, Named, Names};
 use crate::native::Native;
@@ -53,9 +54,12 @@ pub fn install(heap: &mut Heap, names: &mut Names) {
     let added = names.add_definitions(heap, core, &text, "(core)");
     debug_assert!(added.is_ok());
     for (name, exports) in standard::LIBRARIES {
-        names
-            .libraries
-            .insert((*name).to_owned(), Library::Standard(exports));
+        let library = Library::Standard(exports);
+        names.libraries.insert((*name).to_owned(), library);
+    }
+    for (name, make) in libraries::BUNDLED {
+        let library = Library::Bundled(*make);
+        names.libraries.insert((*name).to_owned(), library);
     }
 }
 

@@ -95,6 +95,8 @@ pub const TABLE: &[Builtin] = &[
         heap.change_text(at, |text| (start..end).for_each(|index| text.set(index, fill)))?;
         Ok(Value::Unspecified)
     }),
+    // `(%string-search text pattern start end)`: where the pattern begins.
+    Builtin::new("%string-search", 4, 4, search),
     Builtin::new("string-upcase", 1, 1, |heap, a| {
         mapped(heap, "string-upcase", a[0], |text| text.to_uppercase())
     }),
@@ -202,6 +204,26 @@ fn list_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
         .collect::<Result<_, _>>()?;
     heap.reserve(text.bytes())?;
     Ok(heap.string(text))
+}
+
+fn search(heap: &mut Heap, a: &[Value]) -> Answer {
+    let (whole, pattern) = (
+        text(heap, "string-contains", a[0])?,
+        text(heap, "string-contains", a[1])?,
+    );
+    let (start, end) = range("string-contains", a, 2, whole.len())?;
+    let found = match (whole.slice(start, end), pattern) {
+        (Text::Ascii(_), Text::Wide(_)) => None,
+        (part @ Text::Ascii(_), Text::Ascii(_)) => match (part.as_ascii(), pattern.as_ascii()) {
+            (Some(part), Some(pattern)) => part.find(pattern),
+            _ => None,
+        },
+        (part, pattern) => {
+            let (part, pattern) = (part.to_string(), pattern.to_string());
+            part.find(&pattern).map(|offset| part[..offset].chars().count())
+        }
+    };
+    Ok(found.map_or(Value::Bool(false), |found| Value::Int((start + found) as i64)))
 }
 
 /// `(string-copy! to at from start end)`.

@@ -429,7 +429,6 @@ impl<'a> Compiler<'a> {
 
     /// A clause that uses the value of its test, which is on the stack.
     fn kept_test(&mut self, then: &Then, want: Want) -> Result<Label, Fault> {
-        // The jump leads to the next clause with the value still there, so it is dropped there.
         let holds = self.emit(Op::JumpIfTrueElsePop(0));
         let next = self.emit(Op::Jump(0));
         self.land(Label(vec![holds]));

@@ -77,7 +77,10 @@ impl Expander<'_> {
                     continue;
                 }
             };
-            let items = form.list().unwrap_or_default();
+            let Some(items) = form.list() else {
+                pending.push(Pending::Effect(form));
+                continue;
+            };
             match special {
                 Special::Begin => queue.extend(items[1..].iter().rev().cloned()),
                 Special::CondExpand => queue.extend(self.cond_expand(items, &form, scope)?.into_iter().rev()),
@@ -221,9 +224,12 @@ impl Expander<'_> {
                 return Ok(());
             }
         };
-        let items = form.list().unwrap_or_default();
+        let Some(items) = form.list() else {
+            out.push(self.expand(&form, scope)?);
+            return Ok(());
+        };
         let more = match special {
-            Special::Begin => items.get(1..).unwrap_or_default().to_vec(),
+            Special::Begin => items[1..].to_vec(),
             Special::CondExpand => self.cond_expand(items, &form, scope)?,
             Special::Include | Special::IncludeCi => self.include(special, items, &form)?,
             Special::DefineValues => self.define_values(items, &form)?,

@@ -29,18 +29,16 @@ impl Heap {
             }
         }
         let stack: usize = roots.iter().map(|values| size_of_val(*values)).sum();
-        self.sweep(stack);
-        if self.used > self.limits.memory {
+        self.sweep();
+        if self.used.saturating_add(stack) > self.limits.memory {
             return Err(Limit::Memory(self.limits.memory));
         }
         Ok(())
     }
 
-    fn sweep(&mut self, stack: usize) {
-        let fixed = self.names.iter().map(|name| name.len() + 64).sum::<usize>() + self.globals.len() * 64;
+    fn sweep(&mut self) {
         // The dead have no destructors that could look at others, so they may go in any order.
-        self.used = fixed
-            + stack
+        self.used = self.permanent
             + self.pairs.sweep(drop)
             + self.cells.sweep(drop)
             + self.strings.sweep(drop)
@@ -48,8 +46,14 @@ impl Heap {
             + self.closures.sweep(drop)
             + self.objects.sweep(drop)
             + self.code.sweep();
-        self.threshold = self.used.saturating_mul(2).max(super::FIRST_COLLECTION);
-        self.threshold = self.threshold.min(self.limits.memory);
+        self.threshold = match self.stress {
+            true => self.used + 1,
+            false => self
+                .used
+                .saturating_mul(2)
+                .max(super::FIRST_COLLECTION)
+                .min(self.limits.memory),
+        };
     }
 
     fn visit(&mut self, work: &mut Vec<Value>) {

@@ -9,7 +9,7 @@ mod lists;
 mod object;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustc_hash::FxHashMap;
 
@@ -91,12 +91,16 @@ pub struct Heap {
     /// What `command-line` and `get-environment-variable` tell: what the host has given.
     pub process: Process,
     pub(crate) started: Instant,
+    /// From where random numbers go on.
+    pub(crate) random: u64,
     /// Bytes taken since the start, as far as they are still there.
     used: usize,
     /// The next collection is due at so many bytes.
     threshold: usize,
-    /// Collect at every opportunity: finds values that nobody holds.
-    pub(crate) stress: bool,
+    /// Bytes of what is never collected: symbols and global variables.
+    permanent: usize,
+    /// Whether to collect as soon as anything new is there: finds values that nobody holds.
+    stress: bool,
 }
 
 /// The process in which a program believes to be.
@@ -139,7 +143,11 @@ impl Heap {
             interaction: 0,
             process: Process::default(),
             started: Instant::now(),
+            random: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(1, |since| since.as_nanos() as u64),
             used: 0,
+            permanent: 0,
             stress: false,
         };
         heap.standard = StandardPorts {
@@ -180,6 +188,17 @@ impl Heap {
         self.used += bytes;
     }
 
+    fn charge_for_ever(&mut self, bytes: usize) {
+        self.used += bytes;
+        self.permanent += bytes;
+    }
+
+    /// Collects as soon as anything new is there, or when it is time again.
+    pub(crate) fn set_stress(&mut self, stress: bool) {
+        self.stress = stress;
+        self.threshold = 0;
+    }
+
     /// Bytes that are in use, with what the next collection will free.
     pub fn used(&self) -> usize {
         self.used
@@ -187,7 +206,7 @@ impl Heap {
 
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.used >= self.threshold || self.stress
+        self.used >= self.threshold
     }
 
     /// The symbol of that name.
@@ -197,7 +216,7 @@ impl Heap {
         }
         let symbol = Symbol(self.names.len() as u32);
         let name: Arc<str> = name.into();
-        self.used += name.len() + 64;
+        self.charge_for_ever(name.len() + 64);
         self.names.push(Arc::clone(&name));
         self.symbols.insert(name, symbol);
         symbol
@@ -237,7 +256,7 @@ impl Heap {
     /// A new variable of a program or library.
     pub(crate) fn global(&mut self, name: Symbol, value: Value) -> u32 {
         self.globals.push(Global { value, name });
-        self.used += size_of::<Global>() + 32;
+        self.charge_for_ever(size_of::<Global>() + 32);
         (self.globals.len() - 1) as u32
     }
 

@@ -352,6 +352,7 @@ impl Machine {
             Control::Reinstate => self.reinstate(at, pc),
             Control::Eval => self.eval(at, count, pc),
             Control::Environment => self.make_environment(at, pc),
+            Control::Inspect => self.inspect(at, pc),
         }
     }
 

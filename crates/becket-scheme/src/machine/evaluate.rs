@@ -6,12 +6,12 @@ use crate::compile;
 use crate::expand::Expander;
 use crate::fault::Fault;
 use crate::heap::Object;
-use crate::ir::Expr;
+use crate::ir::{Expr, Let, Var, Variable};
 use crate::names::{Binding, CORE, Named, Scope};
 use crate::reader::read_forms;
 use crate::special::Special;
 use crate::syntax::{Form, Ident, Place, Syntax};
-use crate::value::Value;
+use crate::value::{Symbol, Value};
 
 impl Machine {
     /// An environment for programs, with the names of these libraries.
@@ -59,8 +59,13 @@ impl Machine {
             line: 1,
             column: 1,
         };
-        let forms = read_forms(&mut self.heap, source, start);
-        match forms.and_then(|forms| self.unit(&forms, environment.0)) {
+        // Forms take more memory than their text does.
+        let room = self.heap.reserve_items(source.len(), 16).or_else(|_| {
+            self.collect().map_err(Fault::Limit)?;
+            self.heap.reserve_items(source.len(), 16)
+        });
+        let forms = room.and_then(|()| read_forms(&mut self.heap, source, start));
+        match forms.and_then(|forms| self.unit(&forms, environment.0, Frame::Kept)) {
             Ok(thunk) => self.start(thunk, &[]),
             Err(fault) => Err(self.failure(fault, None)),
         }
@@ -131,17 +136,21 @@ impl Machine {
     }
 
     /// Compiles forms into a procedure that runs them.
-    fn unit(&mut self, forms: &[Syntax], environment: u32) -> Result<Value, Fault> {
+    fn unit(&mut self, forms: &[Syntax], environment: u32, frame: Frame) -> Result<Value, Fault> {
         let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
         let result = expander.program(forms, environment);
-        let variables = std::mem::take(&mut expander.variables);
+        let mut variables = std::mem::take(&mut expander.variables);
+        let result = result.map(|expr| match frame {
+            Frame::Kept => kept(expr, &mut variables),
+            Frame::Left => expr,
+        });
         let result = result.and_then(|expr| self.compile(expr, &variables));
         self.names.forget();
         result
     }
 
     /// Late definitions that need more than to be compiled come first.
-    fn compile(&mut self, expr: Expr, variables: &[crate::ir::Variable]) -> Result<Value, Fault> {
+    fn compile(&mut self, expr: Expr, variables: &[Variable]) -> Result<Value, Fault> {
         let heap = &mut self.heap;
         let unbound = |cell: u32| matches!(heap.globals[cell as usize].value, Value::Unbound);
         self.names.pending.retain(|(cell, _)| unbound(*cell));
@@ -165,7 +174,7 @@ impl Machine {
         };
         let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
         let form = expander.form_of(datum);
-        match form.and_then(|form| self.unit(&[form], environment)) {
+        match form.and_then(|form| self.unit(&[form], environment, Frame::Left)) {
             Ok(thunk) => {
                 self.stack.truncate(at);
                 self.stack.push(thunk);
@@ -205,8 +214,31 @@ impl Machine {
             items.push(expander.form_of(*set)?);
         }
         let form = Syntax::new(Form::List(items, None), place);
-        let thunk = self.unit(&[form], environment)?;
+        let thunk = self.unit(&[form], environment, Frame::Left)?;
         self.names.environments[environment as usize].fixed = true;
         Ok((environment, thunk))
     }
+}
+
+/// Whether the last form of a unit is called from it, or in its place. Programs keep their frame, so that errors know
+/// the form; `eval` must not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Kept,
+    Left,
+}
+
+/// An expression whose last call is none of its procedure's.
+fn kept(expr: Expr, variables: &mut Vec<Variable>) -> Expr {
+    let var = Var(variables.len() as u32);
+    variables.push(Variable {
+        name: Symbol(0),
+        assigned: false,
+        mentioned: 1,
+        called: 0,
+    });
+    Expr::Let(Box::new(Let {
+        bindings: vec![(var, expr)],
+        body: Expr::Local(var),
+    }))
 }

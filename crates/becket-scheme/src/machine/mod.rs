@@ -6,6 +6,7 @@
 mod calls;
 mod continuations;
 mod evaluate;
+mod inspect;
 mod run;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::heap::{Dynamic, Heap, Object, PortKind};
 use crate::library::{Library, Module};
 use crate::limits::{Budget, Limit, Limits};
 use crate::names::{Includer, Names};
+use crate::printer::shorten;
 use crate::syntax::Place;
 use crate::value::{ObjectRef, ReturnTo, Symbol, Value};
 
@@ -93,6 +95,12 @@ pub enum Cause {
     Exit(Value),
 }
 
+/// A message has no more characters than this.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// A message shows no more irritants than this.
+const MOST_IRRITANTS: usize = 20;
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
@@ -151,7 +159,7 @@ impl Machine {
 
     /// Collects at every step, to find values that nobody holds.
     pub fn set_stress(&mut self, stress: bool) {
-        self.heap.stress = stress;
+        self.heap.set_stress(stress);
     }
 
     /// Makes a library known, in place of one of the same name.
@@ -378,11 +386,11 @@ impl Machine {
             Value::String(at) => self.heap.text(at).to_string(),
             other => self.heap.show_short(other),
         };
-        for irritant in self.heap.list_items(error.irritants) {
+        for irritant in self.heap.list_items(error.irritants).take(MOST_IRRITANTS) {
             text.push(' ');
             text.push_str(&self.heap.show_short(irritant));
         }
-        text
+        shorten(text, LONGEST_MESSAGE)
     }
 
     /// What was written to the standard output since the last time, and what to the standard error.

@@ -150,7 +150,7 @@ fn scaled(number: &BigInt, exponent: i64) -> f64 {
         let rest = number - (&kept << drop);
         let half = BigInt::from(1) << drop.saturating_sub(1);
         let up = drop > 0 && (rest > half || (rest == half && kept.is_odd()));
-        return (kept + i32::from(up)).to_f64().unwrap_or(0.0) * 2f64.powi(-1074);
+        return (kept + i32::from(up)).to_f64().unwrap_or(0.0) * f64::from_bits(1);
     }
     let whole = number.to_f64().unwrap_or(f64::INFINITY);
     let exponent = exponent.clamp(-2000, 2000) as i32;

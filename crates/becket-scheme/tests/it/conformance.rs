@@ -1,4 +1,5 @@
-//! What R7RS promises, section by section: `tests/r7rs` holds a file for each, with a case in each line.
+//! What R7RS promises, section by section, and what other libraries do: `tests/r7rs` and `tests/libraries` hold a file for
+//! each, with a case in each line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use crate::room::Room;
 
 /// What the files are written in. A case that raises something is compared with what it raised.
 const HARNESS: &str = r#"
+(define many 100000)
 (define %cases 0)
 (define %wrong '())
 (define (%note form expected actual)
@@ -25,8 +27,10 @@ const HARNESS: &str = r#"
      (%note 'form 'an-error (guard (e (#t 'an-error)) form)))))
 "#;
 
-fn files() -> Vec<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/r7rs");
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(folder);
     let entries = fs::read_dir(folder).expect("the folder is there");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
     files.sort();
@@ -43,7 +47,10 @@ fn run(file: &PathBuf, stress: bool) -> (usize, String) {
         .unwrap_or_default()
         .to_owned();
     room.show(HARNESS);
-    room.machine.set_stress(stress);
+    if stress {
+        room.show("(define many 100)");
+        room.machine.set_stress(true);
+    }
     if let Err(failure) = room.machine.load(room.environment, &source, &name) {
         return (0, format!("{name} does not load: {failure}"));
     }
@@ -56,8 +63,8 @@ fn run(file: &PathBuf, stress: bool) -> (usize, String) {
     (count, wrong)
 }
 
-fn check(stress: bool) -> usize {
-    let results: Vec<(usize, String)> = files().iter().map(|file| run(file, stress)).collect();
+fn check(folder: &str, stress: bool) -> usize {
+    let results: Vec<(usize, String)> = files(folder).iter().map(|file| run(file, stress)).collect();
     let wrong: Vec<&str> = results
         .iter()
         .map(|(_, wrong)| wrong.as_str())
@@ -69,12 +76,19 @@ fn check(stress: bool) -> usize {
 
 #[test]
 fn what_the_standard_promises_holds() {
-    let count = check(false);
+    let count = check("r7rs", false);
     assert!(count >= 400, "{count} cases");
 }
 
 /// With a collection at every step, a value that nobody holds is found at once.
 #[test]
 fn it_holds_with_a_collection_at_every_step() {
-    check(true);
+    check("r7rs", true);
+    check("libraries", true);
+}
+
+#[test]
+fn libraries_do_what_their_documents_say() {
+    let count = check("libraries", false);
+    assert!(count >= 150, "{count} cases");
 }

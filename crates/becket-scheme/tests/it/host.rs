@@ -19,7 +19,7 @@ fn asking() -> Module {
         imports: vec!["(scheme base)".into()],
         natives: vec![ask, double],
         definitions: "(define (ask-twice x) (list (ask x) (ask x)))\n".into(),
-        exports: None,
+        ..Module::default()
     }
 }
 
@@ -261,4 +261,10 @@ fn a_name_may_be_imported_after_it_was_used() {
         room.show("(define (shout s) (string-upcase s)) (import (scheme char)) (shout \"a\")"),
         "\"A\""
     );
+}
+
+#[test]
+fn a_machine_may_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Machine>();
 }

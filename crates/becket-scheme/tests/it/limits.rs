@@ -39,7 +39,7 @@ fn a_loop_is_stopped_by_its_steps() {
     ));
     assert!(matches!(stopped("(do () (#f))"), Limit::Steps(_)));
     assert!(matches!(
-        stopped("(let loop ((k #f)) (loop (call/cc (lambda (k) k))))"),
+        stopped("(let loop () (call/cc (lambda (k) k)) (loop))"),
         Limit::Steps(_)
     ));
 }
@@ -169,4 +169,44 @@ fn macros_that_never_end_are_stopped() {
     assert!(matches!(failure.cause, Cause::Limit(_)), "{failure}");
     let failure = room.failure("(define-syntax m (syntax-rules () ((_ x ...) (m x ... x ...)))) (m 1)");
     assert!(matches!(failure.cause, Cause::Limit(_)), "{failure}");
+}
+
+#[test]
+fn source_below_the_limit_fits_on_a_small_stack() {
+    let nested = |times: usize, open: &str, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+    };
+    let mut room = Room::new();
+    assert_eq!(room.show(&nested(180, "(let ((x 1)) ", "x", ")")), "1");
+    assert_eq!(room.show(&nested(180, "(+ 1 ", "0", ")")), "180");
+    assert_eq!(room.show(&nested(90, "((lambda (x) ", "x", ") 1)")), "1");
+    assert_eq!(
+        room.show(&nested(80, "(guard (e (#t 1)) (cond (#t ", "1", ")))")),
+        "1"
+    );
+    assert_eq!(room.show(&format!("'{}", nested(180, "(", "", ")"))).len(), 360);
+    assert_eq!(room.show(&format!("`{}", nested(90, "(", ",1", ")"))).len(), 181);
+}
+
+#[test]
+fn a_source_that_is_too_large_is_refused() {
+    let mut room = Room::with(small());
+    let failure = room.failure(&format!("\"{}\"", "a".repeat(10 << 20)));
+    assert!(
+        matches!(failure.cause, Cause::Limit(Limit::Memory(_))),
+        "{failure}"
+    );
+}
+
+#[test]
+fn messages_are_short() {
+    let mut room = Room::new();
+    let failure = room.failure("(error (make-string 1000000 #\\a) (make-vector 100000 1))");
+    assert!(
+        failure.message.chars().count() < 2100,
+        "{} characters",
+        failure.message.len()
+    );
+    let failure = room.failure("(let ((x (list 1))) (set-cdr! x x) (raise x))");
+    assert!(failure.message.chars().count() < 300);
 }

@@ -3,6 +3,7 @@
 mod conformance;
 mod fuzz;
 mod host;
+mod libraries;
 mod limits;
 mod properties;
 mod room;

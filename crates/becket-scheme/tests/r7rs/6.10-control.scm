@@ -50,6 +50,6 @@
 (define (tree-walk tree) (call/cc (lambda (return) (for-each (lambda (x) (call/cc (lambda (next) (if (pair? x) (for-each (lambda (y) (if (eq? y 'stop) (return 'stopped)) (if (eq? y 'skip) (next #f))) x))))) tree) 'finished)))
 (test 'stopped (tree-walk '((a b) (stop) (c))))
 (test 'finished (tree-walk '((a b) (skip) (c))))
-(test 5000 (let loop ((i 0)) (if (= i 5000) i (loop (call/cc (lambda (k) (k (+ i 1))))))))
+(test many (let loop ((i 0)) (if (= i many) i (loop (call/cc (lambda (k) (k (+ i 1))))))))
 (test '(outer inner outer) (let ((p (make-parameter 'outer)) (k #f) (log '())) (define (note) (set! log (cons (p) log))) (note) (parameterize ((p 'inner)) (note)) (note) (reverse log)))
 (test '(1 1) (let ((p (make-parameter 0)) (k #f) (n 0) (seen '())) (parameterize ((p 1)) (call/cc (lambda (c) (set! k c))) (set! seen (cons (p) seen))) (set! n (+ n 1)) (if (< n 2) (k #f)) seen))
