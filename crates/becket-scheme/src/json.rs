@@ -1,9 +1,9 @@
-//! JSON as Scheme data and back. An object is an association list with strings as keys, an array is a list, `null` is the
-//! symbol, and both `{}` and `[]` are the empty list.
+//! JSON as Scheme data and back. An object is an association list with strings as keys, an array is a list, `null` is
+//! the symbol, and both `{}` and `[]` are the empty list.
 //!
-//! On the way back, a list whose items all begin with a key is an object. `("k" . v)` and `("k" v)` are the same entry, as
-//! programs write both; `("k" a b)` has the list of a and b, and `("k" ("x" . 1))` the object with x. So an array of one
-//! string comes back as that string, and whoever expects an array takes it for one.
+//! On the way back, a list whose items all begin with a key is an object. `("k" . v)` and `("k" v)` are the same
+//! entry, as programs write both; `("k" a b)` has the list of a and b, and `("k" ("x" . 1))` the object with x. So an
+//! array of one string comes back as that string, and whoever expects an array takes it for one.
 
 use serde_json::{Map, Number as JsonNumber, Value as Json};
 

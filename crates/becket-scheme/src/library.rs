@@ -112,7 +112,7 @@ impl Names {
         &mut self,
         heap: &mut Heap,
         environment: u32,
-        text: &Cow<'static, str>,
+        text: Cow<'static, str>,
         file: &str,
     ) -> Result<(), Fault> {
         let file = heap.file(file);
@@ -165,7 +165,7 @@ impl Names {
         self.add_definitions(
             heap,
             environment,
-            &module.definitions,
+            module.definitions.clone(),
             &format!("{}.scm", module.name),
         )?;
         let exports: Vec<(Symbol, Symbol)> = match &module.exports {
@@ -264,7 +264,7 @@ impl Names {
 }
 
 /// The definitions of a text and the lines in which they begin: what starts in the first column.
-fn top_forms(text: &Cow<'static, str>) -> Vec<(Cow<'static, str>, u32)> {
+fn top_forms(text: Cow<'static, str>) -> Vec<(Cow<'static, str>, u32)> {
     let mut starts = Vec::new();
     let (mut line, mut offset) = (1, 0);
     for piece in text.split_inclusive('\n') {
@@ -275,7 +275,7 @@ fn top_forms(text: &Cow<'static, str>) -> Vec<(Cow<'static, str>, u32)> {
         line += 1;
     }
     let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([text.len()]);
-    let cut = |start: usize, end: usize| match text {
+    let cut = |start: usize, end: usize| match &text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[start..end]),
         Cow::Owned(text) => Cow::Owned(text[start..end].to_owned()),
     };

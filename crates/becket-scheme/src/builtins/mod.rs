@@ -1,5 +1,5 @@
-//! What the machine brings: procedures written in Rust, procedures written in Scheme, and the libraries of the standard,
-//! which are lists of their names.
+//! What the machine brings: procedures written in Rust, procedures written in Scheme, and the libraries of the
+//! standard, which are lists of their names.
 
 pub mod arguments;
 mod chars;
@@ -50,8 +50,7 @@ pub fn install(heap: &mut Heap, names: &mut Names) {
         define(heap, names, core, name, port);
     }
     // The text is the machine's own, and tests read all of it.
-    let text = Cow::Borrowed(CORE_DEFINITIONS);
-    let added = names.add_definitions(heap, core, &text, "(core)");
+    let added = names.add_definitions(heap, core, Cow::Borrowed(CORE_DEFINITIONS), "(core)");
     debug_assert!(added.is_ok());
     for (name, exports) in standard::LIBRARIES {
         let library = Library::Standard(exports);

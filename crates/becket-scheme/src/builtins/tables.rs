@@ -1,4 +1,5 @@
-//! Hash tables, as libraries build on them. They are written as `%table-…`: which names programs use, the libraries say.
+//! Hash tables, as libraries build on them. They are written as `%table-…`: which names programs use, the libraries
+//! say.
 
 use super::arguments::{Answer, symbol};
 use crate::fault::Fault;

@@ -1,6 +1,6 @@
 //! Bodies with definitions. Procedures that mention each other are made first and filled in then, values that nobody
-//! can see too early are plain variables, and only the rest needs cells. A procedure that is only ever called at the end
-//! of itself is a loop.
+//! can see too early are plain variables, and only the rest needs cells. A procedure that is only ever called at the
+//! end of itself is a loop.
 
 use super::{Compiler, Location, Loop, Want};
 use crate::code::Op;

@@ -20,11 +20,9 @@ impl Compiler<'_> {
                     return self.jump_back(found, call, want);
                 }
             }
-            Expr::Constant(Value::Native(index)) => {
-                if self.native(*index, call)? {
-                    self.deliver(want);
-                    return Ok(());
-                }
+            Expr::Constant(Value::Native(index)) if self.native(*index, call)? => {
+                self.deliver(want);
+                return Ok(());
             }
             // `((lambda (x …) body …) value …)` is a `let`.
             Expr::Lambda(procedure) => {

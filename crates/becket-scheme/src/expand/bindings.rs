@@ -477,7 +477,7 @@ impl Expander<'_> {
         let condition = self.bind_variable(ident, inner);
         let again = self.variable(ident);
         let otherwise = self.call_variable(again, Vec::new(), form);
-        let clauses = self.clauses(&spec[1..], form, inner, otherwise)?;
+        let clauses = self.clauses(&spec[1..], inner, otherwise)?;
         let handler = Lambda {
             parameters: vec![condition, again],
             rest: None,

@@ -83,7 +83,7 @@ impl Expander<'_> {
             };
             match special {
                 Special::Begin => queue.extend(items[1..].iter().rev().cloned()),
-                Special::CondExpand => queue.extend(self.cond_expand(items, &form, scope)?.into_iter().rev()),
+                Special::CondExpand => queue.extend(self.cond_expand(items, &form)?.into_iter().rev()),
                 Special::Include | Special::IncludeCi => {
                     queue.extend(self.include(special, items, &form)?.into_iter().rev());
                 }
@@ -230,7 +230,7 @@ impl Expander<'_> {
         };
         let more = match special {
             Special::Begin => items[1..].to_vec(),
-            Special::CondExpand => self.cond_expand(items, &form, scope)?,
+            Special::CondExpand => self.cond_expand(items, &form)?,
             Special::Include | Special::IncludeCi => self.include(special, items, &form)?,
             Special::DefineValues => self.define_values(items, &form)?,
             Special::DefineRecordType => self.record_type(items, &form)?,
@@ -239,7 +239,7 @@ impl Expander<'_> {
                 out.push(self.top_define(items, &form, environment)?);
                 return Ok(());
             }
-            Special::Import => return self.import(&items[1..], &form, environment, out),
+            Special::Import => return self.import(&items[1..], environment, out),
             Special::DefineLibrary => return self.define_library(items, &form, out),
             _ => {
                 out.push(self.expand(&form, scope)?);

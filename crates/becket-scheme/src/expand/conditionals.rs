@@ -42,15 +42,14 @@ impl Expander<'_> {
         })))
     }
 
-    pub(super) fn cond(&mut self, items: &[Syntax], form: &Syntax, scope: Scope) -> Result<Expr, Fault> {
-        self.clauses(&items[1..], form, scope, Self::nothing())
+    pub(super) fn cond(&mut self, items: &[Syntax], scope: Scope) -> Result<Expr, Fault> {
+        self.clauses(&items[1..], scope, Self::nothing())
     }
 
     /// The clauses of `cond` and `guard`, with what is done if none fits and none says `else`.
     pub(super) fn clauses(
         &mut self,
         clauses: &[Syntax],
-        form: &Syntax,
         scope: Scope,
         mut otherwise: Expr,
     ) -> Result<Expr, Fault> {
@@ -76,7 +75,6 @@ impl Expander<'_> {
             };
             all.push(Clause { test, then });
         }
-        let _ = form;
         Ok(Expr::Cond(all, Box::new(otherwise)))
     }
 

@@ -6,7 +6,7 @@ use super::Expander;
 use crate::fault::Fault;
 use crate::ir::Expr;
 use crate::library::Library;
-use crate::names::{Binding, Named, Scope};
+use crate::names::{Binding, Named};
 use crate::reader::read_forms;
 use crate::special::Special;
 use crate::syntax::{Form, Place, Syntax};
@@ -22,11 +22,9 @@ impl Expander<'_> {
     pub(super) fn import(
         &mut self,
         sets: &[Syntax],
-        form: &Syntax,
         environment: u32,
         out: &mut Vec<Expr>,
     ) -> Result<(), Fault> {
-        let _ = form;
         for set in sets {
             for (name, binding) in self.import_set(set, out)? {
                 self.import_name(name, binding, environment)?;
@@ -265,7 +263,7 @@ impl Expander<'_> {
             };
             match self.word_of(word) {
                 "export" => self.exports(rest, library)?,
-                "import" => self.import(rest, declaration, library.environment, out)?,
+                "import" => self.import(rest, library.environment, out)?,
                 "begin" => library.bodies.extend_from_slice(rest),
                 "include" => {
                     let items = declaration.list().unwrap_or_default();
@@ -286,8 +284,7 @@ impl Expander<'_> {
                 }
                 "cond-expand" => {
                     let items = declaration.list().unwrap_or_default().to_vec();
-                    let scope = Scope::Top(crate::names::CORE);
-                    let chosen = self.cond_expand(&items, declaration, scope)?;
+                    let chosen = self.cond_expand(&items, declaration)?;
                     self.deeper(|this| this.declarations(&chosen, library, out))?;
                 }
                 other => {
@@ -313,24 +310,19 @@ impl Expander<'_> {
     }
 
     /// The forms of the clause of `cond-expand` that fits.
-    pub(super) fn cond_expand(
-        &mut self,
-        items: &[Syntax],
-        form: &Syntax,
-        scope: Scope,
-    ) -> Result<Vec<Syntax>, Fault> {
+    pub(super) fn cond_expand(&mut self, items: &[Syntax], form: &Syntax) -> Result<Vec<Syntax>, Fault> {
         for clause in items.get(1..).unwrap_or_default() {
             let Some([requirement, body @ ..]) = clause.list() else {
                 return self.wrong(clause, "a clause of cond-expand is a list");
             };
-            if self.is_met(requirement, scope)? {
+            if self.is_met(requirement)? {
                 return Ok(body.to_vec());
             }
         }
         self.wrong(form, "no clause of cond-expand fits")
     }
 
-    fn is_met(&mut self, requirement: &Syntax, scope: Scope) -> Result<bool, Fault> {
+    fn is_met(&mut self, requirement: &Syntax) -> Result<bool, Fault> {
         if let Some(ident) = requirement.ident() {
             let name = self.name_of(ident);
             return Ok(name == "else" || FEATURES.contains(&name));
@@ -343,10 +335,10 @@ impl Expander<'_> {
                 let name = self.library_name(name)?;
                 Ok(self.names.libraries.contains_key(&name))
             }
-            ("not", [inner]) => Ok(!self.deeper(|this| this.is_met(inner, scope))?),
+            ("not", [inner]) => Ok(!self.deeper(|this| this.is_met(inner))?),
             ("and", all) => {
                 for inner in all {
-                    if !self.deeper(|this| this.is_met(inner, scope))? {
+                    if !self.deeper(|this| this.is_met(inner))? {
                         return Ok(false);
                     }
                 }
@@ -354,7 +346,7 @@ impl Expander<'_> {
             }
             ("or", any) => {
                 for inner in any {
-                    if self.deeper(|this| this.is_met(inner, scope))? {
+                    if self.deeper(|this| this.is_met(inner))? {
                         return Ok(true);
                     }
                 }

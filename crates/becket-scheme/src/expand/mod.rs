@@ -1,5 +1,5 @@
-//! Source forms into [`Expr`]: what names mean, what macros stand for, what each form computes. Identifiers that a macro
-//! brings along are renamed, so that they mean what they meant where the macro was written.
+//! Source forms into [`Expr`]: what names mean, what macros stand for, what each form computes. Identifiers that a
+//! macro brings along are renamed, so that they mean what they meant where the macro was written.
 
 mod bindings;
 mod body;
@@ -281,7 +281,7 @@ impl<'a> Expander<'a> {
             Special::LetStarValues => self.let_values(items, form, scope, bindings::Order::OneByOne),
             Special::LetSyntax => self.let_syntax(items, form, scope, bindings::Order::Together),
             Special::LetrecSyntax => self.let_syntax(items, form, scope, bindings::Order::OneByOne),
-            Special::Cond => self.cond(items, form, scope),
+            Special::Cond => self.cond(items, scope),
             Special::Case => self.case(items, form, scope),
             Special::And => Ok(Expr::And(self.all(&items[1..], scope)?)),
             Special::Or => Ok(Expr::Or(self.all(&items[1..], scope)?)),
@@ -291,7 +291,7 @@ impl<'a> Expander<'a> {
             Special::Parameterize => self.parameterize(items, form, scope),
             Special::Guard => self.guard(items, form, scope),
             Special::CondExpand => {
-                let chosen = self.cond_expand(items, form, scope)?;
+                let chosen = self.cond_expand(items, form)?;
                 self.sequence(&chosen, scope)
             }
             Special::Include | Special::IncludeCi => {

@@ -65,38 +65,22 @@ impl Heap {
     /// Marks a value and notes what it holds.
     fn touch(&mut self, value: Value, work: &mut Vec<Value>) {
         match value {
-            Value::Pair(at) => {
-                if self.pairs.mark(at.0) {
-                    let pair = self.pair(at);
-                    work.extend([pair.car, pair.cdr]);
-                }
+            Value::Pair(at) if self.pairs.mark(at.0) => {
+                let pair = self.pair(at);
+                work.extend([pair.car, pair.cdr]);
             }
             Value::String(at) => {
                 self.strings.mark(at.0);
             }
-            Value::Vector(at) => {
-                if self.vectors.mark(at.0) {
-                    work.extend_from_slice(self.vectors.get(at.0));
-                }
+            Value::Vector(at) if self.vectors.mark(at.0) => work.extend_from_slice(self.vectors.get(at.0)),
+            Value::Closure(at) if self.closures.mark(at.0) => {
+                let closure = self.closures.get(at.0);
+                work.extend_from_slice(&closure.captured);
+                let code = closure.code;
+                self.code.mark(code, work);
             }
-            Value::Closure(at) => {
-                if self.closures.mark(at.0) {
-                    let closure = self.closures.get(at.0);
-                    work.extend_from_slice(&closure.captured);
-                    let code = closure.code;
-                    self.code.mark(code, work);
-                }
-            }
-            Value::Cell(at) => {
-                if self.cells.mark(at.0) {
-                    work.push(self.cell_value(at));
-                }
-            }
-            Value::Object(at) => {
-                if self.objects.mark(at.0) {
-                    held(self.objects.get(at.0), work);
-                }
-            }
+            Value::Cell(at) if self.cells.mark(at.0) => work.push(self.cell_value(at)),
+            Value::Object(at) if self.objects.mark(at.0) => held(self.objects.get(at.0), work),
             _ => {}
         }
     }

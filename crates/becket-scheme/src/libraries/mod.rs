@@ -12,8 +12,11 @@ use crate::library::Module;
 /// What definitions see: everything of the standard, and what the machine keeps to itself.
 const CORE: &[&str] = &["(core)"];
 
+/// What makes a library.
+type Maker = fn() -> Module;
+
 /// The names of the libraries, and what makes them.
-pub const BUNDLED: &[(&str, fn() -> Module)] = &[
+pub const BUNDLED: &[(&str, Maker)] = &[
     ("(chibi diff)", chibi_diff::module),
     ("(chibi match)", || {
         Module::new("(chibi match)", CORE, &[], include_str!("../scheme/match.scm"))

@@ -1,8 +1,8 @@
 //! `(tein safe-regexp)`: regular expressions that take no longer than the text is long.
 //!
-//! A match is a vector with a vector for each group, `#(text start end)`, or `#f` for one that took no part. Places are
-//! those of `string-ref`. A pattern may be given as a string wherever one is taken; `(regexp "[")` answers with a string
-//! that says what is wrong with it.
+//! A match is a vector with a vector for each group, `#(text start end)`, or `#f` for one that took no part. Places
+//! are those of `string-ref`. A pattern may be given as a string wherever one is taken; `(regexp "[")` answers with a
+//! string that says what is wrong with it.
 
 use regex::{Captures, Regex};
 

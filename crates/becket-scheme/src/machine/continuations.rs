@@ -126,8 +126,8 @@ impl Machine {
             self.stack
                 .extend_from_slice(&continuation.frames[first - 1..marker]);
             self.stack.push(value);
-            // Where nothing of a continuation is left but the way further down, it must not be kept for that: a loop that
-            // captures in each round would make a chain of them.
+            // Where nothing of a continuation is left but the way further down, it must not be kept for that: a loop
+            // that captures in each round would make a chain of them.
             self.below = match continuation.frames[..first - 1] {
                 [Value::Return(ReturnTo { pc: UNDERFLOW, .. })] => continuation.below,
                 _ => Some((target, first - 1)),

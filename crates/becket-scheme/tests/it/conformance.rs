@@ -1,5 +1,5 @@
-//! What R7RS promises, section by section, and what other libraries do: `tests/r7rs` and `tests/libraries` hold a file for
-//! each, with a case in each line.
+//! What R7RS promises, section by section, and what other libraries do: `tests/r7rs` and `tests/libraries` hold a
+//! file for each, with a case in each line.
 
 use std::fs;
 use std::path::PathBuf;
