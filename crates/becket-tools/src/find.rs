@@ -15,6 +15,9 @@ use crate::walk::{self, Bounds, FileGlob};
 /// How many files are returned when the call names no number.
 const USUAL_LIMIT: u64 = 1000;
 
+/// The most files that are returned.
+const MOST_FILES: u64 = 20_000;
+
 /// Finds files below `path`, which is the judged form of what the arguments name.
 pub(crate) async fn run(
     arguments: &FindArguments,
@@ -44,7 +47,7 @@ fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
         Ok(glob) => glob,
         Err(problem) => return ToolOutput::error(format!("Cannot search: {problem}.")).into(),
     };
-    let limit = arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, USUAL_LIMIT) as usize;
+    let limit = arguments.limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_FILES) as usize;
     let mut found = Vec::new();
     let end = walk::files(path, bounds, |below, _| {
         if glob.matches(below) {

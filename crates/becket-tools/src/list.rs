@@ -16,8 +16,11 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason, size};
 
+/// How many entries are shown where nothing is said.
+const USUAL_ENTRIES: u64 = 500;
+
 /// The most entries that are shown.
-const MOST_ENTRIES: u64 = 500;
+const MOST_ENTRIES: u64 = 20_000;
 
 /// The most levels that are shown.
 const MOST_LEVELS: u64 = 32;
@@ -30,7 +33,7 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
         tells_links: !address,
         hidden: arguments.hidden.unwrap_or(true),
         ignored: (arguments.skip_ignored == Some(true) && !address).then(|| IgnoreFiles::around(path)),
-        most: arguments.limit.unwrap_or(MOST_ENTRIES).clamp(1, MOST_ENTRIES) as usize,
+        most: arguments.limit.unwrap_or(USUAL_ENTRIES).clamp(1, MOST_ENTRIES) as usize,
         shown: 0,
         left_out: 0,
         unopened: 0,
@@ -306,10 +309,16 @@ mod tests {
         };
         let answer = run(&arguments, &path);
         let text = becket_events::text_of(&answer.output.content);
-        assert_eq!(text.lines().count(), MOST_ENTRIES as usize + 1);
+        assert_eq!(text.lines().count(), USUAL_ENTRIES as usize + 1);
         assert!(
             text.ends_with("8 directories that were not looked into …]"),
             "{text}"
         );
+        let wanted = ListArguments {
+            limit: Some(USUAL_ENTRIES * 2),
+            ..arguments
+        };
+        let text = becket_events::text_of(&run(&wanted, &path).output.content);
+        assert_eq!(text.lines().count(), 20 + 20 * 40, "whoever wants more gets it");
     }
 }
