@@ -34,6 +34,9 @@ use super::network::Network;
 use super::tool::{ExtensionTool, Offer};
 use crate::surroundings::Surroundings;
 
+/// How much of what extensions use is kept until there is a session.
+const MOST_UNTOLD: usize = 1_000;
+
 /// Everything that extensions have brought.
 pub struct Board {
     /// How they see and steer the session.
@@ -100,6 +103,8 @@ struct State {
     withdrawn: HashSet<String>,
     /// Whether a program was started.
     has_started: bool,
+    /// What was used while there was no session that could be told.
+    untold: Vec<DispatchTrace>,
     /// Whether the session has begun.
     has_begun: bool,
 }
@@ -641,11 +646,9 @@ impl Board {
         }
     }
 
-    /// Notes in the session's trace that an extension has used something.
-    fn trace(&self, extension: &str, what: &str, target: &str) {
-        let (Some(stage), Ok(place)) = (self.stage(), self.desk.place()) else {
-            return;
-        };
+    /// Notes in the session's trace that an extension has used something. What was used before there was a session is
+    /// noted when there is one.
+    pub fn trace(&self, extension: &str, what: &str, target: &str) {
         let time = std::time::SystemTime::UNIX_EPOCH.elapsed();
         let run = HandlerRun {
             handler: extension.to_owned(),
@@ -661,7 +664,7 @@ impl Board {
         };
         let trace = DispatchTrace {
             event: EventId::Notification,
-            session_id: place.session_id.clone(),
+            session_id: String::new(),
             turn: 0,
             time_ms: time.map_or(0, |age| age.as_millis() as u64),
             duration_us: 0,
@@ -670,7 +673,26 @@ impl Board {
             effective: None,
             verdict: None,
         };
-        stage.store.trace(&place.session_id, trace);
+        let mut state = self.state();
+        if state.untold.len() < MOST_UNTOLD {
+            state.untold.push(trace);
+        }
+        drop(state);
+        self.tell_used();
+    }
+
+    /// Hands over to the session's trace what has been used.
+    pub fn tell_used(&self) {
+        let (Some(stage), Ok(place)) = (self.stage(), self.desk.place()) else {
+            return;
+        };
+        let untold = std::mem::take(&mut self.state().untold);
+        for trace in untold {
+            let session_id = place.session_id.clone();
+            stage
+                .store
+                .trace(&place.session_id, DispatchTrace { session_id, ..trace });
+        }
     }
 
     /// The model that is meant by a name, with what is known about it.

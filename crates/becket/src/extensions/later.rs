@@ -38,7 +38,7 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             cwd,
             timeout,
         } => {
-            let run = exec(board, command, args, cwd.as_deref(), timeout);
+            let run = exec((board, name), command, args, cwd.as_deref(), timeout);
             let result = unless_called_off(board, name, id, run).await;
             json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
         }
@@ -112,7 +112,7 @@ async fn unless_called_off<T>(
 
 /// Runs a program. One that cannot be started has ended with code 1, and says why.
 async fn exec(
-    board: &Board,
+    (board, name): (&Board, &str),
     command: String,
     args: Vec<String>,
     cwd: Option<&str>,
@@ -125,7 +125,8 @@ async fn exec(
         ));
     }
     board.note_program();
-    let words = std::iter::once(command).chain(args);
+    let words: Vec<String> = std::iter::once(command).chain(args).collect();
+    board.trace(name, "pi.exec", &words.join(" "));
     let program = Program::exec(words).environment(Arc::clone(&facts.environment));
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
     let invocation = Invocation {

@@ -252,6 +252,7 @@ impl Extensions {
     pub async fn settle(&self) {
         if let Some(board) = &self.0 {
             board.bus.quiet(A_WORD).await;
+            board.tell_used();
         }
     }
 

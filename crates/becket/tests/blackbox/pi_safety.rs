@@ -295,3 +295,50 @@ fn a_step_of_the_engine_that_cannot_be_interrupted_ends_the_run_and_not_the_day(
         "{run:#?}"
     );
 }
+
+/// What the trace of the only session says of things that extensions have used, in their order.
+fn used(room: &Room) -> Vec<(String, String)> {
+    let look = "import json, sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute('SELECT dispatch FROM trace ORDER BY seq'):
+    for run in json.loads(row[0])['runs']:
+        if isinstance(run.get('reply'), dict) and 'used' in run['reply']:
+            print(json.dumps([run['reply']['used'], run['reply']['target']]))";
+    let base = room.home().join(".local/share/becket/becket.db");
+    let told = std::process::Command::new("python3")
+        .args(["-c", look])
+        .arg(base)
+        .output()
+        .expect("python3 runs");
+    assert!(told.status.success(), "{told:?}");
+    let lines = String::from_utf8_lossy(&told.stdout).into_owned();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("two words"))
+        .collect()
+}
+
+#[test]
+fn what_extensions_use_is_in_the_trace_also_while_they_are_loaded() {
+    if !testkit::needs("python3") {
+        return;
+    }
+    let room = room();
+    room.write(
+        "extension.ts",
+        "import fs from 'fs';
+        fs.writeFileSync('at-load.txt', 'x');
+        export default (pi: any) => pi.on('turn_start', () => pi.exec('true', ['two words']));",
+    );
+    run(&room, &json!([{"text": "fine"}]), &[]);
+    let used = used(&room);
+    let places: Vec<(&str, bool)> = used
+        .iter()
+        .map(|(what, target)| {
+            (
+                what.as_str(),
+                target.ends_with("at-load.txt") || target == "true two words",
+            )
+        })
+        .collect();
+    assert_eq!(places, [("fs.writeFile", true), ("pi.exec", true)], "{used:?}");
+}
