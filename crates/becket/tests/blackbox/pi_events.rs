@@ -18,22 +18,16 @@ tool_calls = [
 text = "Done."
 "#;
 
-/// Events of becket's as pi's, in order, with whose message or which call each is about.
-fn in_pis_words(events: &[Value]) -> Vec<String> {
-    let rows = pi::rows();
-    let told = events.iter().filter_map(|event| {
-        let row = rows
-            .iter()
-            .find(|row| row.event().info().name == event["event"])?;
-        let about = [&event["message"]["role"], &event["tool_call_id"]];
-        let about = about.into_iter().find_map(Value::as_str);
-        Some(match about {
-            // The end of a turn is about more than its message.
-            Some(about) if row.name() != "turn_end" => format!("{} {about}", row.name()),
-            _ => row.name().to_owned(),
-        })
-    });
-    told.collect()
+/// An extension that hears everything, and writes down whose message or which call each event is about. The end of a
+/// turn is about more than its message.
+fn listener() -> String {
+    let names: Vec<&str> = pi::rows().iter().map(|row| row.name()).collect();
+    let listener = "import fs from 'fs';
+        export default (pi: any) => NAMES.forEach((name: string) => pi.on(name, (event: any) => {
+            const about = name === 'turn_end' ? undefined : (event.message?.role ?? event.toolCallId);
+            fs.appendFileSync('heard.log', [name, about].filter(Boolean).join(' ') + '\\n');
+        }));";
+    listener.replace("NAMES", &json!(names).to_string())
 }
 
 /// Takes events of a name out of a list.
@@ -50,17 +44,23 @@ fn one_prompt_with_two_calls_fires_pis_events_in_pis_order() {
     room.write("talk.toml", TWO_CALLS);
     room.write("one.txt", "1");
     room.write("two.txt", "2");
-    let run = room.run(["--json", "--model", "scripted/talk.toml", "What is here?"]);
-    let mut told = in_pis_words(&run.events());
-    assert!(!told.is_empty(), "{}", run.stderr);
-    let updates = take(&mut told, |event| event.starts_with("message_update"));
-    assert_eq!(
-        updates.len(),
-        run.events()
-            .iter()
-            .filter(|event| event["event"] == "message_update")
-            .count()
-    );
+    room.write("listener.ts", listener());
+    let words = [
+        "--json",
+        "-e",
+        "listener.ts",
+        "--model",
+        "scripted/talk.toml",
+        "What is here?",
+    ];
+    let run = room.run(words).ended_with(0);
+    let mut told: Vec<String> = room.read("heard.log").lines().map(str::to_owned).collect();
+    // An answer grows between its beginning and its end, and nowhere else.
+    let grows = |event: &str| event == "message_update assistant";
+    let begins = |event: &str| grows(event) || event == "message_start assistant";
+    let all_in_place = told.windows(2).all(|two| !grows(&two[1]) || begins(&two[0]));
+    assert!(all_in_place, "{told:#?}");
+    assert!(!take(&mut told, grows).is_empty(), "{}", run.stderr);
     // becket asks whether the model may stop before the turn is over, so that the turn can say how it ended.
     let before_settle = take(&mut told, |event| event == "agent_before_settle");
     assert_eq!(before_settle.len(), 1);
@@ -73,7 +73,7 @@ fn one_prompt_with_two_calls_fires_pis_events_in_pis_order() {
         let batch_is_judged = told.iter().position(|event| event == "tool_call c2").unwrap();
         let batch_is_stored = told
             .iter()
-            .position(|event| event == "message_start tool")
+            .position(|event| event == "message_start toolResult")
             .unwrap();
         assert!(batch_is_judged < place && place < batch_is_stored, "{told:#?}");
         let taken = take(&mut told, ends);
@@ -104,10 +104,10 @@ fn one_prompt_with_two_calls_fires_pis_events_in_pis_order() {
             "tool_call c1",
             "tool_execution_start c2",
             "tool_call c2",
-            "message_start tool",
-            "message_end tool",
-            "message_start tool",
-            "message_end tool",
+            "message_start toolResult",
+            "message_end toolResult",
+            "message_start toolResult",
+            "message_end toolResult",
             "turn_end",
             "turn_start",
             "context",

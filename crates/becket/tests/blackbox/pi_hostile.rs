@@ -29,7 +29,28 @@ fn run_beside_a_good_one(room: &Room, hostile: &str, turns: &Value) -> Finished 
         ])
         .ended_with(0);
     assert!(run.stderr.contains("the good one is well"), "{run:#?}");
+    let answers = run.events_named("response");
+    assert!(answers.iter().any(|answer| answer["text"] == "fine"), "{run:#?}");
     run
+}
+
+#[test]
+fn a_handler_that_never_resolves_takes_no_answer_with_it() {
+    for event in [
+        "input",
+        "before_agent_start",
+        "context",
+        "message_end",
+        "agent_end",
+    ] {
+        let hostile = format!("export default (pi: any) => pi.on('{event}', () => new Promise(() => {{}}));");
+        let room = room();
+        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
+        assert!(
+            run.stderr.contains("hostile") && run.stderr.contains(event),
+            "{event}: {run:#?}"
+        );
+    }
 }
 
 #[test]
