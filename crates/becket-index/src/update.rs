@@ -205,9 +205,12 @@ impl Update {
         self.writer.keep().map_err(|error| self.index.problem(error))
     }
 
-    /// The files that were written since the last time somebody asked.
+    /// The files that were written since the last time somebody asked, by their paths: which core was the first says
+    /// nothing to anybody.
     pub fn take_indexed(&mut self) -> Vec<Indexed> {
-        std::mem::take(&mut self.indexed)
+        let mut indexed = std::mem::take(&mut self.indexed);
+        indexed.sort_by(|one, other| one.path.cmp(&other.path));
+        indexed
     }
 
     fn take_in(&mut self, file: &Changed, read: Read) -> Result<(), IndexProblem> {
