@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::front::Front;
+use becket_agent::waits_for;
 use becket_events::{EVENTS, EventId};
 use becket_js::Extension;
 use becket_mcp::Asking;
@@ -59,12 +60,17 @@ async fn list(options: &Options, surroundings: &Surroundings) -> Result<Vec<Line
             let mut json = serde_json::to_value(&*info).unwrap_or_default();
             json["event"] = name.into();
             json["kind"] = "hook".into();
+            let waiting = waits_for(name);
+            json["fires"] = waiting.is_none().into();
+            let waiting = waiting.map_or(String::new(), |what| {
+                format!("  not fired yet: it waits for {what}")
+            });
             let known_as = info
                 .known_as
                 .map_or(String::new(), |known| format!(" as {known}"));
             let dialect = json["dialect"].as_str().unwrap_or_default().to_owned();
             let text = format!(
-                "{name:<22} {dialect:<12} {}{known_as}  ({})",
+                "{name:<22} {dialect:<12} {}{known_as}  ({}){waiting}",
                 info.name, info.source
             );
             lines.push(Line { text, json });

@@ -150,3 +150,17 @@ fn listings_know_pis_names() {
         foreign.stderr
     );
 }
+
+#[test]
+fn handlers_of_events_that_nothing_causes_yet_are_listed_as_such() {
+    let room = room();
+    room.write(
+        "two.ts",
+        "export default (pi: any) => ['user_bash', 'tool_call'].forEach((name) => pi.on(name, () => {}));",
+    );
+    let listed = room.run(["-e", "two.ts", "hooks", "list"]).ended_with(0);
+    let line = |name: &str| listed.stdout.lines().find(|line| line.contains(name)).unwrap();
+    let waits = "not fired yet: it waits for commands of the person";
+    assert!(line("as user_bash").contains(waits), "{listed:#?}");
+    assert!(!line("as tool_call").contains("not fired"), "{listed:#?}");
+}
