@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::room::{load, try_load};
+use becket_hooks::Field;
 use becket_js::{Limits, Report};
+use serde_json::json;
+use testkit::needs;
+
+use crate::room::{load, try_load, try_load_outside};
 
 const TYPES: &str = "interface Unused {\n    a: string;\n}\n\ntype Also = { b: number };\n\n";
 
@@ -99,6 +103,146 @@ async fn the_line_is_right_in_every_function_of_a_file() {
     );
 }
 
+/// Loads source in the embedded engine and in Node, and gives what its handler `all` gives in both.
+async fn in_both(source: &str) -> serde_json::Value {
+    let embedded = load(source).await.value("all").await;
+    if needs("node") {
+        let loaded = try_load_outside(&[("index.ts", source)], Limits::default()).await;
+        let node = loaded.unwrap_or_else(|failure| panic!("in Node: {failure}"));
+        assert_eq!(embedded, node.value("all").await, "in Node, on the right");
+    }
+    embedded
+}
+
+#[tokio::test]
+async fn a_stack_begins_with_the_error_and_has_the_author_s_lines() {
+    let source = format!(
+        "{TYPES}class Mine extends Error {{ name = 'Mine'; }}
+        const told = (error: any) => [error.stack.split('\\n')[0], /index.ts:(\\d+):/.exec(error.stack)?.[1]];
+        export default (pi: any) => pi.on('all', async () => {{
+            const held: any = {{}};
+            Error.captureStackTrace(held);
+            const both = new AggregateError([new Error('inner')], 'both', {{ cause: new TypeError('below') }});
+            const own: any = new Error('own');
+            own.stack = 'mine';
+            await null;
+            return [told(new Error('plain')), told(new Mine('of a class'))[0], told(held), told(both),
+                told(both.errors[0]), told(both.cause), own.stack, Object.keys(own), told(new Error()),
+                told(await pi.call('nothing').catch((error: any) => error))];
+        }});"
+    );
+    assert_eq!(
+        in_both(&source).await,
+        json!([
+            ["Error: plain", "16"],
+            "Mine: of a class",
+            ["Error", "11"],
+            ["AggregateError: both", "12"],
+            ["Error: inner", "12"],
+            ["TypeError: below", "12"],
+            "mine",
+            [],
+            ["Error", "17"],
+            ["Error: no nothing here", "18"],
+        ])
+    );
+}
+
+#[tokio::test]
+async fn halves_of_characters_pass_wherever_texts_go() {
+    let source = r#"export default (pi: any) => {
+        const half = "ab😀".slice(0, 3);
+        pi.on("all", async () => {
+            const host = await pi.call("echo", { text: half, list: [half + "😀", "\\ud83d"] });
+            return [half, host, { [half]: half }];
+        });
+        pi.on("change", (event: any) => { event.input.text += half; });
+        pi.on("bad", () => { throw new Error("broken " + half); });
+        pi.on("text", () => { throw half; });
+    };"#;
+    assert_eq!(
+        in_both(source).await,
+        json!([
+            "ab\u{fffd}",
+            {"text": "ab\u{fffd}", "list": ["ab\u{fffd}😀", "\\ud83d"]},
+            {"ab\u{fffd}": "ab\u{fffd}"}
+        ])
+    );
+    let mut both = vec![load(source).await];
+    if needs("node") {
+        both.extend(
+            try_load_outside(&[("index.ts", source)], Limits::default())
+                .await
+                .ok(),
+        );
+    }
+    for loaded in both {
+        let fields = vec![Field::mutable("input", r#"{"text":"1"}"#)];
+        let (_, changed) = loaded.fire("change", fields).await.expect("an answer");
+        let changed: serde_json::Value = serde_json::from_str(&changed[0].1).expect("JSON");
+        assert_eq!(changed["text"], "1ab\u{fffd}");
+        for (name, words) in [("bad", "broken ab\u{fffd} ("), ("text", "ab\u{fffd}")] {
+            let failure = loaded.fire(name, Vec::new()).await.expect_err(name);
+            assert!(failure.detail.starts_with(words), "{failure}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_that_nobody_catches_can_be_listened_for_and_repeated_ones_are_counted() {
+    let loaded = load(
+        "import fs from 'node:fs/promises';
+        export default (pi: any) => {
+            let count = 0;
+            const timer = setInterval(() => {
+                if (++count === 10) clearInterval(timer);
+                throw new Error('again');
+            }, 1);
+            pi.on('listen', () => new Promise((done) => {
+                const got: string[] = [];
+                const note = (error: any) => { if (got.push(error.message) === 2) done(got); };
+                process.on('uncaughtException', note);
+                process.on('unhandledRejection', note);
+                setTimeout(() => { throw new Error('thrown'); }, 1);
+                setTimeout(() => { Promise.reject(new Error('rejected')); }, 20);
+            }));
+            pi.on('all', async () => {
+                await fs.writeFile('pieces', (async function* () { yield 'a'; yield Buffer.from('b'); })());
+                await fs.appendFile('pieces', ['c', 'd']);
+                return fs.readFile('pieces', 'utf8');
+            });
+        };",
+    )
+    .await;
+    loaded.reported("(10 times)").await;
+    let heard = loaded.value("listen").await;
+    assert_eq!(heard, json!(["thrown", "rejected"]));
+    assert_eq!(loaded.value("all").await, "abcd");
+    let reports = format!("{:?}", loaded.room.reports.lock().expect("no panic"));
+    assert_eq!(reports.matches("again").count(), 2, "{reports}");
+    assert!(
+        !reports.contains("thrown") && !reports.contains("rejected"),
+        "{reports}"
+    );
+}
+
+#[tokio::test]
+async fn what_only_node_has_is_told_with_the_way_to_it_while_it_runs() {
+    let source = "export default (pi: any) => pi.on('all', async () => {
+        const { connect } = await import(`node:${'net'}`); connect(1);
+    });";
+    let failure = load(source)
+        .await
+        .fire("all", Vec::new())
+        .await
+        .expect_err("it is refused");
+    assert!(failure.detail.contains("net.connect"), "{failure}");
+    assert!(
+        failure.detail.contains("; Node would serve it: `js.engine"),
+        "{failure}"
+    );
+}
+
 #[tokio::test]
 async fn what_cannot_be_parsed_is_told_with_its_line() {
     for (file, source, words) in [
@@ -147,18 +291,6 @@ async fn an_import_that_is_not_there_is_told_with_the_line_that_imports_it() {
         "{}",
         failure.detail
     );
-    let wrong = [
-        (
-            "index.ts",
-            "import { nope } from './lib';\nexport default () => nope;",
-        ),
-        ("lib.ts", "export const a = 1;"),
-    ];
-    let failure = try_load(&wrong, Limits::default())
-        .await
-        .err()
-        .expect("it cannot load");
-    assert!(failure.detail.contains("nope"), "{}", failure.detail);
 }
 
 #[tokio::test]
