@@ -134,6 +134,8 @@ impl fmt::Display for Arity {
 #[derive(Debug, Default)]
 pub struct Code {
     pub name: Option<Symbol>,
+    /// Where it stands.
+    pub place: Place,
     /// The ways to call it; more than one for `case-lambda`.
     pub clauses: Vec<Clause>,
     pub captures: Box<[Capture]>,
@@ -164,6 +166,7 @@ impl Slot for Code {
 #[derive(Debug, Default)]
 pub struct Draft {
     pub name: Option<Symbol>,
+    pub place: Place,
     pub clauses: Vec<Clause>,
     pub captures: Vec<Capture>,
     pub ops: Vec<Op>,
@@ -239,6 +242,7 @@ impl CodeStore {
     pub fn add(&mut self, draft: Draft) -> (u32, usize) {
         let Draft {
             name,
+            place,
             mut clauses,
             captures,
             mut ops,
@@ -253,6 +257,7 @@ impl CodeStore {
         let stretch = |start: u32, length: usize| (start, length as u32);
         let code = Code {
             name,
+            place,
             clauses,
             captures: captures.into(),
             ops: stretch(start, ops.len()),

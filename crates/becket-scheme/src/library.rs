@@ -259,7 +259,10 @@ impl Names {
 
     /// What is said about a library that is not there.
     pub fn unknown_library(&self, name: &str) -> String {
-        format!("there is no library {name}")
+        match self.forbidden.get(name) {
+            Some(why) => format!("there is no library {name} here: {why}"),
+            None => format!("there is no library {name}"),
+        }
     }
 }
 

@@ -17,8 +17,30 @@ pub struct Limits {
     pub number_bits: u64,
     /// How long one run may take. The time in which it waits for the host does not count.
     pub time: Option<Duration>,
-    /// Ends the run when it becomes true.
-    pub cancel: Option<Arc<AtomicBool>>,
+    /// Ends the run when it says so.
+    pub cancel: Option<Cancel>,
+}
+
+/// Says whether a run is to end. It is asked every few thousand steps.
+#[derive(Clone)]
+pub struct Cancel(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Cancel {
+    pub fn new(is_cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_cancelled))
+    }
+}
+
+impl From<Arc<AtomicBool>> for Cancel {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self::new(move || flag.load(Ordering::Relaxed))
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Cancel")
+    }
 }
 
 impl Default for Limits {
@@ -135,11 +157,7 @@ impl Budget {
 
     /// Whether clock and host allow to go on.
     pub fn check(&self, limits: &Limits) -> Result<(), Limit> {
-        if limits
-            .cancel
-            .as_ref()
-            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-        {
+        if limits.cancel.as_ref().is_some_and(|cancel| (cancel.0)()) {
             return Err(Limit::Cancelled);
         }
         match (self.deadline, limits.time) {

@@ -100,6 +100,8 @@ pub struct Names {
     pub macros: Vec<Arc<Macro>>,
     pub late: Vec<Late>,
     pub libraries: FxHashMap<String, Library>,
+    /// Libraries that nobody can import, and why.
+    pub forbidden: FxHashMap<String, String>,
     pub includer: Option<Includer>,
     /// Late definitions whose value must be computed: the variable, and the one with the procedure that computes it.
     pub pending: Vec<(u32, u32)>,

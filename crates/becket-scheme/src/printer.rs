@@ -361,7 +361,10 @@ impl Printer<'_> {
                     None => self.out.push_str("#<procedure>"),
                 }
             }
-            Value::Native(_) => self.out.push_str("#<procedure>"),
+            Value::Native(index) => {
+                let name = &self.heap.natives[index as usize].name;
+                self.out.push_str(&format!("#<procedure {name}>"));
+            }
             _ => self.out.push_str("#<unknown>"),
         }
     }

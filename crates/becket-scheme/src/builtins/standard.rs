@@ -1,4 +1,4 @@
-//! The libraries of the standard, as the names they export.
+//! The libraries of the standard, and others that have the same names for the same things.
 
 // tidy: a table
 pub const LIBRARIES: &[(&str, &str)] = &[
@@ -61,6 +61,22 @@ pub const LIBRARIES: &[(&str, &str)] = &[
     ("(scheme repl)", "interaction-environment"),
     ("(scheme time)", "current-jiffy current-second jiffies-per-second"),
     ("(scheme write)", "display write write-shared write-simple"),
+    (
+        "(srfi 6)",
+        "get-output-string open-input-string open-output-string",
+    ),
+    ("(srfi 9)", "define-record-type"),
+    ("(srfi 11)", "let*-values let-values"),
+    ("(srfi 16)", "case-lambda"),
+    ("(srfi 23)", "error"),
+    ("(srfi 39)", "make-parameter parameterize"),
+    ("(srfi 46)", "... _ syntax-rules"),
+    ("(srfi 98)", "get-environment-variable get-environment-variables"),
+    (
+        "(tein process)",
+        "command-line emergency-exit exit get-environment-variable get-environment-variables",
+    ),
+    ("(tein time)", "current-jiffy current-second jiffies-per-second"),
     (
         "(scheme r5rs)",
         "* + - / < <= = > >= abs acos and angle append apply asin assoc assq assv atan begin boolean? caaaar caaadr \

@@ -117,6 +117,7 @@ impl<'a> Compiler<'a> {
         };
         let mut draft = function.draft;
         draft.name = procedure.name;
+        draft.place = procedure.place;
         let (code, bytes) = self.heap.code.add(draft);
         self.heap.charge(bytes);
         if let Some(outer) = self.functions.last_mut() {

@@ -81,11 +81,17 @@ impl Expander<'_> {
         scope: Scope,
         place: Place,
     ) -> Result<Expr, Fault> {
-        // `(a . ,b)` is `(a unquote b)`.
+        // `(a . ,b)` is `(a unquote b)`, and `(a . `b)` is `(a quasiquote b)`.
+        let quotes = |item: &Syntax| {
+            let kinds = [Special::Unquote, Special::Quasiquote];
+            kinds
+                .into_iter()
+                .any(|special| self.is_keyword(item, scope, special))
+        };
         let dotted = items
             .len()
             .checked_sub(2)
-            .filter(|at| *at > 0 && tail.is_none() && self.is_keyword(&items[*at], scope, Special::Unquote));
+            .filter(|at| *at > 0 && tail.is_none() && quotes(&items[*at]));
         let (items, rest) = match (dotted, tail) {
             (Some(at), _) => {
                 let rest = Syntax::new(Form::List(items[at..].to_vec(), None), place);

@@ -13,9 +13,17 @@ use crate::value::{ClosureRef, ReturnTo, Value};
 pub(super) type Next = Result<(usize, usize), Stop>;
 
 impl Machine {
-    /// Looks at limits and collects if it is time. All values that are alive must be on the stack.
+    /// Looks at limits and collects if it is time. All values that are alive must be on the stack. A limit ends the run
+    /// at this instruction, as far as that stands in a file of the program's.
     #[cold]
-    pub(super) fn pause(&mut self) -> Result<(), Stop> {
+    pub(super) fn pause(&mut self, pc: usize) -> Result<(), Stop> {
+        self.look_at_limits().map_err(|limit| {
+            let at = self.stack.len();
+            Stop::Fault(Fault::Limit(limit), self.place_of(pc, at))
+        })
+    }
+
+    fn look_at_limits(&mut self) -> Result<(), Limit> {
         if self.fuel == 0 {
             self.fuel = self.budget.next_portion(&self.heap.limits)?;
             let stack = self.stack.len() * size_of::<Value>();
@@ -54,7 +62,7 @@ impl Machine {
     /// Calls what is at `at` on the stack, with the values above it. Below it is where it returns to.
     pub(super) fn call(&mut self, at: usize, count: usize, pc: usize) -> Next {
         if self.fuel == 0 || self.heap.is_full() {
-            self.pause()?;
+            self.pause(pc)?;
         }
         self.fuel -= 1;
         match self.stack[at] {

@@ -120,12 +120,6 @@ enum Stop {
     Fault(Fault, Option<Place>),
 }
 
-impl From<Limit> for Stop {
-    fn from(limit: Limit) -> Self {
-        Self::Fault(Fault::Limit(limit), None)
-    }
-}
-
 impl Machine {
     pub fn new(limits: Limits) -> Self {
         let budget = Budget::new(&limits);
@@ -177,9 +171,10 @@ impl Machine {
         self.names.libraries.insert(name.to_owned(), library);
     }
 
-    /// Makes a library unknown: nobody can import it from now on.
-    pub fn forbid(&mut self, name: &str) {
+    /// Makes a library unknown: nobody can import it from now on. Who tries is told why.
+    pub fn forbid(&mut self, name: &str, why: &str) {
         self.names.libraries.remove(name);
+        self.names.forbidden.insert(name.to_owned(), why.to_owned());
     }
 
     /// The names of all libraries, in order.
@@ -391,6 +386,15 @@ impl Machine {
             text.push_str(&self.heap.show_short(irritant));
         }
         shorten(text, LONGEST_MESSAGE)
+    }
+
+    /// Where a procedure stands in its file: `file:line:column`, if it was written in Scheme.
+    pub fn place_of_procedure(&self, value: Value) -> Option<String> {
+        let Value::Closure(closure) = value else {
+            return None;
+        };
+        let place = self.heap.code.get(self.heap.closure_at(closure).code).place;
+        (place.line > 0).then(|| self.heap.show_place(place))
     }
 
     /// What was written to the standard output since the last time, and what to the standard error.

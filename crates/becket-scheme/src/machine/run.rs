@@ -212,7 +212,7 @@ impl Machine {
                 }
                 Op::Loop { count, slot, to } => {
                     if self.fuel == 0 || self.heap.is_full() {
-                        self.pause()?;
+                        self.pause(pc)?;
                     }
                     self.fuel -= 1;
                     let (count, first) = (usize::from(count), fp + usize::from(slot));

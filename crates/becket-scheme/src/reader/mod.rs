@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 pub use lexer::{Atom, CHARACTER_NAMES};
 use lexer::{Lexer, Token};
 
-use crate::fault::Fault;
+use crate::fault::{ErrorKind, Fault};
 use crate::heap::{Heap, Object};
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 use crate::syntax::{Form, Ident, Place, Syntax};
 use crate::text::Text;
 use crate::value::Value;
@@ -393,6 +393,19 @@ pub fn read_forms(heap: &mut Heap, source: &str, start: Place) -> Result<Vec<Syn
         forms.push(form);
     }
     Ok(forms)
+}
+
+/// Whether a text does not end in the middle of a datum. One with a mistake in it is whole: more text mends nothing.
+pub fn is_whole(source: &str) -> bool {
+    let start = Place {
+        file: u16::MAX,
+        line: 1,
+        column: 1,
+    };
+    match read_forms(&mut Heap::new(Limits::default()), source, start) {
+        Err(Fault::Error(trouble)) => trouble.kind != ErrorKind::Unfinished,
+        _ => true,
+    }
 }
 
 /// The next datum of a text from a character on, and where it ends.

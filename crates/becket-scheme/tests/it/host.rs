@@ -1,5 +1,7 @@
 //! What a host sees: requests that suspend a run, values it holds, errors with places.
 
+use std::sync::Arc;
+
 use becket_scheme::{Answer, Cause, Limits, Machine, Module, Native, Outcome, Style, Value};
 
 use crate::room::{Room, STANDARD};
@@ -244,11 +246,11 @@ fn libraries_may_come_as_text_or_be_forbidden() {
     let text = "(define-library (my lib) (export f) (import (scheme base)) (begin (define (f x) (+ x n)) (define n 1)))";
     room.machine.register_source("(my lib)", text, "lib.scm");
     assert_eq!(room.show("(import (my lib)) (f 41)"), "42");
-    room.machine.forbid("(scheme time)");
+    room.machine.forbid("(scheme time)", "it is late");
     let failure = room.failure("(import (scheme time))");
     assert_eq!(
         failure.to_string(),
-        "test.scm:1:9: there is no library (scheme time)"
+        "test.scm:1:9: there is no library (scheme time) here: it is late"
     );
 }
 
@@ -267,4 +269,36 @@ fn a_name_may_be_imported_after_it_was_used() {
 fn a_machine_may_move_to_another_thread() {
     fn is_send<T: Send>() {}
     is_send::<Machine>();
+}
+
+#[test]
+fn programs_include_files_of_the_host_and_none_without_one() {
+    let mut room = Room::new();
+    room.failure("(include \"a.scm\")");
+    room.machine.set_includer(Arc::new(|name| match name {
+        "a.scm" => Ok("(define a 1) (define (add x) (+ x a))".into()),
+        "Loud.scm" => Ok("(define Loud 'QUIET)".into()),
+        "broken.scm" => Ok("(define".into()),
+        other => Err(format!("there is no {other}")),
+    }));
+    assert_eq!(room.show("(include \"a.scm\") (add 2)"), "3");
+    assert_eq!(room.show("(let () (include \"a.scm\") (add 41))"), "42");
+    assert_eq!(room.show("(include-ci \"Loud.scm\") loud"), "quiet");
+    let library = "(define-library (with file) (export add) (import (scheme base)) (include \"a.scm\"))";
+    assert_eq!(
+        room.show(&format!(
+            "{library} (import (prefix (with file) file-)) (file-add 4)"
+        )),
+        "5"
+    );
+    assert!(
+        room.failure("(include \"b.scm\")")
+            .to_string()
+            .contains("there is no b.scm")
+    );
+    assert!(
+        room.failure("(include \"broken.scm\")")
+            .to_string()
+            .contains("broken.scm:1:1")
+    );
 }

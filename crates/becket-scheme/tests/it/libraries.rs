@@ -49,3 +49,90 @@ fn json_is_data() {
         assert_eq!(with("(tein json)", source), expected, "{source}");
     }
 }
+
+/// Every library can be imported, and everything that it exports is there when it is used.
+#[test]
+// tidy: a table
+fn every_library_is_there_with_all_its_names() {
+    let room = Room::new();
+    let libraries: Vec<String> = room
+        .machine
+        .libraries()
+        .into_iter()
+        .map(ToOwned::to_owned)
+        .collect();
+    let known = [
+        "(scheme base)",
+        "(scheme box)",
+        "(scheme case-lambda)",
+        "(scheme char)",
+        "(scheme comparator)",
+        "(scheme complex)",
+        "(scheme cxr)",
+        "(scheme eval)",
+        "(scheme hash-table)",
+        "(scheme inexact)",
+        "(scheme lazy)",
+        "(scheme list)",
+        "(scheme process-context)",
+        "(scheme r5rs)",
+        "(scheme read)",
+        "(scheme repl)",
+        "(scheme sort)",
+        "(scheme time)",
+        "(scheme vector)",
+        "(scheme write)",
+        "(srfi 1)",
+        "(srfi 2)",
+        "(srfi 6)",
+        "(srfi 8)",
+        "(srfi 9)",
+        "(srfi 11)",
+        "(srfi 16)",
+        "(srfi 23)",
+        "(srfi 26)",
+        "(srfi 27)",
+        "(srfi 39)",
+        "(srfi 46)",
+        "(srfi 69)",
+        "(srfi 95)",
+        "(srfi 98)",
+        "(srfi 111)",
+        "(srfi 125)",
+        "(srfi 128)",
+        "(srfi 130)",
+        "(srfi 132)",
+        "(srfi 133)",
+        "(srfi 145)",
+        "(chibi diff)",
+        "(chibi match)",
+        "(tein docs)",
+        "(tein introspect)",
+        "(tein json)",
+        "(tein process)",
+        "(tein safe-regexp)",
+        "(tein time)",
+        "(tein uuid)",
+    ];
+    let missing: Vec<_> = known
+        .iter()
+        .filter(|name| !libraries.iter().any(|library| library == *name))
+        .collect();
+    assert!(
+        missing.is_empty() && libraries.len() == known.len(),
+        "{missing:?} of {libraries:?}"
+    );
+    for library in &libraries {
+        let names = with("(tein introspect)", &format!("(module-exports '{library})"));
+        let names = names.trim_matches(['(', ')']).split_whitespace();
+        let mut room = Room::new();
+        let imported = room.show(&format!("(import {library}) 'imported"));
+        assert_eq!(imported, "imported", "{library}");
+        for name in names {
+            let shown = room.show(&format!("(begin {name} 'there)"));
+            // A name of syntax alone is a mistake, which says what it is.
+            let is_syntax = shown.contains("keyword") || shown.contains("macro");
+            assert!(shown == "there" || is_syntax, "{name} of {library}: {shown}");
+        }
+    }
+}

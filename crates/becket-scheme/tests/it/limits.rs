@@ -95,7 +95,7 @@ fn time_is_limited() {
 fn a_cancel_ends_a_run() {
     let cancel = Arc::new(AtomicBool::new(true));
     let mut room = Room::with(Limits {
-        cancel: Some(Arc::clone(&cancel)),
+        cancel: Some(Arc::clone(&cancel).into()),
         ..Limits::default()
     });
     let failure = room.failure("(let loop () (loop))");
@@ -209,4 +209,17 @@ fn messages_are_short() {
     );
     let failure = room.failure("(let ((x (list 1))) (set-cdr! x x) (raise x))");
     assert!(failure.message.chars().count() < 300);
+}
+
+#[test]
+fn a_limit_says_where_it_was_reached() {
+    let mut room = Room::with(small());
+    let failure = room.failure("(define (again) (again))\n(again)");
+    assert_eq!(failure.place.as_deref(), Some("test.scm:1:17"), "{failure}");
+    let failure = room.failure("(define (more x)\n  (more (cons (make-vector 100 x) x)))\n(more 1)");
+    assert!(
+        failure
+            .place
+            .is_some_and(|place| place.starts_with("test.scm:2:"))
+    );
 }

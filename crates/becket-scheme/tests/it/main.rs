@@ -5,5 +5,6 @@ mod fuzz;
 mod host;
 mod libraries;
 mod limits;
+mod nonsense;
 mod properties;
 mod room;
