@@ -5,7 +5,7 @@ use std::time::Duration;
 use rquickjs::{Array, Coerced, Ctx, Error, Exception, FromJs, Object, Value};
 
 use crate::extension::Kit;
-use crate::transform::Transformer;
+use crate::transform::first_place;
 
 /// The longest text of one error that is told.
 const LONGEST: usize = 4096;
@@ -26,19 +26,19 @@ pub(crate) fn quiet<T>(ctx: &Ctx<'_>, result: Result<T, Error>) -> Option<T> {
 
 /// A thrown value in words: an error with its name, its message, the author's line and its causes; or whatever it is.
 pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, kit: &Kit) -> String {
-    let mut words = one(ctx, thrown, &kit.transformer);
+    let mut words = one(ctx, thrown);
     if words.contains("out of memory") {
         words = format!("{words}; it may use {} MB", kit.limits.memory >> 20);
     }
     let mut error = thrown.clone();
     for _ in 0..DEEPEST {
         for part in parts(ctx, &error) {
-            words = format!("{words}; {}", one(ctx, &part, &kit.transformer));
+            words = format!("{words}; {}", one(ctx, &part));
         }
         let Some(cause) = field::<Value>(ctx, &error, "cause").filter(|cause| !cause.is_undefined()) else {
             break;
         };
-        words = format!("{words}; caused by {}", one(ctx, &cause, &kit.transformer));
+        words = format!("{words}; caused by {}", one(ctx, &cause));
         error = cause;
     }
     shortened(words)
@@ -46,7 +46,7 @@ pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, kit: &Kit) -> 
 
 /// The message of an error alone; `None` if there is none.
 pub(crate) fn message<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> Option<String> {
-    let message = field::<String>(ctx, thrown, "message").filter(|message| !message.is_empty());
+    let message = text_field(ctx, thrown, "message").filter(|message| !message.is_empty());
     message.map(shortened)
 }
 
@@ -58,22 +58,22 @@ fn parts<'js>(ctx: &Ctx<'js>, error: &Value<'js>) -> Vec<Value<'js>> {
     (0..count).filter_map(|at| quiet(ctx, errors?.get(at))).collect()
 }
 
-fn one<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, places: &Transformer) -> String {
-    if let Some(text) = thrown.as_string() {
-        return quiet(ctx, text.to_string()).unwrap_or_else(|| "a text that cannot be shown".into());
+fn one<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> String {
+    if thrown.is_string() {
+        return text(ctx, thrown.clone()).unwrap_or_else(|| "a text that cannot be shown".into());
     }
-    let Some(message) = field::<String>(ctx, thrown, "message") else {
+    let Some(message) = text_field(ctx, thrown, "message") else {
         return without_message(ctx, thrown);
     };
-    let name = field::<String>(ctx, thrown, "name").filter(|name| name != "Error" && !name.is_empty());
+    let name = text_field(ctx, thrown, "name").filter(|name| name != "Error" && !name.is_empty());
     let words = match name {
         Some(name) if message.is_empty() => name,
         Some(name) => format!("{name}: {message}"),
         None if message.is_empty() => "an error without a message".into(),
         None => message,
     };
-    let stack = field::<String>(ctx, thrown, "stack");
-    match stack.and_then(|stack| places.first_place(&stack)) {
+    let stack = text_field(ctx, thrown, "stack");
+    match stack.and_then(|stack| first_place(&stack)) {
         // A message about a file names the place itself.
         Some(place) if !words.contains(&place) => format!("{words} ({place})"),
         _ => words,
@@ -102,6 +102,20 @@ fn field<'js, T: FromJs<'js>>(ctx: &Ctx<'js>, value: &Value<'js>, name: &str) ->
     quiet(ctx, object.get::<_, Option<T>>(name)).flatten()
 }
 
+fn text_field<'js>(ctx: &Ctx<'js>, value: &Value<'js>, name: &str) -> Option<String> {
+    text(ctx, field(ctx, value, name)?)
+}
+
+/// A text of a script's, also one with halves of characters in it.
+fn text<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Option<String> {
+    let text = value.as_string()?;
+    quiet(ctx, text.to_string()).or_else(|| {
+        let json = quiet(ctx, ctx.json_stringify(value)).flatten()?;
+        let json = well_formed(quiet(ctx, json.to_string())?);
+        serde_json::from_str(&json).ok()
+    })
+}
+
 /// A text of a length that can be told.
 pub(crate) fn shortened(mut text: String) -> String {
     if text.len() > LONGEST {
@@ -118,7 +132,7 @@ pub(crate) fn json<'js>(ctx: &Ctx<'js>, value: Value<'js>, what: &str) -> Result
         return Ok(None);
     }
     match ctx.json_stringify(value) {
-        Ok(text) => text.map(|text| text.to_string()).transpose(),
+        Ok(text) => text.map(|text| Ok(well_formed(text.to_string()?))).transpose(),
         Err(_) => {
             let thrown = ctx.catch();
             let message = field::<String>(ctx, &thrown, "message").unwrap_or_else(|| "it throws".into());
@@ -128,7 +142,56 @@ pub(crate) fn json<'js>(ctx: &Ctx<'js>, value: Value<'js>, what: &str) -> Result
     }
 }
 
+/// JSON without halves of characters, which texts of JavaScript may hold (`"😀".slice(0, 1)`) and no others. Engines
+/// write them as `\ud83d`; here each becomes a replacement character.
+pub(crate) fn well_formed(json: String) -> String {
+    if !json.contains("\\ud") {
+        return json;
+    }
+    let mut text = String::with_capacity(json.len());
+    let mut rest = json.as_str();
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        text.push_str(before);
+        let is_half = escape
+            .strip_prefix("\\ud")
+            .is_some_and(|digits| digits.starts_with(['8', '9', 'a', 'b', 'c', 'd', 'e', 'f']));
+        // An escaped backslash is none for what follows it.
+        let length = if is_half { 6 } else { 2 };
+        let end = escape
+            .char_indices()
+            .nth(length)
+            .map_or(escape.len(), |(end, _)| end);
+        let (escape, after) = escape.split_at(end);
+        text.push_str(if is_half { "\\ufffd" } else { escape });
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
 /// A time for people.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::well_formed;
+
+    #[test]
+    fn halves_of_characters_are_replaced_and_nothing_else() {
+        for (json, expected) in [
+            (r#"["a\\ud83d"]"#, r#"["a\\ud83d"]"#),
+            (r#"["a\\\ud83d"]"#, r#"["a\\\ufffd"]"#),
+            (
+                r#"["\ud83d\udc00x","\n\ud7ff😀"]"#,
+                r#"["\ufffd\ufffdx","\n\ud7ff😀"]"#,
+            ),
+            (r#""\u001b\udfff""#, r#""\u001b\ufffd""#),
+            (r#""\ud""#, r#""\ud""#),
+        ] {
+            assert_eq!(well_formed(json.into()), expected);
+        }
+    }
 }

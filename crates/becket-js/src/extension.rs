@@ -107,13 +107,12 @@ impl Extension {
             Place::Inside(reason) => reason,
         };
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-        let machine = Machine::new(kit, name, &file)?;
+        let machine = Machine::new(kit, name, &file, reason)?;
         let load = Load {
             prelude: kit.prelude,
             file: file.to_string_lossy().into_owned(),
         };
-        let loaded = machine.run(kit.limits.timeout, load).await;
-        loaded.map_err(|failure| outside::with_hint(failure, &reason))?;
+        machine.run(kit.limits.timeout, load).await?;
         Ok(Self(Running::Embedded(machine)))
     }
 

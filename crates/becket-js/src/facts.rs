@@ -12,7 +12,7 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
-use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
+use oxc::syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::needs::Needs;
@@ -21,13 +21,7 @@ use crate::needs::Needs;
 const COMMONJS: &[&str] = &["require", "module", "exports", "__filename", "__dirname"];
 
 /// Globals that only Node has.
-const ONLY_NODE: &[&str] = &[
-    "BroadcastChannel",
-    "EventSource",
-    "MessageChannel",
-    "WebAssembly",
-    "WebSocket",
-];
+const ONLY_NODE: &[&str] = &["BroadcastChannel", "EventSource", "WebAssembly", "WebSocket"];
 
 /// What is known about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,12 +34,20 @@ pub(crate) struct Facts {
     pub(crate) names: Vec<String>,
     /// The modules whose exports it passes on by CommonJS.
     pub(crate) passed_on: Vec<String>,
+    /// What it exports as an ES module, but for what it passes on whole; `None` if that cannot be seen.
+    pub(crate) exports: Option<Vec<String>>,
+    /// The modules that it passes on whole.
+    pub(crate) stars: Vec<String>,
+    /// The names that it asks of other modules, to use them or to pass them on.
+    pub(crate) asks: BTreeMap<String, Vec<String>>,
     /// The modules of which it uses nothing but these names.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
     /// The modules that it cannot do without: what it imports, and what it requires whenever it is run.
     pub(crate) needs: Vec<String>,
     /// The modules that it requires somewhere, by name.
     pub(crate) requires: Vec<String>,
+    /// The modules that it imports somewhere while it runs, by name.
+    pub(crate) late: Vec<String>,
     /// What it uses of Node's modules, as far as that can be seen.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
     /// Globals of Node's that it uses and that no engine without Node has.
@@ -70,7 +72,11 @@ impl Facts {
             exports.visit_program(&parsed.program);
         }
         let needs = Needs::of(&parsed.program, &parsed.module_record);
+        let is_understood = !parsed.panicked && parsed.diagnostics.errors().next().is_none();
         Self {
+            exports: is_understood.then(|| exported(&parsed.module_record)),
+            stars: stars(&parsed.module_record),
+            asks: asks(&parsed.module_record),
             module_syntax,
             free: free_of(COMMONJS),
             names: exports.names,
@@ -78,10 +84,53 @@ impl Facts {
             imports: imports(&parsed.module_record),
             needs: needs.certain,
             requires: needs.required,
+            late: needs.late,
             uses: needs.uses,
             globals: free_of(ONLY_NODE),
         }
     }
+}
+
+/// What an ES module exports under a name.
+fn exported(record: &ModuleRecord<'_>) -> Vec<String> {
+    let entries = record.local_export_entries.iter();
+    let names = entries
+        .chain(&record.indirect_export_entries)
+        .filter_map(|entry| match &entry.export_name {
+            ExportExportName::Name(name) => Some(name.name.to_string()),
+            ExportExportName::Default(_) => Some("default".into()),
+            ExportExportName::Null => None,
+        });
+    names.collect()
+}
+
+fn stars(record: &ModuleRecord<'_>) -> Vec<String> {
+    let modules = record.star_export_entries.iter();
+    let modules = modules.filter_map(|entry| Some(entry.module_request.as_ref()?.name.to_string()));
+    modules.collect()
+}
+
+fn asks(record: &ModuleRecord<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut asks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut ask = |module: &str, name: &str| {
+        let names = asks.entry(module.into()).or_default();
+        if is_plain(name) && !names.iter().any(|known| known == name) {
+            names.push(name.into());
+        }
+    };
+    for entry in &record.import_entries {
+        match &entry.import_name {
+            ImportImportName::Name(name) => ask(&entry.module_request.name, &name.name),
+            ImportImportName::Default(_) => ask(&entry.module_request.name, "default"),
+            ImportImportName::NamespaceObject => {}
+        }
+    }
+    for entry in &record.indirect_export_entries {
+        if let (Some(module), ExportImportName::Name(name)) = (&entry.module_request, &entry.import_name) {
+            ask(&module.name, &name.name);
+        }
+    }
+    asks
 }
 
 /// What is imported by name, for each module of which nothing else is used. A file that imports while it runs may want
@@ -296,6 +345,47 @@ mod tests {
             let found = facts.imports.get("x").map(|names| names.join(" "));
             assert_eq!(found.as_deref(), names, "{source}");
         }
+    }
+
+    #[test]
+    fn what_is_asked_of_others_and_exported_is_seen_in_all_shapes() {
+        for (source, asks, exports, stars) in [
+            ("import { a, b as c, a as d } from 'x';", "a b", "", ""),
+            ("import a, * as all from 'x'; import 'x';", "default", "", ""),
+            ("import { a } from 'x'; export { a, a as b };", "a", "a b", ""),
+            (
+                "export { a, default as b, c as default } from 'x';",
+                "a default c",
+                "a b default",
+                "",
+            ),
+            ("export * from 'x'; export * as all from 'x';", "", "all", "x"),
+            (
+                "export const { a, b: [c] } = {}; export class D {} export default 1;",
+                "",
+                "D a c default",
+                "",
+            ),
+            (
+                "export { a as 'not plain' } from 'x'; import { 'odd-one' as b } from 'x';",
+                "a",
+                "not plain",
+                "",
+            ),
+        ] {
+            let facts = Facts::of(source);
+            let asked = facts
+                .asks
+                .get("x")
+                .map(|names| names.join(" "))
+                .unwrap_or_default();
+            assert_eq!(asked, asks, "{source}");
+            let mut exported = facts.exports.expect("it can be read");
+            exported.sort();
+            assert_eq!(exported.join(" "), exports, "{source}");
+            assert_eq!(facts.stars.join(" "), stars, "{source}");
+        }
+        assert_eq!(Facts::of("export const a = ;").exports, None);
     }
 
     #[test]

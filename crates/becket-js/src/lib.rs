@@ -7,8 +7,8 @@
 //! TypeScript and knows the author's lines, `errors.rs` tells errors with them, `resolve.rs` finds modules and
 //! `packages.rs` packages, `opening.rs` opens files, `facts.rs` and `needs.rs` know what kind of module a file is and
 //! what it needs, and `bytecode.rs` spares the second extension to compile what the first one has. `node/` holds
-//! Node's modules: TypeScript, and the functions of Rust under it. `neighbours.rs` looks at the files of an extension
-//! that cannot be run. `outside/` is the other engine: a Node of its own for extensions that need what only Node has.
+//! Node's modules: TypeScript, and the functions of Rust under it. `neighbours.rs` knows the files of an extension
+//! without running it. `outside/` is the other engine: a Node of its own for extensions that need what only Node has.
 //!
 //! This crate knows no agent and no foreign hook format: which modules and functions an extension finds, it is told
 //! (`Kit`).
@@ -34,7 +34,7 @@ pub use clock::{Pause, Watch};
 pub use extension::{Allowed, Extension, Kit, Surroundings};
 pub use host::{Host, HostError, Report, Reporter};
 pub use machine::Limits;
-pub use neighbours::sources;
+pub use neighbours::{Imports, imports, sources};
 pub use node::{NodeModule, Service, node_modules};
 pub use outside::{Engine, Outside};
 pub use resolve::HostModule;

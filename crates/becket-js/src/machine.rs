@@ -23,6 +23,7 @@ use crate::extension::Kit;
 use crate::host::Report;
 use crate::natives::{self, Tasks};
 use crate::node::Node;
+use crate::outside;
 use crate::resolve::Modules;
 use crate::transform::HOST;
 
@@ -65,8 +66,12 @@ pub(crate) struct Machine {
     modules: Modules,
     pub(crate) node: Arc<Node>,
     context: Context,
+    /// Why it is not Node that runs it.
+    not_outside: String,
     /// Whether a promise was rejected and nobody has caught it until now.
     floats: Arc<AtomicBool>,
+    /// What was reported last, and how often in a row it has come.
+    repeated: Mutex<(String, u32)>,
     /// Why nothing runs here any more.
     stopped: Mutex<Option<Failure>>,
 }
@@ -90,7 +95,13 @@ enum Begun<T> {
 }
 
 impl Machine {
-    pub(crate) fn new(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Arc<Self>, Failure> {
+    /// `not_outside` says why the extension is not run by Node.
+    pub(crate) fn new(
+        kit: &Arc<Kit>,
+        name: &str,
+        file: &Path,
+        not_outside: String,
+    ) -> Result<Arc<Self>, Failure> {
         let broken =
             |error: Error| Failure::new(Cause::SpawnFailed, format!("no JavaScript engine: {error}"));
         let runtime = Runtime::new().map_err(broken)?;
@@ -119,7 +130,9 @@ impl Machine {
             clock,
             kit: Arc::clone(kit),
             tasks: Tasks::default(),
+            not_outside,
             floats,
+            repeated: Mutex::default(),
             stopped: Mutex::default(),
         });
         machine.enter(kit.limits.timeout, |ctx| machine.boot(ctx))?;
@@ -184,6 +197,8 @@ impl Machine {
             let result = work(&ctx);
             if self.floats.swap(false, Ordering::Relaxed) {
                 self.report_floating(&ctx);
+                // Who listens for such errors may have settled something.
+                self.run_jobs(&ctx);
             }
             self.clock.rest();
             result
@@ -229,7 +244,22 @@ impl Machine {
         }
     }
 
+    /// Reports a failure. The same one again and again, as of an interval, is told when it has come ten times, a
+    /// hundred times and so on.
     pub(crate) fn report_failed(&self, text: String) {
+        let count = {
+            let mut repeated = self.repeated.lock().expect("no panic happens while this is held");
+            if repeated.0 != text {
+                *repeated = (text.clone(), 0);
+            }
+            repeated.1 += 1;
+            repeated.1
+        };
+        let text = match count {
+            1 => text,
+            _ if 10_u32.pow(count.ilog10()) == count => format!("{text} ({count} times)"),
+            _ => return,
+        };
         self.kit.reporter.report(&self.name, Report::Failed { text });
     }
 
@@ -345,6 +375,7 @@ impl Machine {
         };
         // To describe it was work for the script too, which can take its time.
         let raised = Failure::new(Cause::Raised, detail).refusing_with(message);
+        let raised = outside::with_hint(raised, &self.not_outside);
         self.clock.ended().map_or(raised, ended)
     }
 

@@ -50,6 +50,7 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
     let natives = Object::new(ctx.clone())?;
     let host = Arc::downgrade(machine);
     let call = move |name: String, arguments: String| {
+        let arguments = errors::well_formed(arguments);
         let answer = host.upgrade().map(|machine| answer(&machine, &name, &arguments));
         match answer {
             Some(Ok(answer)) => List((true, answer)),
@@ -61,7 +62,8 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
     let host = Arc::downgrade(machine);
     let call_async = move |ctx: Ctx<'js>, name: String, arguments: String| {
         let machine = alive(&ctx, &host)?;
-        begin_call(&machine, &name, arguments).ok_or_else(|| too_many(&ctx, "calls that wait for an answer"))
+        begin_call(&machine, &name, errors::well_formed(arguments))
+            .ok_or_else(|| too_many(&ctx, "calls that wait for an answer"))
     };
     natives.set("callAsync", Function::new(ctx.clone(), call_async)?)?;
     let host = Arc::downgrade(machine);
@@ -81,14 +83,20 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
     let host = Arc::downgrade(machine);
     let print = move |error: bool, text: String| {
         if let Some(machine) = host.upgrade() {
-            let text = machine.kit.transformer.with_original_places(text);
-            machine
-                .kit
-                .reporter
-                .report(&machine.name, Report::Console { error, text });
+            let report = Report::Console { error, text };
+            machine.kit.reporter.report(&machine.name, report);
         }
     };
     natives.set("print", Function::new(ctx.clone(), print)?)?;
+    let host = Arc::downgrade(machine);
+    let placed = move |frames: String| {
+        let frames = frames.trim_end().to_owned();
+        match host.upgrade() {
+            Some(machine) => machine.kit.transformer.with_original_places(frames),
+            None => frames,
+        }
+    };
+    natives.set("placed", Function::new(ctx.clone(), placed)?)?;
     let host = Arc::downgrade(machine);
     let described = move |ctx: Ctx<'js>, thrown: Value<'js>| {
         let machine = alive(&ctx, &host)?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oxc::ast::ast::{
     Argument, ArrowFunctionExpression, BindingPattern, CallExpression, ConditionalExpression, Expression,
-    Function, IfStatement, LogicalExpression, Program, StaticMemberExpression, SwitchStatement, TryStatement,
-    VariableDeclarator,
+    Function, IfStatement, ImportExpression, LogicalExpression, Program, StaticMemberExpression,
+    SwitchStatement, TryStatement, VariableDeclarator,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
@@ -21,6 +21,8 @@ pub(crate) struct Needs {
     pub(crate) certain: Vec<String>,
     /// What it requires somewhere.
     pub(crate) required: Vec<String>,
+    /// What it imports somewhere while it runs.
+    pub(crate) late: Vec<String>,
     /// What it uses of Node's modules, by their names without `node:`.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
     /// Names under which it knows whole modules.
@@ -89,6 +91,13 @@ impl<'a> Visit<'a> for Needs {
             self.required.push(name);
         }
         walk::walk_call_expression(self, call);
+    }
+
+    fn visit_import_expression(&mut self, import: &ImportExpression<'a>) {
+        if let Expression::StringLiteral(name) = &import.source {
+            self.late.push(name.value.to_string());
+        }
+        walk::walk_import_expression(self, import);
     }
 
     fn visit_variable_declarator(&mut self, declared: &VariableDeclarator<'a>) {
@@ -208,6 +217,8 @@ mod tests {
             assert_eq!(facts.needs.join(" "), needs, "{source}");
             assert_eq!(facts.requires.join(" "), requires, "{source}");
         }
+        let facts = Facts::of("import './a'; f(() => import('./b')); import(name); await import('c');");
+        assert_eq!(facts.late, ["./b", "c"]);
         let facts = Facts::of("new WebAssembly.Module(bytes); const WebSocket = 1; WebSocket;");
         assert_eq!(facts.globals, ["WebAssembly"]);
     }

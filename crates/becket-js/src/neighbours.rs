@@ -1,4 +1,4 @@
-//! The files of an extension that cannot be run: what it is made of is then known by looking.
+//! The files that an extension is made of, known by looking and without running it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,92 @@ pub fn sources(file: &Path) -> Option<Vec<String>> {
     Some(sources)
 }
 
-/// The files that stand in quotes.
-fn imported(packages: &Packages, file: &Path, source: &str) -> Vec<PathBuf> {
+/// What a file loads, as far as its text says so.
+#[derive(Debug, Default)]
+pub struct Imports {
+    /// The files, also those of packages.
+    pub files: Vec<PathBuf>,
+    /// Each `package.json` that has a say in what is found.
+    pub manifests: Vec<PathBuf>,
+    /// Whether it asks where it lies, and so may use anything there.
+    pub whole_folder: bool,
+    /// What it loads without naming it.
+    pub open: Option<String>,
+}
+
+/// Words of a script that asks where it lies.
+const PLACES: &[&str] = &["__dirname", "__filename", "import.meta"];
+
+/// Words before the name of a module. The last two may have a name behind them that is only known when they run.
+const WORDS: &[&str] = &["from", "import", "import(", "require("];
+
+/// What a file loads: other files of its own, and those of packages. It need not be correct, and names rather too much
+/// than too little; modules of the host and of Node are not files.
+pub fn imports(file: &Path, source: &str) -> Imports {
+    let packages = Packages::default();
     let folder = file.parent().unwrap_or(file);
+    let mut found = Imports {
+        files: quoted_files(&packages, folder, source, |_| true),
+        whole_folder: PLACES.iter().any(|word| source.contains(word)),
+        ..Imports::default()
+    };
+    found.manifests.extend(manifest_around(&packages, folder));
+    for word in WORDS {
+        for (at, _) in source.match_indices(word) {
+            let rest = source[at + word.len()..].trim_start();
+            let quote = rest.chars().next().filter(|sign| ['"', '\'', '`'].contains(sign));
+            let Some(quote) = quote else {
+                let is_call = word.ends_with('(') && !rest.starts_with(')');
+                if is_call && found.open.is_none() {
+                    found.open = Some(open_words(source, at, word));
+                    found.whole_folder = true;
+                }
+                continue;
+            };
+            let name = rest[1..].split(quote).next().unwrap_or_default();
+            if name.len() > LONGEST || name.starts_with(['.', '/', '#']) || name.is_empty() {
+                continue;
+            }
+            for asked in [Asked::Import, Asked::Require] {
+                let Ok(file) = packages.find(folder, name, asked) else {
+                    continue;
+                };
+                found
+                    .manifests
+                    .extend(manifest_around(&packages, file.parent().unwrap_or(&file)));
+                found.files.extend(std::fs::canonicalize(file).ok());
+            }
+        }
+    }
+    for list in [&mut found.files, &mut found.manifests] {
+        list.sort();
+        list.dedup();
+    }
+    found
+}
+
+fn open_words(source: &str, at: usize, word: &str) -> String {
+    let line = source[..at].matches('\n').count() + 1;
+    format!("line {line}: `{word}…)` of a name that is not written there")
+}
+
+fn manifest_around(packages: &Packages, folder: &Path) -> Option<PathBuf> {
+    let (folder, _) = packages.around(folder)?;
+    std::fs::canonicalize(folder.join("package.json")).ok()
+}
+
+/// The files of code that stand in quotes.
+fn imported(packages: &Packages, file: &Path, source: &str) -> Vec<PathBuf> {
+    quoted_files(packages, file.parent().unwrap_or(file), source, is_code)
+}
+
+/// The files that stand in quotes.
+fn quoted_files(
+    packages: &Packages,
+    folder: &Path,
+    source: &str,
+    is_wanted: fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (at, quote) in source.match_indices(['"', '\'', '`']) {
         let rest = &source[at + 1..];
@@ -51,7 +134,7 @@ fn imported(packages: &Packages, file: &Path, source: &str) -> Vec<PathBuf> {
             Some(name) => packages.existing(&folder.join(name)),
             None => None,
         };
-        let path = path.filter(|path| is_code(path));
+        let path = path.filter(|path| is_wanted(path));
         found.extend(path.and_then(|path| std::fs::canonicalize(path).ok()));
     }
     found

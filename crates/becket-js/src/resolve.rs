@@ -2,7 +2,7 @@
 //! packages. ES modules are the engine's own; CommonJS and JSON are run by `js/modules.ts`, and an `import` of them
 //! gets a small ES module that hands on what they export.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -40,6 +40,9 @@ pub(crate) const NODE: &str = "node:";
 /// author called `default`, if it was made from an ES module. Packages among each other see what Node shows them.
 pub(crate) const INTEROP: &str = "interop:";
 
+/// How the name of a module begins that is handed on with more names than it has: `with:a,b:name`.
+const WITH: &str = "with:";
+
 /// The parameters of a file of CommonJS.
 const COMMONJS: &str = "(function (exports, require, module, __filename, __dirname) {";
 
@@ -48,6 +51,9 @@ const BUILTIN: &str = "export default function (exports, require, module, becket
 
 /// The most bytes of a file of code: to parse it takes many times as much, and is not counted.
 const LARGEST: usize = 32 << 20;
+
+/// Tells what one of Node's modules exports, if that is known.
+pub(crate) type Names<'a> = dyn Fn(&str) -> Option<Vec<String>> + 'a;
 
 /// How a module is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +80,10 @@ struct Inner {
 struct Graph {
     imports: HashMap<String, Vec<String>>,
     declared: HashSet<String>,
+    /// What modules export, of those that somebody has asked for names.
+    exported: HashMap<String, Option<Arc<BTreeSet<String>>>>,
+    /// What they ask of others.
+    asks: HashMap<String, BTreeMap<String, Vec<String>>>,
     /// What they use of modules of which they use nothing but names.
     named: HashMap<String, BTreeMap<String, Vec<String>>>,
     /// Those that have run to their end.
@@ -183,8 +193,9 @@ impl Modules {
         let name = file.to_string_lossy().into_owned();
         let in_package = |path: &Path| path.components().any(|part| part.as_os_str() == "node_modules");
         let is_script = file.extension().is_none_or(|ending| ending != "node");
-        let interop = asked == Asked::Import && is_script && in_package(&file) && !in_package(importer);
-        if interop && self.read(&name)?.0 == Kind::Commonjs {
+        let interop = asked == Asked::Import && is_script && !in_package(importer);
+        // What cannot be read is told when it is loaded.
+        if interop && self.read(&name).is_ok_and(|(kind, ..)| kind == Kind::Commonjs) {
             return Ok(format!("{INTEROP}{name}"));
         }
         Ok(name)
@@ -257,6 +268,95 @@ impl Modules {
         names
     }
 
+    /// Everything that a module exports, with what it passes on; `None` if that cannot be seen. `builtin` tells the
+    /// names of one of Node's modules.
+    pub(crate) fn exported(&self, name: &str, builtin: &Names<'_>) -> Option<Arc<BTreeSet<String>>> {
+        let known = self.graph().exported.get(name).cloned();
+        known.unwrap_or_else(|| {
+            let exported = self.all_exports(name, builtin).map(Arc::new);
+            self.graph().exported.insert(name.into(), exported.clone());
+            exported
+        })
+    }
+
+    fn all_exports(&self, name: &str, builtin: &Names<'_>) -> Option<BTreeSet<String>> {
+        let (mut all, mut seen, mut next) = (BTreeSet::new(), HashSet::new(), vec![name.to_string()]);
+        while let Some(module) = next.pop() {
+            // What is passed on whole is passed on without its default.
+            let had_default = all.contains("default");
+            if seen.insert(module.clone()) {
+                let stars = self.own_exports(&module, builtin, &mut all)?;
+                for star in stars {
+                    next.push(self.find(&module, &star, Asked::Import).ok()?);
+                }
+            }
+            if module != name && !had_default {
+                all.remove("default");
+            }
+        }
+        Some(all)
+    }
+
+    /// Adds what a module itself exports, and gives the modules that it passes on whole.
+    fn own_exports(
+        &self,
+        name: &str,
+        builtin: &Names<'_>,
+        all: &mut BTreeSet<String>,
+    ) -> Option<Vec<String>> {
+        if let Some(plain) = name.strip_prefix(NODE) {
+            all.extend(builtin(plain)?);
+            all.insert("default".into());
+            return Some(Vec::new());
+        }
+        let (kind, facts) = match name.strip_prefix(HOST) {
+            Some(known) => {
+                let code = self.host_code(known).ok()?;
+                (Kind::Module, self.0.kit.transformer.facts(&code))
+            }
+            None => {
+                let (kind, _, facts) = self.read(name.strip_prefix(INTEROP).unwrap_or(name)).ok()?;
+                (kind, facts)
+            }
+        };
+        if kind == Kind::Module {
+            all.extend(facts.exports.clone()?);
+            return Some(facts.stars.clone());
+        }
+        all.insert("default".into());
+        if kind == Kind::Commonjs {
+            let file = name.strip_prefix(INTEROP).unwrap_or(name);
+            all.extend(self.names(file, &mut HashSet::new()));
+        }
+        Some(Vec::new())
+    }
+
+    /// The name of a module that has everything that `base` asks of the module `found`, which it calls `name`. Types
+    /// are asked for like values where files pass on names, and exist nowhere: what a module does not have is
+    /// `undefined`, and fails nobody who does not use it.
+    fn completed(&self, base: &str, name: &str, found: String, builtin: &Names<'_>) -> String {
+        let asked = self
+            .graph()
+            .asks
+            .get(base)
+            .and_then(|asks| asks.get(name))
+            .cloned();
+        let Some(asked) = asked.filter(|names| !names.is_empty()) else {
+            return found;
+        };
+        let Some(exported) = self.exported(&found, builtin) else {
+            return found;
+        };
+        let lacking: Vec<String> = asked
+            .into_iter()
+            .filter(|name| !exported.contains(name))
+            .collect();
+        match lacking.is_empty() {
+            true => found,
+            false => format!("{WITH}{}:{found}", lacking.join(",")),
+        }
+    }
+
     fn graph(&self) -> MutexGuard<'_, Graph> {
         self.0
             .graph
@@ -312,7 +412,11 @@ impl Resolver for Modules {
     ) -> Result<String, Error> {
         match self.find(base, name, Asked::Import) {
             Ok(found) => {
-                let found = self.narrowed(base, name).unwrap_or(found);
+                let found = self.completed(base, name, found, &|plain| names_of_builtin(ctx, plain).ok());
+                let found = match found.starts_with(WITH) {
+                    true => found,
+                    false => self.narrowed(base, name).unwrap_or(found),
+                };
                 let mut graph = self.graph();
                 graph.imports.entry(base.into()).or_default().push(found.clone());
                 Ok(found)
@@ -334,6 +438,10 @@ impl Loader for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>, Error> {
+        if let Some((names, real)) = name.strip_prefix(WITH).and_then(|rest| rest.split_once(':')) {
+            let names = names.split(',').map(String::from).collect();
+            return self.with_names(ctx, name, names, real);
+        }
         if let Some(known) = name.strip_prefix(HOST) {
             return self.shared(ctx, name, known);
         }
@@ -365,6 +473,37 @@ impl Modules {
         bytecode::declare(ctx, name, module.source, || self.host_code(known).map_err(wrong))
     }
 
+    /// A module that hands on another one with names that it does not have. What CommonJS and JSON really have is
+    /// known when they have run; everything else is `undefined`.
+    fn with_names<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        mut names: Vec<String>,
+        real: &str,
+    ) -> Result<Module<'js, Declared>, Error> {
+        let file = real.strip_prefix(INTEROP).unwrap_or(real);
+        if real.starts_with(NODE) {
+            names.extend(names_of_builtin(ctx, real)?);
+            return handing_on(ctx, name, &text_handing_on(real, real, &names));
+        }
+        let is_module =
+            real.starts_with(HOST) || self.read(file).is_ok_and(|(kind, ..)| kind == Kind::Module);
+        if !is_module {
+            names.extend(self.names(file, &mut HashSet::new()));
+            return handing_on(ctx, name, &text_handing_on(real, file, &names));
+        }
+        let mut text = format!("export * from {};", quoted(real));
+        let exported = self.exported(real, &|plain| names_of_builtin(ctx, plain).ok());
+        if exported.is_some_and(|exported| exported.contains("default")) {
+            let _ = write!(text, "export {{ default }} from {};", quoted(real));
+        }
+        for (at, lacking) in names.iter().enumerate() {
+            let _ = write!(text, "var v{at}; export {{ v{at} as {lacking} }};");
+        }
+        Module::declare(ctx.clone(), name, text)
+    }
+
     /// An ES module. What it uses of CommonJS is declared on its first line, so that its own lines keep their numbers.
     fn declare<'js>(
         &self,
@@ -378,6 +517,7 @@ impl Modules {
         {
             let mut graph = self.graph();
             graph.declared.insert(name.into());
+            graph.asks.insert(name.into(), facts.asks.clone());
             graph.named.insert(name.into(), facts.imports.clone());
         }
         let module =
@@ -530,11 +670,15 @@ fn handing_on_builtin<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Dec
     let plain = name.strip_prefix(NODE).unwrap_or(name);
     let (source, _) = node::source(plain).unwrap_or_default();
     let module = bytecode::declare(ctx, name, source, || {
-        let builtin: Object = entry(ctx, Entry::Builtin)?.call((name,))?;
-        let names = builtin.keys::<String>().collect::<Result<Vec<_>, _>>()?;
+        let names = names_of_builtin(ctx, name)?;
         Ok(text_handing_on(name, name, &names).into())
     })?;
     requiring(ctx, module)
+}
+
+fn names_of_builtin(ctx: &Ctx<'_>, name: &str) -> Result<Vec<String>, Error> {
+    let builtin: Object = entry(ctx, Entry::Builtin)?.call((name,))?;
+    builtin.keys::<String>().collect()
 }
 
 /// A module that finds the others by `import.meta.require`.

@@ -14,13 +14,13 @@ use oxc::diagnostics::OxcDiagnostic;
 use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
-use oxc::transformer::{TransformOptions, Transformer as Transform};
+use oxc::transformer::{HelperLoaderMode, HelperLoaderOptions, TransformOptions, Transformer as Transform};
 
 use crate::facts::Facts;
 use crate::opening;
 
 /// Part of every hash: another number when the same source would give other JavaScript.
-const VERSION: &str = "3";
+const VERSION: &str = "5";
 
 /// How the names of modules begin that are no files of an author's.
 pub(crate) const HOST: &str = "becket:";
@@ -128,14 +128,6 @@ impl Transformer {
 
     // ---------------------------------------------------------------- places
 
-    /// The first place of a stack that is in an author's file, as the author wrote it.
-    pub(crate) fn first_place(&self, stack: &str) -> Option<String> {
-        let mut places = stack.lines().filter_map(place);
-        let (file, line, column) = places.find(|(file, ..)| is_author_s(file))?;
-        let (line, column) = self.original(file, line, column).unwrap_or((line, column));
-        Some(format!("{file}:{line}:{column}"))
-    }
-
     /// A text with stacks in it, with the places as the authors wrote them.
     pub(crate) fn with_original_places(&self, text: String) -> String {
         if !text.contains("    at ") {
@@ -208,6 +200,13 @@ impl Transformer {
     }
 }
 
+/// The first place of a stack that is in an author's file.
+pub(crate) fn first_place(stack: &str) -> Option<String> {
+    let mut places = stack.lines().filter_map(place);
+    let (file, line, column) = places.find(|(file, ..)| is_author_s(file))?;
+    Some(format!("{file}:{line}:{column}"))
+}
+
 /// Node and Bun call the script of the engine's own `[stdin]`.
 fn is_author_s(file: &str) -> bool {
     !file.starts_with(HOST) && !file.ends_with("[stdin]") && Path::new(file).is_absolute()
@@ -270,8 +269,8 @@ fn transform(path: &Path, source: &str) -> Result<Made, TransformError> {
         return Err(wrong(problem));
     }
     let scoping = semantic.semantic.into_scoping();
-    let options = TransformOptions::default();
-    let transformed = Transform::new(&allocator, path, &options).build_with_scoping(scoping, &mut program);
+    let transformed =
+        Transform::new(&allocator, path, &transform_options()).build_with_scoping(scoping, &mut program);
     if let Some(problem) = transformed.diagnostics.errors().next() {
         return Err(wrong(problem));
     }
@@ -286,11 +285,36 @@ fn transform(path: &Path, source: &str) -> Result<Made, TransformError> {
         let (to, to_column) = (token.get_src_line() + 1, token.get_src_col() + 1);
         let _ = writeln!(places, "{at} {at_column} {to} {to_column}");
     }
-    Ok(Made {
-        code: made.code,
-        places,
-    })
+    let code = match made.code.contains(HELPED) {
+        // In the first line, so that the others stay what they are.
+        true => format!("{HELPERS}{}", made.code),
+        false => made.code,
+    };
+    Ok(Made { code, places })
 }
+
+/// Decorators as TypeScript has had them from its beginning: extensions are compiled so where pi runs them.
+fn transform_options() -> TransformOptions {
+    let mut options = TransformOptions {
+        helper_loader: HelperLoaderOptions {
+            mode: HelperLoaderMode::External,
+            ..HelperLoaderOptions::default()
+        },
+        ..TransformOptions::default()
+    };
+    options.decorator.legacy = true;
+    options
+}
+
+/// What the transformation calls where there are decorators.
+const HELPED: &str = "babelHelpers.";
+
+const HELPERS: &str = "var babelHelpers={decorate(all,target,key,given){\
+    const own=arguments.length<3,found=own?target:given===null?Object.getOwnPropertyDescriptor(target,key):given;\
+    let made=found;for(let at=all.length-1;at>=0;at--){const one=all[at];\
+    made=(own?one(made):arguments.length>3?one(target,key,made):one(target,key))||made;}\
+    if(arguments.length>3&&made)Object.defineProperty(target,key,made);return made;},\
+    decorateParam(index,one){return(target,key)=>one(target,key,index);}};";
 
 fn in_plain_words(path: &Path, source: &str, problem: &OxcDiagnostic) -> TransformError {
     let offset = problem.labels.first().map_or(0, |label| label.offset() as usize);

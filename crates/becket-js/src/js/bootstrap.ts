@@ -8,7 +8,7 @@ type Table<V> = Map<number, V>;
 
 export default (native: any) => {
     const { parse, stringify } = JSON;
-    const { create, defineProperty, freeze, getOwnPropertyNames, keys, setPrototypeOf } = Object;
+    const { create, defineProperty, freeze, getOwnPropertyDescriptor, getOwnPropertyNames, keys, setPrototypeOf } = Object;
     const { apply } = Reflect;
     const { then } = Promise.prototype;
     const { toWellFormed } = String.prototype;
@@ -27,6 +27,45 @@ export default (native: any) => {
     function offer(target: object, name: string, value: unknown): void {
         defineProperty(target, name, { __proto__: null, configurable: true, writable: true, value } as any);
     }
+
+    // ---------------------------------------------------------------- stacks
+
+    // The engine keeps where an error was made, in places of the code that it runs. Whoever looks is told as Node tells
+    // it: the error first, then the places as the author wrote them. Nobody else pays for that.
+    const framesOf = getOwnPropertyDescriptor(Error.prototype, "stack")!.get!;
+    const { captureStackTrace } = Error as any;
+    const { toString } = Error.prototype;
+
+    function told(error: object, frames: unknown): unknown {
+        // Who prepares stacks on his own gets what he has made.
+        if (typeof frames !== "string") return frames;
+        let head = "Error";
+        try {
+            head = apply(toString, error, []);
+        } catch {
+            // Its name or its message throws.
+        }
+        const places: string = native.placed(frames);
+        return places === "" ? head : `${head}\n${places}`;
+    }
+
+    /** Puts a stack on an object; `find` says what it is when somebody looks. */
+    function offerStack(target: object, find: (self: any) => unknown): void {
+        defineProperty(target, "stack", {
+            __proto__: null,
+            configurable: true,
+            get() { return find(this); },
+            set(value: unknown) { offer(this, "stack", value); },
+        } as any);
+    }
+
+    offerStack(Error.prototype, (error) => told(error, apply(framesOf, error, [])));
+    offer(Error, "captureStackTrace", function capture(target: object, above?: unknown) {
+        const kept: any = {};
+        captureStackTrace(kept, typeof above === "function" ? above : capture);
+        const frames = kept.stack;
+        offerStack(target, () => told(target, frames));
+    });
 
     // ---------------------------------------------------------------- host calls
 
@@ -140,7 +179,15 @@ export default (native: any) => {
         return service(read(text));
     }
 
-    // ---------------------------------------------------------------- promises without a catch
+    // ---------------------------------------------------------------- errors that nobody catches
+
+    /** Whether the extension itself listens for such errors (`process.on`), and has been told. */
+    function heard(event: string, error: unknown, source: unknown): boolean {
+        const process = (becket.made as any)("process");
+        if (process === undefined || process.listenerCount(event) === 0) return false;
+        process.emit(event, error, source);
+        return true;
+    }
 
     const floating = table<unknown>() as unknown as Map<Promise<unknown>, unknown>;
 
@@ -149,11 +196,12 @@ export default (native: any) => {
         else floating.set(promise, reason);
     }
 
-    /** The reasons of all rejections that nobody has caught. */
+    /** The reasons of all rejections that nobody has caught or listens for. */
     function takeFloating(): unknown[] {
         const reasons: unknown[] = [];
         let count = 0;
-        floating.forEach((reason) => {
+        floating.forEach((reason, promise) => {
+            if (heard("unhandledRejection", reason, promise)) return;
             defineProperty(reasons, count++, { __proto__: null, enumerable: true, value: reason } as any);
         });
         floating.clear();
@@ -167,10 +215,11 @@ export default (native: any) => {
 
     class Timeout {
         #timer: Timer;
+        #counts = true;
         constructor(readonly id: number, timer: Timer) { this.#timer = timer; }
-        ref() { return this; }
-        unref() { return this; }
-        hasRef() { return true; }
+        ref() { this.#counts = true; return this; }
+        unref() { this.#counts = false; return this; }
+        hasRef() { return this.#counts; }
         /** Starts again from the beginning, also when it has rung already. */
         refresh() {
             if (!this.#timer.cleared) begin(this.id, this.#timer);
@@ -211,7 +260,11 @@ export default (native: any) => {
         const timer = timers.get(id);
         if (timer === undefined) return false;
         if (!timer.again) timers.delete(id);
-        timer.run();
+        try {
+            timer.run();
+        } catch (error) {
+            if (!heard("uncaughtException", error, "uncaughtException")) throw error;
+        }
         return timers.has(id);
     }
 
@@ -231,6 +284,12 @@ export default (native: any) => {
         global: globalThis,
     };
     for (const name of keys(globals)) offer(globalThis, name, globals[name]);
+    // What `promisify` makes of them.
+    for (const name of ["setTimeout", "setImmediate"]) {
+        defineProperty(globals[name], Symbol.for("nodejs.util.promisify.custom"), {
+            __proto__: null, configurable: true, get: () => (becket.builtin as any)("timers/promises")[name],
+        } as any);
+    }
 
     /** A global that is made when somebody asks for it. */
     function offerLazily(name: string, make: () => unknown): void {

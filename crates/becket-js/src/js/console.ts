@@ -17,7 +17,7 @@ export default (becket: any) => {
     function shown(value: unknown): string {
         if (typeof value === "string") return value;
         try {
-            if (value instanceof Error) return value.stack ? `${value}\n${value.stack}`.trimEnd() : `${value}`;
+            if (value instanceof Error) return value.stack || `${value}`;
             return (typeof value === "object" ? JSON.stringify(value) : undefined) ?? String(value);
         } catch {
             return "[a value that cannot be shown]";
@@ -101,7 +101,7 @@ export default (becket: any) => {
         dir: (value: unknown, options?: object) => line(false, [inspect(value, { customInspect: false, ...options })]),
         dirxml: log,
         trace: (...values: unknown[]) => {
-            const stack = new Error().stack?.split("\n").slice(1).join("\n").trimEnd() ?? "";
+            const stack = new Error().stack?.split("\n").slice(2).join("\n") ?? "";
             warn(`Trace${values.length > 0 ? `: ${format(values)}` : ""}\n${stack}`);
         },
         assert: (holds: unknown, ...values: unknown[]) => {

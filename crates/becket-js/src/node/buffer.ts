@@ -112,12 +112,13 @@ Object.assign(Buffer, {
             "Array-like Object", value);
     },
     of: (...values: number[]) => new Bytes(values),
-    alloc(length: number, fill?: any, encoding?: any): Buffer {
+    // Some write `new` before these.
+    alloc: function (length: number, fill?: any, encoding?: any): Buffer {
         const made: any = new Bytes(size(length));
         return fill === undefined || fill === 0 ? made : made.fill(fill, encoding);
     },
-    allocUnsafe: (length: number) => new Bytes(size(length)),
-    allocUnsafeSlow: (length: number) => new Bytes(size(length)),
+    allocUnsafe: function (length: number) { return new Bytes(size(length)); },
+    allocUnsafeSlow: function (length: number) { return new Bytes(size(length)); },
     isBuffer,
     isEncoding: (name: unknown) => typeof name === "string" && name.toLowerCase() in ENCODINGS,
     byteLength(value: any, encoding?: any): number {

@@ -1,7 +1,7 @@
 // Other programs. They end when the extension does.
 
 const EventEmitter = require("events");
-const { coded, argument, aborted } = require("internal/errors");
+const { coded, argument, aborted, refusing } = require("internal/errors");
 const { host, native } = becket;
 
 const custom = Symbol.for("nodejs.util.promisify.custom");
@@ -39,13 +39,25 @@ function request(file: string, args: string[], options: any): any {
     return { file: program, args: words, cwd: cwd ?? undefined, env };
 }
 
-function streamsOf(stdio: any): string[] {
-    const all = typeof stdio === "string" ? [stdio, stdio, stdio] : Array.isArray(stdio) ? stdio : [];
-    return [0, 1, 2].map((at) => {
-        const wanted = all[at] ?? "pipe";
-        if (wanted === "inherit" || wanted === at || wanted?.fd === at) return "inherit";
-        return wanted === "ignore" ? "ignore" : "pipe";
-    });
+/** What one of a program's streams is: its kind, or a file that the extension has open. */
+type Stream = "pipe" | "ignore" | "inherit" | { fd: number };
+
+function streamOf(wanted: any): Stream {
+    if (wanted === undefined || wanted === null || wanted === "overlapped") return "pipe";
+    if (wanted === "pipe" || wanted === "ignore" || wanted === "inherit") return wanted;
+    const fd = typeof wanted === "object" ? wanted.fd : wanted;
+    if (!Number.isInteger(fd) || fd < 0) {
+        const shown = require("util").inspect(wanted, { depth: 0 });
+        throw coded(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'stdio' is invalid. Received ${shown}`);
+    }
+    return fd <= 2 ? "inherit" : { fd };
+}
+
+function streamsOf(stdio: any): Stream[] {
+    const all = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+    const more = all.findIndex((wanted, at) => at > 2 && wanted !== "ignore" && wanted !== undefined && wanted !== null);
+    if (more > 2) refusing(`child_process.spawn with stdio[${more}]`)();
+    return [0, 1, 2].map((at) => streamOf(all[at]));
 }
 
 function taken(parcel: any): any {
@@ -80,7 +92,7 @@ class ChildProcess extends (EventEmitter as any) {
         this.spawnfile = wanted.file;
         this.spawnargs = [options.argv0 ?? wanted.file, ...wanted.args];
         // What would go to becket's own output is told to the person instead; becket's own input is not shared.
-        const pipes = stdio.map((kind, at) => (kind === "pipe" || (kind === "inherit" && at > 0) ? "pipe" : "ignore"));
+        const pipes = stdio.map((kind, at) => (kind === "inherit" ? (at > 0 ? "pipe" : "ignore") : kind));
         let started: any;
         try {
             started = host.call("process.spawn", { ...wanted, stdio: pipes });
@@ -98,7 +110,7 @@ class ChildProcess extends (EventEmitter as any) {
         this.#watch(outputs);
     }
 
-    #notStarted(error: any, stdio: string[]): void {
+    #notStarted(error: any, stdio: Stream[]): void {
         const { Readable, Writable } = require("stream");
         const empty = () => new Readable({ read() { this.push(null); } });
         if (stdio[0] === "pipe") this.stdin = new Writable({ write(_: any, __: any, done: any) { done(); } });
@@ -129,7 +141,7 @@ class ChildProcess extends (EventEmitter as any) {
     }
 
     /** Gives back a promise of the end of what the program writes. */
-    #output(at: number, kind: string): Promise<void> {
+    #output(at: number, kind: Stream): Promise<void> {
         const id = this.#id;
         if (kind === "inherit") return this.#passOn(at);
         const { Readable } = require("stream");
@@ -302,7 +314,7 @@ function spawnSync(file: string, given?: any, more?: any): any {
     try {
         done = host.call("process.spawnSync", {
             ...wanted, input, timeout: options.timeout, maxBuffer: finite(options.maxBuffer),
-            killSignal: signalNumber(options.killSignal), stdio: stdio.map((kind) => (kind === "ignore" ? kind : "pipe")),
+            killSignal: signalNumber(options.killSignal), stdio: stdio.map((kind) => (kind === "inherit" ? "pipe" : kind)),
         });
     } catch (error: any) {
         if (error.code === "ERR_ACCESS_DENIED") throw error;

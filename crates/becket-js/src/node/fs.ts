@@ -370,6 +370,21 @@ class FileHandle extends (require("events") as any) {
     [Symbol.asyncDispose ?? Symbol.for("asyncDispose")]() { return this.close(); }
 }
 
+/** What is to be written, in one piece: it may also come bit by bit. */
+async function gathered(data: any, encoding: any): Promise<any> {
+    const comes = typeof data !== "string" && !ArrayBuffer.isView(data)
+        && (data?.[Symbol.asyncIterator] ?? data?.[Symbol.iterator]);
+    if (!comes) return data;
+    const pieces: any[] = [];
+    for await (const piece of data) pieces.push(typeof piece === "string" ? bytes().from(piece, encoding) : piece);
+    return bytes().concat(pieces);
+}
+for (const name of ["writeFile", "appendFile"]) {
+    const write = promises[name];
+    promises[name] = async (path: any, data: any, options?: any) =>
+        write(path, await gathered(data, optionsOf(options).encoding), options);
+}
+
 const openFile = promises.open;
 promises.open = async (path: any, flags?: any, mode?: any) => new FileHandle(await openFile(path, flags, mode));
 

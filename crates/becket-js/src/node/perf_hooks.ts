@@ -34,7 +34,9 @@ function remove(type: string, name?: string): void {
         if (marks[at].entryType === type && (name === undefined || marks[at].name === name)) marks.splice(at, 1);
     }
 }
-for (const name of Object.keys(extra)) performance[name] ??= extra[name];
+for (const name of Object.keys(extra)) {
+    Object.defineProperty(performance, name, { configurable: true, writable: true, value: extra[name] });
+}
 
 class PerformanceObserver {
     static supportedEntryTypes = [];

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -168,8 +169,39 @@ struct Start {
     words: Vec<String>,
     directory: PathBuf,
     environment: BTreeMap<OsString, OsString>,
-    /// For each of the three streams: `pipe`, or nothing.
-    pipes: [bool; 3],
+    streams: [Stream; 3],
+}
+
+/// What one of the three streams of a program is.
+enum Stream {
+    Nothing,
+    Pipe,
+    /// A file that the extension has open.
+    File(Arc<File>),
+    /// A number under which it has none.
+    Unknown,
+}
+
+impl Stream {
+    fn of(node: &Node, value: &Value) -> Self {
+        match value["fd"].as_u64() {
+            Some(number) => {
+                let files = node.files.lock().expect("no panic happens while files are held");
+                files.get(&number).cloned().map_or(Self::Unknown, Self::File)
+            }
+            None if value == "pipe" => Self::Pipe,
+            None => Self::Nothing,
+        }
+    }
+
+    fn stdio(&self) -> io::Result<Stdio> {
+        match self {
+            Self::Nothing => Ok(Stdio::null()),
+            Self::Pipe => Ok(Stdio::piped()),
+            Self::File(file) => file.try_clone().map(Stdio::from),
+            Self::Unknown => Err(Errno::BADF.into()),
+        }
+    }
 }
 
 impl Start {
@@ -193,13 +225,13 @@ impl Start {
         let directory = arguments["cwd"]
             .as_str()
             .map_or_else(|| node.directory(), |path| node.path(path));
-        let pipe = |at: usize| arguments["stdio"][at] == "pipe";
+        let stream = |at: usize| Stream::of(node, &arguments["stdio"][at]);
         Self {
             file: text(&arguments["file"]),
             words,
             directory,
             environment,
-            pipes: [pipe(0), pipe(1), pipe(2)],
+            streams: [0, 1, 2].map(stream),
         }
     }
 
@@ -230,7 +262,7 @@ impl Start {
         }
         let mark = Mark::within(&self.environment);
         let (name, value) = mark.variable();
-        let stream = |piped: bool| if piped { Stdio::piped() } else { Stdio::null() };
+        let stream = |at: usize| self.streams[at].stdio().map_err(|error| failed(&error));
         let mut command = Command::new(path);
         command
             .args(&self.words)
@@ -238,10 +270,7 @@ impl Start {
             .envs(&self.environment)
             .env(name, value);
         command.current_dir(&self.directory).process_group(0);
-        command
-            .stdin(stream(self.pipes[0]))
-            .stdout(stream(self.pipes[1]))
-            .stderr(stream(self.pipes[2]));
+        command.stdin(stream(0)?).stdout(stream(1)?).stderr(stream(2)?);
         node.has_started.store(true, Ordering::Relaxed);
         let child = command.spawn().map_err(|error| failed(&error))?;
         Ok((child, mark))

@@ -86,7 +86,7 @@ const MODULES: &[NodeModule] = modules![
         getDiffieHellman hkdf hkdfSync pbkdf2 pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt \
         scrypt scryptSync secureHeapUsed setEngine setFips sign verify",
     @refused "dgram" but "Socket createSocket",
-    "diagnostics_channel" but "tracingChannel",
+    "diagnostics_channel",
     "dns" but "Resolver getServers lookup lookupService resolve resolve4 resolve6 resolveAny resolveCaa resolveCname \
         resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse setServers",
     "dns/promises" but "Resolver getServers lookup lookupService resolve resolve4 resolve6 resolveAny resolveCaa \
@@ -150,8 +150,7 @@ const MODULES: &[NodeModule] = modules![
         queryObjects serialize setHeapSnapshotNearHeapLimit startupSnapshot writeHeapSnapshot",
     "vm" but "SourceTextModule SyntheticModule createContext measureMemory runInContext runInNewContext",
     @refused "wasi" but "WASI",
-    "worker_threads" but "BroadcastChannel MessageChannel MessagePort Worker moveMessagePortToContext \
-        postMessageToThread receiveMessageOnPort",
+    "worker_threads" but "BroadcastChannel Worker moveMessagePortToContext postMessageToThread",
     "zlib" but "BrotliCompress BrotliDecompress ZstdCompress ZstdDecompress brotliCompress brotliCompressSync \
         brotliDecompress brotliDecompressSync createBrotliCompress createBrotliDecompress createZstdCompress \
         createZstdDecompress zstdCompress zstdCompressSync zstdDecompress zstdDecompressSync",

@@ -9,7 +9,7 @@ use becket_hooks::{Cause, Failure, Program};
 use serde_json::Value;
 
 use super::Engine;
-use super::finding::is_foreign;
+use super::finding::{is_foreign, is_packaged};
 use crate::extension::Kit;
 use crate::node;
 use crate::packages::Asked;
@@ -71,7 +71,7 @@ pub(crate) fn place(kit: &Arc<Kit>, file: &Path) -> Result<Place, Failure> {
     }
 }
 
-/// A failure of the embedded engine, with the way out if Node is one.
+/// A failure of the embedded engine, with the way out if Node is one; `reason` says why it is not there already.
 pub(crate) fn with_hint(mut failure: Failure, reason: &str) -> Failure {
     let words = ["embedded engine", "WebAssembly is not defined"];
     let only_node = words.iter().any(|words| failure.detail.contains(words));
@@ -124,9 +124,9 @@ pub(super) fn is_bun(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "bun")
 }
 
-/// Whether an extension needs something that only Node has. Follows what its files cannot do without. In the author's
-/// own files everything counts that the embedded engine refuses; in those of packages, which are written for every
-/// case, only what they are hardly of use without.
+/// Whether an extension needs something that only Node has. Follows what its files cannot do without, and the author's
+/// own files wherever they are named. In those everything counts that the embedded engine refuses; in those of
+/// packages, which are written for every case, only what they are hardly of use without.
 fn needs_node(modules: &Modules, entry: &Path) -> bool {
     let entry = std::fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
     let (mut seen, mut next) = (HashSet::new(), vec![entry.to_string_lossy().into_owned()]);
@@ -156,10 +156,21 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
             Kind::Module => Asked::Import,
             _ => Asked::Require,
         };
-        for name in &facts.needs {
+        let found = |name: &String, asked| {
             let found = modules.find(&file, name, asked).unwrap_or_default();
-            let found = found.strip_prefix(INTEROP).unwrap_or(&found);
-            next.extend(found.starts_with('/').then(|| found.to_owned()));
+            let found = found.strip_prefix(INTEROP).unwrap_or(&found).to_owned();
+            found.starts_with('/').then_some(found)
+        };
+        next.extend(facts.needs.iter().filter_map(|name| found(name, asked)));
+        if !is_foreign {
+            let late = facts.late.iter().filter_map(|name| found(name, Asked::Import));
+            let late = late.chain(
+                facts
+                    .requires
+                    .iter()
+                    .filter_map(|name| found(name, Asked::Require)),
+            );
+            next.extend(late.filter(|file| !is_packaged(Path::new(file))));
         }
     }
     false

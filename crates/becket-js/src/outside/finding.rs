@@ -40,9 +40,13 @@ pub(super) fn find(
 /// Whether a file is of a package, and of another one than the extension.
 pub(super) fn is_foreign(modules: &Modules, entry: &Path, file: &Path) -> bool {
     let folder = |file: &Path| modules.package(file).map(|(folder, _)| folder);
-    let is_packaged = file.components().any(|part| part.as_os_str() == "node_modules");
     let is_own = || file == entry || folder(file).is_some_and(|own| Some(own) == folder(entry));
-    is_packaged && !is_own()
+    is_packaged(file) && !is_own()
+}
+
+/// Whether a file is of some package.
+pub(super) fn is_packaged(file: &Path) -> bool {
+    file.components().any(|part| part.as_os_str() == "node_modules")
 }
 
 /// Who runs a file: the author's own are linked here, other packages are Node's business, unless they need something
@@ -79,7 +83,14 @@ fn runner(modules: &Modules, entry: &Path, file: &str, asked: Asked) -> Result<&
     })
 }
 
-/// The JavaScript of a module, what it may require, and the names that it exports if it is CommonJS.
+/// What a module exports, if that can be seen. What Node's own modules do, Node knows.
+fn exported(modules: &Modules, id: &str) -> Option<Vec<String>> {
+    let exported = modules.exported(id, &|_| None)?;
+    Some(exported.iter().cloned().collect())
+}
+
+/// The JavaScript of a module, what it may require, what it asks of others, and the names that it exports, if they can
+/// be seen.
 pub(super) fn read(modules: &Modules, id: &str) -> Result<Value, String> {
     if let Some(name) = id.strip_prefix(HOST) {
         let code = modules.host_code(name)?;
@@ -91,16 +102,19 @@ pub(super) fn read(modules: &Modules, id: &str) -> Result<Value, String> {
         let requires: HashSet<&str> = quoted
             .filter(|text| modules.host_module(text).is_some())
             .collect();
-        return Ok(json!({"code": format!("{GIVEN}{code}"), "requires": requires, "names": []}));
+        let names = exported(modules, id);
+        return Ok(
+            json!({"code": format!("{GIVEN}{code}"), "requires": requires, "names": names, "asks": {}}),
+        );
     }
     let (kind, code, facts) = modules.read(id)?;
     let (code, names) = match kind {
-        Kind::Module => (with_commonjs_names(&code, &facts), Vec::new()),
+        Kind::Module => (with_commonjs_names(&code, &facts), exported(modules, id)),
         Kind::Commonjs => (
             without_hashbang(&code).into_owned(),
-            modules.names(id, &mut HashSet::new()),
+            Some(modules.names(id, &mut HashSet::new())),
         ),
-        Kind::Json => (code.trim_start_matches('\u{feff}').into(), Vec::new()),
+        Kind::Json => (code.trim_start_matches('\u{feff}').into(), Some(Vec::new())),
     };
-    Ok(json!({"code": code, "requires": facts.requires, "names": names}))
+    Ok(json!({"code": code, "requires": facts.requires, "names": names, "asks": facts.asks}))
 }

@@ -144,6 +144,34 @@ function leave(): never {
 
 // -------------------------------------------------------------------- errors
 
+/** Frames of a stack with the places as the author wrote them. */
+function placed(frames: string): string {
+    try {
+        return frames.includes("    at ") ? parse(ask(`places\t0\t${stringify(frames)}`)) : frames;
+    } catch {
+        return frames;
+    }
+}
+
+const { toString } = Error.prototype;
+const { apply } = Reflect;
+
+// Node makes the text of a stack when somebody first reads it. Bun makes it at once, so it is mended on its way out.
+const late = process.versions.bun ? placed : (text: string) => text;
+if (!process.versions.bun) {
+    (Error as any).prepareStackTrace = (error: unknown, sites: unknown[]) => {
+        let head = "Error";
+        try {
+            head = apply(toString, error as object, []);
+        } catch {
+            // Its name or its message throws.
+        }
+        let frames = "";
+        for (const site of sites) frames += `\n    at ${site}`;
+        return head + placed(frames);
+    };
+}
+
 type Told = { words: string; message?: string; stack?: string; causes?: Told[]; errors?: Told[] };
 
 /** A thrown value for people. Everything that is read here belongs to a script: it may be missing, lie, or throw. */
@@ -158,7 +186,7 @@ function told(thrown: any, depth = 0): Told {
         return {
             words: String(words),
             message,
-            stack: typeof stack === "string" ? stack : undefined,
+            stack: typeof stack === "string" ? late(stack) : undefined,
             causes: deeper && cause !== undefined ? [told(cause, depth + 1)] : undefined,
             errors: deeper && Array.isArray(errors) ? errors.slice(0, 4).map((one) => told(one, depth + 1)) : undefined,
         };
@@ -281,7 +309,7 @@ function obey(line: string): void {
 
 function print(error: boolean, text: string): void {
     const lines = text.endsWith("\n") ? text.slice(0, -1) : text;
-    say(`print\t${running.getStore() ?? 0}\t${error ? "!" : "."}\t${stringify(lines)}`);
+    say(`print\t${running.getStore() ?? 0}\t${error ? "!" : "."}\t${stringify(late(lines))}`);
 }
 
 function stream(error: boolean): any {

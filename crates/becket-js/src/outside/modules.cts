@@ -11,7 +11,8 @@ const vm = require("node:vm");
 type Kind = "host" | "node" | "module" | "commonjs" | "json" | "native" | "package";
 /** Where a module is. */
 type Found = { id: string; kind: Kind; interop?: boolean };
-type Text = { code: string; requires: string[]; names: string[] };
+/** `names` are what it exports, if that can be seen; `asks` are the names that it asks of others. */
+type Text = { code: string; requires: string[]; names: string[] | null; asks: Record<string, string[]> };
 /** Asks becket, which answers at once. */
 type Ask = (what: "find" | "read", words: string) => string;
 type Loaded = { id: string; filename: string; exports: any; loaded: boolean; require: any; children: unknown[] };
@@ -37,6 +38,11 @@ class Modules {
     #runs = new Map<string, Promise<unknown>>();
     #required: Record<string, Loaded> = Object.create(null);
     #cache = bothOf(this.#required, real.cache);
+    /** What modules export, if that is known, and what they ask of others. */
+    #offers = new WeakMap<object, string[] | null>();
+    #asks = new WeakMap<object, Record<string, string[]>>();
+    /** The module behind one that hands it on. */
+    #behind = new WeakMap<object, unknown>();
     #waiting: any[] = [];
     #prepared = new Set<string>();
 
@@ -112,7 +118,7 @@ class Modules {
             }
             default: {
                 this.#prepare(found);
-                const names = kind === "json" ? [] : this.#text(found).names;
+                const names = kind === "json" ? [] : this.#text(found).names ?? [];
                 return this.#synthetic(id, names, () => withDefault(this.#loaded(found, id), interop));
             }
         }
@@ -121,10 +127,34 @@ class Modules {
     /** A module with these names, whose values are known when it runs. */
     #synthetic(id: string, names: string[], values: () => any): any {
         const all = [...new Set(["default", ...names])];
-        return new vm.SyntheticModule(all, function (this: any) {
+        const module = new vm.SyntheticModule(all, function (this: any) {
             const given = values();
             for (const name of all) this.setExport(name, given?.[name]);
         }, { identifier: id });
+        this.#offers.set(module, all);
+        return module;
+    }
+
+    /**
+     * A module that has everything that is asked of it. Types are asked for like values where files pass on names, and
+     * exist nowhere: what a module does not have is `undefined`, and fails nobody who does not use it.
+     */
+    async #completed(found: Found, asked: string[]): Promise<any> {
+        const module = await this.#made(found);
+        const offered = this.#offers.get(module);
+        const lacking = offered == null ? [] : asked.filter((name) => !offered.includes(name));
+        if (lacking.length === 0) return module;
+        const { id, kind, interop = false } = found;
+        if (kind === "commonjs" || kind === "json") {
+            // What it really has is known when it has run.
+            const values = () => withDefault(this.#loaded(found, id), interop);
+            return this.#synthetic(id, [...offered!, ...lacking], values);
+        }
+        const passed = offered!.includes("default") ? `export { default } from "${kind}";` : "";
+        const empty = lacking.map((name, at) => `var v${at}; export { v${at} as ${name} };`).join("");
+        const completed = new vm.SourceTextModule(`export * from "${kind}";${passed}${empty}`, { identifier: id });
+        this.#behind.set(completed, module);
+        return completed;
     }
 
     #source(found: Found): any {
@@ -137,6 +167,8 @@ class Modules {
             importModuleDynamically: (name: string) => this.import(name, id),
         };
         const module = new vm.SourceTextModule(text.code, options);
+        this.#offers.set(module, text.names);
+        this.#asks.set(module, text.asks);
         if (kind === "host" && options.cachedData === undefined) brought.compiled.set(id, module.createCachedData());
         this.#prepare(found);
         return module;
@@ -144,7 +176,8 @@ class Modules {
 
     /** Links a module, everything that it imports, and what any of them may require. */
     #linked(module: any): Promise<void> {
-        const linker = (name: string, from: any) => this.#made(this.#find(from.identifier, name, false));
+        const linker = (name: string, from: any) => this.#behind.get(from)
+            ?? this.#completed(this.#find(from.identifier, name, false), this.#asks.get(from)?.[name] ?? []);
         const linked = linking.then(async () => {
             if (module.status === "unlinked") await module.link(linker);
             for (let other = this.#waiting.pop(); other !== undefined; other = this.#waiting.pop()) {

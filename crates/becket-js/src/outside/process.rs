@@ -28,12 +28,12 @@ use tokio_util::sync::CancellationToken;
 use super::choice::{engine, is_bun, program};
 use super::finding;
 use super::guest::{Guest, quoted};
-use crate::errors::{seconds, shortened};
+use crate::errors::{seconds, shortened, well_formed};
 use crate::extension::Kit;
 use crate::host::{HostError, Report};
 use crate::natives::error_text;
 use crate::packages::Asked;
-use crate::transform::Transformer;
+use crate::transform::first_place;
 
 const HOST: &str = include_str!("host.cts");
 const MODULES: &str = include_str!("modules.cts");
@@ -260,7 +260,8 @@ impl Process {
     // ---------------------------------------------------------------- what is heard
 
     /// Takes a line. Gives back what must be answered at once.
-    fn hear(self: &Arc<Self>, line: &str) -> Option<Result<String, HostError>> {
+    fn hear(self: &Arc<Self>, line: String) -> Option<Result<String, HostError>> {
+        let line = well_formed(line);
         let mut parts = line.split('\t');
         let what = parts.next().unwrap_or_default();
         let number: u64 = parts
@@ -276,6 +277,14 @@ impl Process {
                 let message = told.message.filter(|message| !message.is_empty());
                 Err(failure.refusing_with(message.map(shortened)))
             }),
+            "places" => {
+                let frames = text(rest.first().unwrap_or(&""));
+                let placed = match self.anybody() {
+                    Some(guest) => guest.kit.transformer.with_original_places(frames),
+                    None => frames,
+                };
+                return Some(Ok(quoted(&placed)));
+            }
             "pong" => self.pongs.notify_waiters(),
             "later" => self.begin_call(number, &rest),
             "print" | "report" => self.pass_on(what, number, &rest),
@@ -383,13 +392,6 @@ impl Process {
         let Some(anybody) = known.clone().or_else(|| self.anybody()) else {
             return;
         };
-        let report = match report {
-            Report::Console { error, text } => Report::Console {
-                error,
-                text: anybody.kit.transformer.with_original_places(text),
-            },
-            other => other,
-        };
         anybody.kit.reporter.report(name, report);
     }
 
@@ -403,10 +405,7 @@ impl Process {
     }
 
     fn in_words(&self, told: &Told) -> String {
-        match self.anybody() {
-            Some(guest) => shortened(told.in_words(&guest.kit.transformer)),
-            None => shortened(told.words.clone()),
-        }
+        shortened(told.in_words())
     }
 }
 
@@ -442,17 +441,17 @@ impl Told {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    fn in_words(&self, places: &Transformer) -> String {
-        let place = self.stack.as_ref().and_then(|stack| places.first_place(stack));
+    fn in_words(&self) -> String {
+        let place = self.stack.as_deref().and_then(first_place);
         let mut words = match place {
             Some(place) if !self.words.contains(&place) => format!("{} ({place})", self.words),
             _ => self.words.clone(),
         };
         for error in &self.errors {
-            words = format!("{words}; {}", error.in_words(places));
+            words = format!("{words}; {}", error.in_words());
         }
         for cause in &self.causes {
-            words = format!("{words}; caused by {}", cause.in_words(places));
+            words = format!("{words}; caused by {}", cause.in_words());
         }
         words
     }
@@ -615,7 +614,7 @@ impl Ears {
             let (Some(line), Some(process)) = (line, self.process.upgrade()) else {
                 break;
             };
-            if let Some(answer) = process.hear(&line) {
+            if let Some(answer) = process.hear(line) {
                 let answer = match answer {
                     Ok(text) => format!("+{}\n", in_line(&text)),
                     Err(error) => format!("-{}\n", error_text(error)),

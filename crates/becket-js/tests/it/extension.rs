@@ -183,3 +183,74 @@ async fn modules_are_found_as_their_authors_wrote_them() {
     let wrong = [("index.ts", "export default (] => 1;")];
     assert!(try_load(&wrong, Limits::default()).await.is_err());
 }
+
+#[tokio::test]
+async fn namespaces_and_decorators_work() {
+    let loaded = load(
+        r#"
+        namespace Tools {
+            export const unit = "cm";
+            export namespace Deep { export function long(n: number) { return `${n} ${unit}`; } }
+            export enum Size { Small = 1, Large }
+        }
+        const seen: string[] = [];
+        const named = (name: string) => (target: any) => { seen.push(`class ${name}`); target.label = name; };
+        const loud = (_: any, key: string, found: PropertyDescriptor) => {
+            const run = found.value;
+            found.value = function (...all: any[]) { return `${key}: ${run.apply(this, all)}!`; };
+        };
+        const noted = (_: any, key: string) => { seen.push(`field ${key}`); };
+        const given = (_: any, key: string, index: number) => { seen.push(`argument ${index} of ${key}`); };
+        const twice = (target: any) => class extends target { count = 2; } as any;
+
+        @named("meter") @twice
+        class Meter {
+            @noted kind = "line";
+            count = 1;
+            @loud measure(@given n: number) { return Tools.Deep.long(n * this.count); }
+            @loud static about() { return "measures"; }
+        }
+        export default function (pi: any) {
+            pi.on("go", () => [
+                new Meter().measure(4), Meter.about(), (Meter as any).label, Tools.Size.Large, new Meter().kind, seen,
+            ]);
+        }
+    "#,
+    )
+    .await;
+    let (answer, _) = loaded.fire("go", Vec::new()).await.expect("an answer");
+    let answer: serde_json::Value = serde_json::from_str(&answer.expect("something")).expect("JSON");
+    assert_eq!(
+        answer,
+        serde_json::json!([
+            "measure: 8 cm!",
+            "about: measures!",
+            "meter",
+            2,
+            "line",
+            ["field kind", "argument 0 of measure", "class meter"]
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_large_field_that_nobody_reads_is_never_parsed() {
+    let loaded = load(
+        r#"export default (pi: any) => {
+            pi.on("ignores", (event: any) => ({ small: event.small, names: Object.keys(event).sort() }));
+            pi.on("reads", (event: any) => event.messages.length);
+        };"#,
+    )
+    .await;
+    // Whoever parses it notices.
+    let broken = format!("[{} this is no JSON", "\"word\", ".repeat(2_000));
+    let fields = || vec![Field::new("small", "1"), Field::new("messages", broken.clone())];
+    let (answer, changed) = loaded.fire("ignores", fields()).await.expect("an answer");
+    assert_eq!(
+        answer.as_deref(),
+        Some(r#"{"small":1,"names":["messages","small"]}"#)
+    );
+    assert!(changed.is_empty());
+    let failure = loaded.fire("reads", fields()).await.expect_err("no JSON");
+    assert!(failure.to_string().contains("SyntaxError"), "{failure}");
+}

@@ -332,6 +332,53 @@ async fn programs_run_while_the_extension_stands_still() {
 }
 
 #[tokio::test]
+async fn programs_write_to_files_and_read_from_them() {
+    let found = value(
+        r#"
+        const ended = (child: any) => new Promise((done) => child.once("close", (code: any) => done(code)));
+        const text = (name: string) => fs.readFileSync(name, "utf8");
+        const told = (run: any) => { try { return run(); } catch (e: any) { return [e.code, e.message]; } };
+        fs.writeFileSync("in.txt", "given");
+        const [log, given] = [fs.openSync("a.log", "a"), fs.openSync("in.txt", "r")];
+        const child = cp.spawn("sh", ["-c", "cat; echo err >&2"], { stdio: [given, log, log] });
+        const none = [child.stdin, child.stdout, child.stderr];
+        const code = await ended(child);
+        const same = cp.spawnSync("sh", ["-c", "echo sync; echo seen >&2"], { stdio: ["ignore", log, "pipe"] });
+        cp.execSync("echo exec", { stdio: ["pipe", log, "inherit"] });
+        fs.closeSync(log);
+        const stream = fs.createWriteStream("b.log");
+        await new Promise((done) => stream.once("open", done));
+        await ended(cp.spawn("echo", ["streamed"], { stdio: ["ignore", stream, "inherit"] }));
+        const closed = cp.spawnSync("true", { stdio: ["ignore", log] });
+        return [none, code, text("a.log"), same.stdout, String(same.stderr), text("b.log"), (closed.error as any).code,
+            told(() => cp.spawn("true", { stdio: ["pipe", "pipe", "pipe", "ipc"] as any })),
+            told(() => cp.spawn("true", { stdio: ["odd"] as any }))];
+        "#,
+    )
+    .await;
+    assert_eq!(
+        found,
+        json!([
+            [null, null, null],
+            0,
+            "givenerr\nsync\nexec\n",
+            null,
+            "seen\n",
+            "streamed\n",
+            "EBADF",
+            [
+                "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM",
+                "not supported by becket's embedded engine: child_process.spawn with stdio[3]"
+            ],
+            [
+                "ERR_INVALID_ARG_VALUE",
+                "The argument 'stdio' is invalid. Received 'odd'"
+            ],
+        ])
+    );
+}
+
+#[tokio::test]
 async fn a_program_that_the_extension_waits_for_ends_at_the_handler_s_deadline() {
     let limits = Limits {
         timeout: Duration::from_secs(20),
@@ -471,12 +518,15 @@ async fn fetch_asks_the_host_and_reads_what_comes() {
         const chunk = await reader.read();
         const end = await reader.read();
         const stopped = await fetch("http://a/", { signal: AbortSignal.abort() }).catch((error: any) => error.name);
-        return [head, await one.json(), Buffer.from(chunk.value).toString(), end.done, stopped];
+        const packed = await fetch("http://a/packed", { headers: { "accept-encoding": "gzip, br" } });
+        const coding = packed.headers.get("content-encoding");
+        const text = Buffer.from(chunk.value).toString();
+        return [head, await one.json(), text, end.done, stopped, coding, await packed.json()];
         "#,
     )
     .await;
     assert_eq!(
         found,
-        json!([[201, true, "Created", true, "http://a/b", false], { "a": "✓" }, "{\"a\":\"✓\"}", true, "AbortError"])
+        json!([[201, true, "Created", true, "http://a/b", false], { "a": "✓" }, "{\"a\":\"✓\"}", true, "AbortError", "gzip", { "packed": "✓" }])
     );
 }

@@ -42,6 +42,27 @@ fn node_is_chosen_by_what_the_files_say() {
         ),
         (
             "node",
+            vec![
+                (
+                    "index.ts",
+                    "export default async () => (await import('./late.ts')).f;",
+                ),
+                ("late.ts", "export { f } from './later';"),
+                (
+                    "later.ts",
+                    "import { Socket } from 'net'; export const f = Socket;",
+                ),
+            ],
+        ),
+        (
+            "embedded",
+            vec![
+                ("index.ts", "export default () => import('pkg').catch(() => 0);"),
+                ("node_modules/pkg/index.js", "require('net').connect(1);"),
+            ],
+        ),
+        (
+            "node",
             vec![(
                 "index.ts",
                 "import { Socket, isIP } from 'net'; new Socket(isIP(''));",

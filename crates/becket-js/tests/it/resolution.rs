@@ -1,11 +1,11 @@
 //! Modules as authors write them: endings, folders, packages, both kinds of modules.
 
-use becket_js::Limits;
+use becket_js::{Limits, imports};
 use serde_json::json;
 
 use testkit::needs;
 
-use crate::room::{try_load, try_load_outside};
+use crate::room::{folder, try_load, try_load_outside};
 
 /// Loads files, the first one as the extension, and gives what its handler `all` gives: the same in both engines.
 async fn value(files: &[(&str, &str)]) -> serde_json::Value {
@@ -274,7 +274,7 @@ async fn a_module_is_one_thing_however_it_is_asked_for() {
 
 #[tokio::test]
 async fn links_lead_to_the_file_behind_them() {
-    let folder = crate::room::folder(&[
+    let folder = folder(&[
         ("real/state.ts", "export const state = { url: import.meta.url };"),
         (
             "index.ts",
@@ -327,10 +327,6 @@ async fn what_cannot_be_found_is_named_with_who_wants_it() {
             ["#inner", "package.json"],
         ),
         (
-            "import { nope } from './other.cjs'; export default () => nope;",
-            ["nope", "other.cjs"],
-        ),
-        (
             "import x from './bad.json'; export default () => x;",
             ["bad.json", "JSON"],
         ),
@@ -343,12 +339,7 @@ async fn what_cannot_be_found_is_named_with_who_wants_it() {
             ["native.node", "not served"],
         ),
     ] {
-        let files = [
-            ("index.ts", source),
-            ("other.cjs", "exports.yes = 1;"),
-            ("bad.json", "{ bad"),
-            ("native.node", ""),
-        ];
+        let files = [("index.ts", source), ("bad.json", "{ bad"), ("native.node", "")];
         let detail = problem(&files).await;
         assert!(
             words.iter().all(|word| detail.contains(word)),
@@ -384,4 +375,123 @@ async fn a_circle_that_the_engine_cannot_run_is_an_error() {
     ];
     let detail = problem(&files).await;
     assert!(detail.contains("still being run"), "{detail}");
+}
+
+#[test]
+fn files_and_packages_are_found_by_looking() {
+    let room = folder(&[
+        ("main.ts", ""),
+        ("own.ts", ""),
+        ("data.json", "{}"),
+        ("package.json", "{}"),
+        ("node_modules/ms/package.json", "{\"main\": \"lib.js\"}"),
+        ("node_modules/ms/lib.js", ""),
+    ]);
+    let root = room.0.canonicalize().expect("a folder");
+    let main = root.join("main.ts");
+    let names = |source: &str| {
+        let found = imports(&main, source);
+        let all = found.files.iter().chain(&found.manifests);
+        let all = all.map(|file| {
+            file.strip_prefix(&root)
+                .expect("it lies there")
+                .display()
+                .to_string()
+        });
+        all.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names("import x from './own'"), "own.ts package.json");
+    assert_eq!(names("import d from \"./data.json\""), "data.json package.json");
+    let of_package = "node_modules/ms/lib.js node_modules/ms/package.json package.json";
+    for source in [
+        "import ms from 'ms'",
+        "const ms = require(\"ms\")",
+        "await import('ms')",
+        "import 'ms'",
+    ] {
+        assert_eq!(names(source), of_package, "{source}");
+    }
+    assert_eq!(names("import fs from 'node:fs'"), "package.json");
+    let open = imports(&main, "a;\nrequire(name)")
+        .open
+        .expect("it cannot be followed");
+    assert!(open.contains("line 2"), "{open}");
+    assert!(imports(&main, "readFileSync(__dirname + '/x')").whole_folder);
+    assert!(!imports(&main, "import 'ms'").whole_folder);
+}
+
+#[tokio::test]
+// tidy: a table
+async fn names_that_a_module_does_not_have_are_undefined() {
+    let files = [
+        (
+            "index.ts",
+            r#"import { Opts, real, Again, nothing, star } from "./barrel"; import { nope, join } from "node:path";
+            import { version } from "./package.json"; import { late, never } from "./old.cjs"; import lone from "./types";
+            import made from "./made.cjs"; import { Kit } from "test:prelude"; import { first } from "./cycle-a"; import { ghost } from "packaged";
+            export { Gone } from "test:prelude"; export { Opts };
+            export default (pi: any) => pi.on("all", async () => {
+                const barrel = await import("./barrel");
+                return [typeof Opts, real, typeof Again, typeof nothing, star, typeof nope, join("a", "b"), version, late,
+                    typeof never, typeof lone, typeof Kit, first(), typeof ghost, typeof barrel.real, made];
+            });"#,
+        ),
+        (
+            "barrel.ts",
+            r#"export { Opts, real, nothing } from "./types"; import { Again } from "./types"; export { Again };
+            export * from "./stars";"#,
+        ),
+        (
+            "types.ts",
+            "export interface Opts { a: string } export type Again = Opts; export const real = 'real';",
+        ),
+        (
+            "stars.ts",
+            "export * from './barrel'; export * from './star'; export default 1;",
+        ),
+        ("star.ts", "export const star = 'star';"),
+        ("package.json", r#"{ "version": "1.2" }"#),
+        (
+            "made.cjs",
+            "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = 'its default';",
+        ),
+        (
+            "old.cjs",
+            "for (const name of ['late']) module.exports[name] = name;",
+        ),
+        (
+            "cycle-a.ts",
+            "import { second, Type } from './cycle-b'; export const first = () => second() + typeof Type;",
+        ),
+        (
+            "cycle-b.ts",
+            "import { first, Kind } from './cycle-a'; export const second = () => typeof first + typeof Kind;",
+        ),
+        (
+            "node_modules/packaged/package.json",
+            r#"{ "type": "module", "main": "a.js" }"#,
+        ),
+        ("node_modules/packaged/a.js", "export const other = 1;"),
+    ];
+    assert_eq!(
+        value(&files).await,
+        json!([
+            "undefined",
+            "real",
+            "undefined",
+            "undefined",
+            "star",
+            "undefined",
+            "a/b",
+            "1.2",
+            "late",
+            "undefined",
+            "undefined",
+            "undefined",
+            "functionundefinedundefined",
+            "undefined",
+            "string",
+            "its default"
+        ])
+    );
 }

@@ -25,6 +25,9 @@ export default async function (module: any) {
 }
 "#;
 
+/// `{"packed":"✓"}`, compressed.
+const PACKED: &str = "H4sIAAAAAAACA6tWKkhMzk5NUbJSejRnslItANngwkQQAAAA";
+
 const MODULES: &[HostModule] = &[HostModule {
     names: &["test:prelude"],
     source: PRELUDE,
@@ -37,6 +40,8 @@ pub(crate) struct Room {
     pub(crate) cancels: AtomicU64,
     /// Requests whose body was read once.
     read: Mutex<std::collections::HashSet<String>>,
+    /// What says which request it is, for those whose answers are compressed.
+    packed: Mutex<std::collections::HashSet<String>>,
 }
 
 impl Host for Room {
@@ -59,6 +64,14 @@ impl Host for Room {
     ) -> BoxFuture<'static, Result<String, HostError>> {
         let name = name.to_string();
         let fresh = name == "fetch.read" && self.read.lock().expect("no panic").insert(arguments.clone());
+        let mut packed = self.packed.lock().expect("no panic");
+        if name == "fetch" && arguments.contains("/packed") {
+            let asked: serde_json::Value = serde_json::from_str(&arguments).expect("JSON");
+            packed.insert(serde_json::json!({ "id": asked["id"] }).to_string());
+            let head = r#"{"status":200,"headers":[["content-encoding","gzip"]],"url":"http://a/packed"}"#;
+            return async move { Ok(head.into()) }.boxed();
+        }
+        let is_packed = packed.contains(&arguments);
         async move {
             tokio::task::yield_now().await;
             match name.as_str() {
@@ -68,6 +81,7 @@ impl Host for Room {
                     r#"{{"status":201,"statusText":"Created","headers":[["x-asked","{}"]],"url":"http://a/b"}}"#,
                     arguments.len()
                 )),
+                "fetch.read" if fresh && is_packed => Ok(format!(r#"{{"base64":"{PACKED}"}}"#)),
                 "fetch.read" if fresh => Ok(r#"{"base64":"eyJhIjoi4pyTIn0="}"#.into()),
                 "fetch.read" => Ok("null".into()),
                 "fetch.close" => Ok(String::new()),

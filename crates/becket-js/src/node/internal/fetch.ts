@@ -10,6 +10,13 @@ function nameOf(name: any): string {
     return text.toLowerCase();
 }
 
+/** A value without what stands around it; none with a line of its own, which would be another header. */
+function valueOf(method: string, value: any): string {
+    const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+    if (/[\0\r\n]/.test(text)) throw new TypeError(`Headers.${method}: "${text}" is an invalid header value.`);
+    return text;
+}
+
 class Headers {
     #all = new Map<string, string[]>();
 
@@ -23,9 +30,9 @@ class Headers {
     #pairs(): [string, string][] { return [...this.#all].flatMap(([name, values]) => values.map((one) => [name, one] as any)); }
     append(name: any, value: any) {
         const key = nameOf(name);
-        this.#all.set(key, [...this.#all.get(key) ?? [], String(value).trim()]);
+        this.#all.set(key, [...this.#all.get(key) ?? [], valueOf("append", value)]);
     }
-    set(name: any, value: any) { this.#all.set(nameOf(name), [String(value).trim()]); }
+    set(name: any, value: any) { this.#all.set(nameOf(name), [valueOf("set", value)]); }
     get(name: any): string | null { return this.#all.get(nameOf(name))?.join(", ") ?? null; }
     has(name: any) { return this.#all.has(nameOf(name)); }
     delete(name: any) { this.#all.delete(nameOf(name)); }
@@ -231,6 +238,11 @@ class Response extends Body {
 
 // ---------------------------------------------------------------- fetch
 
+/** Encodings that can be undone here; an answer in another one would be of no use. */
+function readable(encodings: string): string {
+    return encodings.split(",").filter((one) => !/^\s*(br|zstd)\b/.test(one)).join(",").trim() || "identity";
+}
+
 /** The body of an answer: bytes as they come. */
 function arriving(id: number, signal: any): any {
     let over = false;
@@ -259,6 +271,18 @@ function arriving(id: number, signal: any): any {
     return stream;
 }
 
+/** A body as it was before the server compressed it; one that was compressed in another way stays as it comes. */
+function unpacked(body: any, coding: string): any {
+    const codings = coding.toLowerCase().split(",").map((one) => one.trim()).filter((one) => one !== "" && one !== "identity");
+    if (codings.length === 0 || codings.some((one) => !["gzip", "x-gzip", "deflate"].includes(one))) return body;
+    const { Readable, pipeline } = require("stream");
+    const { createUnzip, constants } = require("zlib");
+    // What was cut off is read as far as it goes, as browsers do.
+    const steps = codings.map(() => createUnzip({ finishFlush: constants.Z_SYNC_FLUSH }));
+    pipeline(Readable.from(body), ...steps, () => {});
+    return Readable.toWeb(steps[steps.length - 1]);
+}
+
 function failed(error: any): any {
     if (error?.code === "ERR_ACCESS_DENIED") return error;
     return Object.assign(new TypeError("fetch failed"), { cause: error });
@@ -270,8 +294,9 @@ async function fetch(input: any, init: any = {}): Promise<any> {
     if (signal.aborted) throw signal.reason;
     const body = request.given();
     const id = Number(becket.native.ticket());
+    const headers = [...request.headers].map(([name, value]: any) => [name, name === "accept-encoding" ? readable(value) : value]);
     const message = {
-        id, url: request.url, method: request.method, headers: [...request.headers], redirect: request.redirect,
+        id, url: request.url, method: request.method, headers, redirect: request.redirect,
         body: body === null ? undefined : (await bytesOf(body)).toBase64(),
     };
     const stop = (Promise as any).withResolvers();
@@ -287,9 +312,9 @@ async function fetch(input: any, init: any = {}): Promise<any> {
         const head: any = await Promise.race([begun, stop.promise]);
         const empty = request.method === "HEAD" || [101, 204, 205, 304].includes(head.status);
         if (empty) host.callAsync("fetch.close", { id }).catch(() => {});
-        const response = new Response(empty ? null : arriving(id, signal), {
-            status: head.status, statusText: head.statusText, headers: head.headers,
-        });
+        const headers = new Headers(head.headers);
+        const body = empty ? null : unpacked(arriving(id, signal), headers.get("content-encoding") ?? "");
+        const response = new Response(body, { status: head.status, statusText: head.statusText, headers });
         return Object.assign(response, { url: head.url, redirected: head.url !== request.url });
     } finally {
         signal.removeEventListener("abort", aborted);
@@ -299,4 +324,4 @@ for (const type of [Headers, FormData, Request, Response]) {
     Object.defineProperty(type.prototype, Symbol.toStringTag, { configurable: true, value: type.name });
 }
 
-module.exports = { fetch, Headers, FormData, Request, Response };
+module.exports = { fetch, readable, Headers, FormData, Request, Response };

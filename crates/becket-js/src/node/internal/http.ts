@@ -4,6 +4,7 @@
 const { Readable, Writable } = require("stream");
 const EventEmitter = require("events");
 const { coded, refusing } = require("internal/errors");
+const { readable } = require("internal/fetch");
 const { host, native } = becket;
 
 const METHODS = (
@@ -159,11 +160,6 @@ function wanted(protocol: string, given: any[]): { options: any; url: URL; callb
         options.auth = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`;
     }
     return { options, url, callback };
-}
-
-/** Encodings that can be undone here; an answer in another one would be of no use. */
-function readable(encodings: string): string {
-    return encodings.split(",").filter((one) => !/^\s*(br|zstd)\b/.test(one)).join(",").trim() || "identity";
 }
 
 class ClientRequest extends OutgoingMessage {

@@ -50,3 +50,4 @@ Buffer.from("abc").map((x) => x + 1).toString()
 (() => { const d = new (require("string_decoder").StringDecoder)("base64"); return [d.write(Buffer.from("abcd")), d.write(Buffer.from("e")), d.end()]; })()
 (() => { const d = new (require("string_decoder").StringDecoder)("utf16le"); return [d.write(Buffer.from([0x61, 0, 0x3d])), d.write(Buffer.from([0xd8])), d.write(Buffer.from([0x4d, 0xdc])), d.end()].join(""); })()
 new (require("string_decoder").StringDecoder)("nope")
+[new Buffer.alloc(2), new Buffer.allocUnsafe(0).length]

@@ -49,3 +49,7 @@ require("process") === process
 [..."👨‍👩‍👧e\u0301🇩🇪a👍🏽\r\n각".matchAll(/./gu)].length
 [...new Intl.Segmenter("en", { granularity: "grapheme" }).segment("👨‍👩‍👧e\u0301🇩🇪a👍🏽\r\n각✓️")].map((s) => s.segment)
 [...new Intl.Segmenter("en", { granularity: "word" }).segment("Hello, world! It's 3.5 ok")].map((s) => [s.segment, s.isWordLike])
+(() => { const t = setTimeout(() => {}, 1); const before = t.hasRef(); t.unref(); return [before, t.hasRef(), t.ref().hasRef()]; })()
+new Headers({ a: "x\ny" })
+new Headers().set("a", "x\0y")
+(() => { const h = new Headers({ a: " x\n" }); h.set("b", "\ty z "); return [...h]; })()
