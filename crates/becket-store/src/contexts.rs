@@ -1,6 +1,6 @@
 //! The life of contexts: which one is chosen, and how they are made, renamed, cleared and destroyed.
 
-use becket_agent::store::{StoreError, StoredEntry};
+use becket_agent::store::{Origin, StoreError, StoredEntry, Tree};
 use rusqlite::{Connection, params};
 
 use crate::name::ContextName;
@@ -60,6 +60,17 @@ impl SqliteStore {
     pub fn context(&self, name: &str) -> Result<Option<ContextSummary>, StoreError> {
         let contexts = self.contexts()?;
         Ok(contexts.into_iter().find(|context| context.name == name))
+    }
+
+    /// The conversation of a context with all its branches, and where it comes from if it did not begin there. What was
+    /// archived and what sub-agents wrote is no part of it.
+    pub fn conversation(&self, context: &str) -> Result<(Tree, Option<Origin>), StoreError> {
+        self.look("read the conversation", |connection| {
+            let leaf = context_column::<Option<i64>>(connection, "leaf", context)?;
+            let entries = parse_all(reading::conversation(connection, context, leaf)?)?;
+            let leaf_id = reading::id_of(connection, leaf)?;
+            Ok((Tree::new(entries, leaf_id), reading::origin(connection, context)?))
+        })
     }
 
     /// The conversations of a context that were archived, the oldest first.
@@ -163,7 +174,7 @@ fn due(connection: &Connection) -> Result<Vec<(String, Due)>, Problem> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn create(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
+pub(crate) fn create(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
     let made = connection.execute(
         "INSERT INTO contexts (name, created_ms, used_ms) VALUES (?1, ?2, ?2) ON CONFLICT DO NOTHING",
         params![context.as_str(), now_ms()],
@@ -181,7 +192,7 @@ pub(crate) fn clear(connection: &Connection, session_id: &str) -> Result<(), Pro
         params![context, now],
     )?;
     connection.execute(
-        "UPDATE contexts SET leaf = NULL, message_count = 0, used_ms = ?2,
+        "UPDATE contexts SET leaf = NULL, message_count = 0, used_ms = ?2, title = NULL, origin = NULL,
                 cleared = coalesce((SELECT max(seq) FROM entries), 0)
          WHERE name = ?1",
         params![context, now],
@@ -206,8 +217,9 @@ fn rename(connection: &Connection, from: &str, to: &str) -> Result<(), Problem> 
     // Entries and sessions refer to their context, so the new row comes before they move and the old one goes last.
     let steps = [
         "INSERT INTO contexts (name, created_ms, used_ms, message_count, leaf, settings, cleared,
-                               destroy_at_ms, destroy_after_ms)
-         SELECT ?2, created_ms, used_ms, message_count, leaf, settings, cleared, destroy_at_ms, destroy_after_ms
+                               destroy_at_ms, destroy_after_ms, title, origin)
+         SELECT ?2, created_ms, used_ms, message_count, leaf, settings, cleared, destroy_at_ms, destroy_after_ms,
+                title, origin
          FROM contexts WHERE name = ?1",
         "UPDATE sessions SET context = ?2 WHERE context = ?1",
         "UPDATE entries SET context = ?2 WHERE context = ?1",

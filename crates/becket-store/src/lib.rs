@@ -2,9 +2,11 @@
 //!
 //! Read `sqlite.rs` first: it is the store that the program uses, one SQLite file that several processes may share.
 //! `schema.rs` has the tables, `writing.rs` and `reading.rs` the SQL, `writer.rs` the thread through which every
-//! change goes, `open.rs` how a file is made and set up. `contexts.rs` is the life of contexts: chosen, renamed,
-//! cleared, destroyed; `claim.rs` keeps a context for one process at a time. `memory.rs` forgets everything in the end
-//! and is for tests and for agents that shall leave nothing behind.
+//! change goes, `open.rs` how a file is made and set up. `record.rs` is for those who look at what happened, `audit.rs`
+//! for those who must be able to prove it.
+//! `contexts.rs` is the life of contexts: chosen, renamed, cleared, destroyed; `claim.rs` keeps a context for one
+//! process at a time. `memory.rs` forgets everything in the end and is for tests and for agents that shall leave
+//! nothing behind.
 //!
 //! This crate knows no model, no tool and no terminal; where the file lies, its user decides.
 //!
@@ -18,6 +20,7 @@
 //! Who does not want that claims the context first (`SqliteStore::claim`), as the program does: a claim is held by one
 //! process at a time and ends with it.
 
+mod audit;
 mod claim;
 mod contexts;
 mod memory;
@@ -25,15 +28,18 @@ mod name;
 mod open;
 mod problem;
 mod reading;
+mod record;
 mod schema;
 mod sqlite;
 mod writer;
 mod writing;
 
+pub use audit::{AuditEntry, AuditHead, AuditQuery, Flaw};
 pub use becket_agent::store::Consumed;
 pub use claim::Claim;
 pub use contexts::{Archive, ChosenContexts, Due, Lifetime};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
-pub use reading::{ContextSummary, InboxMessage, SessionSummary, StoredTrace};
+pub use reading::{ContextSummary, InboxMessage, Recorded, SessionSummary, StoredTrace};
+pub use record::{Mark, RawTrace};
 pub use sqlite::SqliteStore;

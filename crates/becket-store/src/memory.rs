@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use becket_agent::audit::AuditRecord;
 use becket_agent::store::{
-    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Origin, Seed, SeedEntry, Store, StoreError,
+    StoredEntry, Tree, WaitingLetter,
 };
 use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
@@ -22,6 +24,7 @@ struct Memory {
     sessions: HashMap<String, Session>,
     blobs: HashMap<String, Vec<u8>>,
     traces: Vec<(String, DispatchTrace)>,
+    audit: Vec<AuditRecord>,
     current: Option<String>,
     /// All letters ever delivered; a letter's id is its place here.
     inbox: Vec<Delivered>,
@@ -42,6 +45,9 @@ struct Context {
     leaf: Option<String>,
     /// Where the conversation stood each time it was cleared.
     archives: Vec<String>,
+    /// How many entries there were when it was cleared last.
+    cleared: usize,
+    origin: Option<Origin>,
 }
 
 struct Session {
@@ -95,6 +101,11 @@ impl MemoryStore {
         of_session.map(|(_, trace)| trace.clone()).collect()
     }
 
+    /// Everything that was decided and done, in its order.
+    pub fn audited(&self) -> Vec<AuditRecord> {
+        self.memory().audit.clone()
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // Every change below is checked before it begins, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -102,6 +113,11 @@ impl MemoryStore {
 }
 
 impl Context {
+    fn push(&mut self, entry: StoredEntry) {
+        self.places.insert(entry.id.clone(), self.entries.len());
+        self.entries.push(entry);
+    }
+
     fn path(&self) -> Vec<StoredEntry> {
         self.path_to(self.leaf.as_ref())
     }
@@ -138,8 +154,115 @@ impl Memory {
             ended: None,
         };
         let entries = context.path_to(begun.leaf.as_ref());
+        let origin = context.origin.clone();
         self.sessions.insert(id, begun);
-        Ok(OpenedSession { resumed, entries })
+        Ok(OpenedSession {
+            resumed,
+            entries,
+            origin,
+        })
+    }
+
+    fn plant(&mut self, session: NewSession, seed: Seed) -> Result<OpenedSession, StoreError> {
+        let name = ContextName::parse(&session.context_name)?.to_string();
+        if self.contexts.contains_key(&name) {
+            return Err(StoreError::new(format!(
+                "there is already a context {name}; choose another name, or destroy it first"
+            )));
+        }
+        let mut planted = Context::default();
+        for SeedEntry {
+            parent_id,
+            entry,
+            source,
+        } in seed.entries
+        {
+            let is_known = |id: &String| planted.places.contains_key(id);
+            if is_known(&entry.id) || !parent_id.as_ref().is_none_or(is_known) {
+                let id = &entry.id;
+                return Err(StoreError::new(format!(
+                    "the entry {id:?} does not fit in the conversation"
+                )));
+            }
+            planted.push(StoredEntry {
+                parent_id,
+                id: entry.id,
+                session_id: session.session_id.clone(),
+                time_ms: entry.time_ms,
+                content: entry.content,
+                source,
+            });
+        }
+        if let Some(leaf) = seed
+            .leaf_id
+            .as_ref()
+            .filter(|leaf| !planted.places.contains_key(*leaf))
+        {
+            return Err(StoreError::new(format!("the conversation has no entry {leaf:?}")));
+        }
+        planted.leaf = seed.leaf_id;
+        planted.origin = Some(seed.origin);
+        self.contexts.insert(name, planted);
+        let opened = self.begin(session)?;
+        Ok(OpenedSession {
+            resumed: false,
+            ..opened
+        })
+    }
+
+    fn tree(&self, session_id: &str) -> Result<Tree, StoreError> {
+        let session = self
+            .sessions
+            .get(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        let context = &self.contexts[&session.context];
+        let path = context.path_to(session.leaf.as_ref());
+        let is_own = |entry: &StoredEntry| {
+            let writer = self.sessions.get(&entry.session_id);
+            writer.is_none_or(|writer| writer.is_own)
+        };
+        let entries = context.entries.iter().enumerate().filter(|(place, entry)| {
+            let lasts = *place >= context.cleared || path.iter().any(|other| other.id == entry.id);
+            lasts && is_own(entry)
+        });
+        let entries: Vec<StoredEntry> = entries.map(|(_, entry)| entry.clone()).collect();
+        Ok(Tree::new(entries, session.leaf.clone()))
+    }
+
+    fn move_to(
+        &mut self,
+        session_id: &str,
+        leaf_id: Option<String>,
+        entries: Vec<NewEntry>,
+    ) -> Result<(), StoreError> {
+        let session = self
+            .sessions
+            .get_mut(session_id)
+            .ok_or_else(|| no_session(session_id))?;
+        let context = self.contexts.entry(session.context.clone()).or_default();
+        if let Some(leaf) = leaf_id
+            .as_ref()
+            .filter(|leaf| !context.places.contains_key(*leaf))
+        {
+            let name = &session.context;
+            return Err(StoreError::new(format!(
+                "the context {name} has no entry {leaf:?}"
+            )));
+        }
+        let before = std::mem::replace(&mut session.leaf, leaf_id);
+        if session.is_own {
+            context.leaf.clone_from(&session.leaf);
+        }
+        let appended = self.append(session_id, entries);
+        if appended.is_err()
+            && let Some(session) = self.sessions.get_mut(session_id)
+        {
+            session.leaf.clone_from(&before);
+            if let Some(context) = self.contexts.get_mut(&session.context).filter(|_| session.is_own) {
+                context.leaf = before;
+            }
+        }
+        appended
     }
 
     fn append(&mut self, session_id: &str, entries: Vec<NewEntry>) -> Result<(), StoreError> {
@@ -161,13 +284,13 @@ impl Memory {
             )));
         }
         for NewEntry { id, time_ms, content } in entries {
-            context.places.insert(id.clone(), context.entries.len());
-            context.entries.push(StoredEntry {
+            context.push(StoredEntry {
                 parent_id: session.leaf.replace(id.clone()),
                 id,
                 session_id: session_id.to_owned(),
                 time_ms,
                 content,
+                source: None,
             });
         }
         if session.is_own {
@@ -248,6 +371,8 @@ impl Memory {
         session.leaf = None;
         if let Some(context) = self.contexts.get_mut(&session.context) {
             context.archives.extend(context.leaf.take());
+            context.cleared = context.entries.len();
+            context.origin = None;
         }
         Ok(())
     }
@@ -262,6 +387,27 @@ impl Memory {
 impl Store for MemoryStore {
     fn begin_session<'a>(&'a self, session: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
         Box::pin(async move { self.memory().begin(session) })
+    }
+
+    fn plant<'a>(
+        &'a self,
+        session: NewSession,
+        seed: Seed,
+    ) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        Box::pin(async move { self.memory().plant(session, seed) })
+    }
+
+    fn tree<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Tree, StoreError>> {
+        Box::pin(async move { self.memory().tree(session_id) })
+    }
+
+    fn move_to<'a>(
+        &'a self,
+        session_id: &'a str,
+        leaf_id: Option<String>,
+        entries: Vec<NewEntry>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.memory().move_to(session_id, leaf_id, entries) })
     }
 
     fn append<'a>(
@@ -322,6 +468,10 @@ impl Store for MemoryStore {
 
     fn trace(&self, session_id: &str, trace: DispatchTrace) {
         self.memory().traces.push((session_id.to_owned(), trace));
+    }
+
+    fn audit(&self, record: AuditRecord) {
+        self.memory().audit.push(record);
     }
 }
 

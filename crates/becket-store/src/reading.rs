@@ -1,6 +1,6 @@
 //! What is read, as SQL, and the shapes in which it is handed out.
 
-use becket_agent::store::{StoredEntry, WaitingLetter};
+use becket_agent::store::{Origin, SpanKind, StoredEntry, WaitingLetter};
 use becket_events::Json;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -50,6 +50,8 @@ pub struct SessionSummary {
     pub entry_count: u64,
     /// The name that its conversation was given.
     pub name: Option<String>,
+    /// Whether also those events were recorded that nobody listened to.
+    pub is_whole: bool,
 }
 
 /// A message that waits in a context's inbox.
@@ -92,6 +94,21 @@ pub struct StoredTrace {
     pub dispatch: Json,
 }
 
+/// A dispatch or a span, as it was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// Its place in the record.
+    pub seq: i64,
+    /// The session: the one that was asked for, or a sub-agent's below it.
+    pub session_id: String,
+    /// Whether it is a stretch of time; else it is a dispatch.
+    pub is_span: bool,
+    /// The event, or the kind of the span.
+    pub name: String,
+    /// Everything about it: a `DispatchTrace` or a `Span` as JSON.
+    pub json: Json,
+}
+
 /// An entry whose content is still text, so that it can be taken apart after the lock is given back.
 pub(crate) struct RawEntry {
     id: String,
@@ -99,22 +116,39 @@ pub(crate) struct RawEntry {
     session_id: String,
     time_ms: u64,
     content: String,
+    source: Option<String>,
 }
 
 impl RawEntry {
+    /// Reads a row of id, parent's id, session, time, content and source.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            parent_id: row.get(1)?,
+            session_id: row.get(2)?,
+            time_ms: count(row, 3)?,
+            content: row.get(4)?,
+            source: row.get(5)?,
+        })
+    }
+
     pub(crate) fn parse(self) -> Result<StoredEntry, Problem> {
-        let content = serde_json::from_str(&self.content).map_err(|error| {
+        let unreadable = |error: serde_json::Error| {
             Problem::Refused(format!(
                 "the entry {:?} cannot be read ({error}); a newer becket may have written it: update becket",
                 self.id
             ))
-        })?;
+        };
+        let content = serde_json::from_str(&self.content).map_err(unreadable)?;
+        let source = self.source.as_deref().map(serde_json::from_str);
+        let source = source.transpose().map_err(unreadable)?;
         Ok(StoredEntry {
             id: self.id,
             parent_id: self.parent_id,
             session_id: self.session_id,
             time_ms: self.time_ms,
             content,
+            source,
         })
     }
 }
@@ -128,7 +162,8 @@ pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry
              UNION ALL
              SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
          )
-         SELECT id, session_id, time_ms, content FROM entries WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
+         SELECT id, session_id, time_ms, content, source FROM entries
+         WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
     )?;
     let mut rows = path.query([leaf])?;
     let mut entries = Vec::new();
@@ -141,6 +176,7 @@ pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry
             session_id: row.get(1)?,
             time_ms: count(row, 2)?,
             content: row.get(3)?,
+            source: row.get(4)?,
         });
     }
     Ok(entries)
@@ -157,21 +193,52 @@ pub(crate) fn entries(connection: &Connection, context: &str) -> Result<Vec<RawE
 /// All entries of the context with all branches, the oldest first.
 pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
     context_column::<Option<i64>>(connection, "leaf", context)?;
-    let mut tree = connection.prepare(
-        "SELECT entries.id, parents.id, entries.session_id, entries.time_ms, entries.content
-         FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
-         WHERE entries.context = ? ORDER BY entries.seq",
-    )?;
-    let rows = tree.query_map([context], |row| {
-        Ok(RawEntry {
-            id: row.get(0)?,
-            parent_id: row.get(1)?,
-            session_id: row.get(2)?,
-            time_ms: count(row, 3)?,
-            content: row.get(4)?,
-        })
-    })?;
+    let mut tree = connection.prepare(&format!(
+        "{WITH_PARENTS} WHERE entries.context = ? ORDER BY entries.seq"
+    ))?;
+    let rows = tree.query_map([context], RawEntry::read)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The entries of the context's conversation with all branches, the oldest first: those on the way to the leaf, and
+/// those that were written since the context was last cleared, unless a sub-agent wrote them.
+pub(crate) fn conversation(
+    connection: &Connection,
+    context: &str,
+    leaf: Option<i64>,
+) -> Result<Vec<RawEntry>, Problem> {
+    let mut tree = connection.prepare_cached(&format!(
+        "WITH RECURSIVE path(seq, parent) AS (
+             SELECT seq, parent FROM entries WHERE seq = ?2
+             UNION ALL
+             SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
+         )
+         {WITH_PARENTS} WHERE entries.context = ?1
+             AND (entries.seq > (SELECT cleared FROM contexts WHERE name = ?1)
+                  OR entries.seq IN (SELECT seq FROM path))
+             AND entries.session_id NOT IN
+                 (SELECT id FROM sessions WHERE context = ?1 AND parent_id IS NOT NULL)
+         ORDER BY entries.seq"
+    ))?;
+    let rows = tree.query_map(params![context, leaf], RawEntry::read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+const WITH_PARENTS: &str =
+    "SELECT entries.id, parents.id, entries.session_id, entries.time_ms, entries.content, \
+                            entries.source
+         FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent";
+
+/// The id of an entry.
+pub(crate) fn id_of(connection: &Connection, seq: Option<i64>) -> Result<Option<String>, Problem> {
+    let mut id = connection.prepare_cached("SELECT id FROM entries WHERE seq = ?")?;
+    Ok(id.query_row([seq], |row| row.get(0)).optional()?)
+}
+
+/// Where the conversation of a context comes from, if it did not begin there.
+pub(crate) fn origin(connection: &Connection, context: &str) -> Result<Option<Origin>, Problem> {
+    let origin = context_column::<Option<String>>(connection, "origin", context)?;
+    Ok(origin.as_deref().map(serde_json::from_str).transpose()?)
 }
 
 pub(crate) fn settings(connection: &Connection, context: &str) -> Result<Json, Problem> {
@@ -209,7 +276,7 @@ pub(crate) fn sessions(
 ) -> Result<Vec<SessionSummary>, Problem> {
     let mut sessions = connection.prepare(
         "SELECT id, parent_id, context, model, cwd, started_ms, ended_ms, reason,
-                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id), name
+                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id), name, record > 0
          FROM sessions WHERE ?1 IS NULL OR context = ?1 ORDER BY started_ms DESC, id DESC",
     )?;
     let rows = sessions.query_map([context], |row| {
@@ -225,6 +292,7 @@ pub(crate) fn sessions(
             reason: row.get(7)?,
             entry_count: count(row, 8)?,
             name: row.get(9)?,
+            is_whole: row.get(10)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -272,18 +340,102 @@ pub(crate) fn blob(connection: &Connection, hash: &str) -> Result<Option<Vec<u8>
 }
 
 pub(crate) fn trace_of(connection: &Connection, session_id: &str) -> Result<Vec<StoredTrace>, Problem> {
-    let mut trace =
-        connection.prepare("SELECT event, time_ms, dispatch FROM trace WHERE session_id = ? ORDER BY seq")?;
+    let mut trace = connection.prepare(&format!(
+        "SELECT event, time_ms, dispatch FROM trace
+         WHERE session_id = ? AND heard AND event NOT IN ({}) ORDER BY seq",
+        span_names()
+    ))?;
     let mut rows = trace.query([session_id])?;
     let mut dispatches = Vec::new();
     while let Some(row) = rows.next()? {
-        dispatches.push(StoredTrace {
+        dispatches.push(StoredTrace::read(row)?);
+    }
+    Ok(dispatches)
+}
+
+/// The newest dispatches of all sessions.
+pub(crate) fn newest_dispatches(connection: &Connection, most: u32) -> Result<Vec<StoredTrace>, Problem> {
+    let mut trace = connection.prepare(&format!(
+        "SELECT event, time_ms, dispatch FROM trace WHERE heard AND event NOT IN ({}) ORDER BY seq DESC LIMIT ?",
+        span_names()
+    ))?;
+    let mut rows = trace.query([most])?;
+    let mut dispatches = Vec::new();
+    while let Some(row) = rows.next()? {
+        dispatches.push(StoredTrace::read(row)?);
+    }
+    Ok(dispatches)
+}
+
+/// The newest spans of one kind, of all sessions.
+pub(crate) fn newest_spans(
+    connection: &Connection,
+    kind: SpanKind,
+    most: u32,
+) -> Result<Vec<StoredTrace>, Problem> {
+    let mut trace = connection
+        .prepare("SELECT event, time_ms, dispatch FROM trace WHERE event = ? ORDER BY seq DESC LIMIT ?")?;
+    let mut rows = trace.query(params![kind.name(), most])?;
+    let mut spans = Vec::new();
+    while let Some(row) = rows.next()? {
+        spans.push(StoredTrace::read(row)?);
+    }
+    Ok(spans)
+}
+
+/// What is wanted of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Stretches of time, and events that somebody listened to.
+    Heard,
+    /// All of it.
+    All,
+}
+
+/// Dispatches and spans of a session and of those below it, in the order in which they were recorded.
+pub(crate) fn record_of(
+    connection: &Connection,
+    session_id: &str,
+    after: i64,
+    wanted: Wanted,
+) -> Result<Vec<Recorded>, Problem> {
+    let mut record = connection.prepare(
+        "WITH RECURSIVE family(id) AS (
+             SELECT ?1 UNION SELECT sessions.id FROM family JOIN sessions ON sessions.parent_id = family.id
+         )
+         SELECT event, time_ms, dispatch, seq, session_id FROM trace
+         WHERE session_id IN (SELECT id FROM family) AND heard >= ?3 AND seq > ?2 ORDER BY seq",
+    )?;
+    let least = i64::from(wanted == Wanted::Heard);
+    let mut rows = record.query(params![session_id, after, least])?;
+    let mut recorded = Vec::new();
+    while let Some(row) = rows.next()? {
+        let stored = StoredTrace::read(row)?;
+        recorded.push(Recorded {
+            seq: row.get(3)?,
+            session_id: row.get(4)?,
+            is_span: SpanKind::ALL.iter().any(|kind| kind.name() == stored.event),
+            name: stored.event,
+            json: stored.dispatch,
+        });
+    }
+    Ok(recorded)
+}
+
+/// The names under which spans are recorded, for SQL.
+fn span_names() -> String {
+    let names = SpanKind::ALL.iter().map(|kind| format!("'{}'", kind.name()));
+    names.collect::<Vec<_>>().join(",")
+}
+
+impl StoredTrace {
+    fn read(row: &Row<'_>) -> Result<Self, Problem> {
+        Ok(Self {
             event: row.get(0)?,
             time_ms: count(row, 1)?,
             dispatch: Json::parse(row.get(2)?)?,
-        });
+        })
     }
-    Ok(dispatches)
 }
 
 /// Everything that is wrong with the file, each in a sentence.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::problem::Problem;
 
 /// One step for every version; the first makes the tables of version 1. A step that was released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
@@ -116,6 +116,65 @@ const VERSION_4: &str = "
 ALTER TABLE sessions ADD COLUMN name TEXT;
 ";
 
+/// Conversations that stand anywhere in their tree, or come from elsewhere.
+///
+/// `contexts.title` is the name of the conversation, on whichever branch it was given; `contexts.origin` says where the
+/// conversation comes from. `entries.source` is what stood in the file from which an entry was read.
+const VERSION_5: &str = "
+ALTER TABLE contexts ADD COLUMN title TEXT;
+ALTER TABLE contexts ADD COLUMN origin TEXT;
+ALTER TABLE entries ADD COLUMN source TEXT;
+UPDATE contexts SET title = (SELECT sessions.name FROM sessions
+    WHERE sessions.context = contexts.name AND sessions.leaf = contexts.leaf
+    ORDER BY sessions.started_ms DESC LIMIT 1);
+";
+
+/// The audit log, and a trace that can be replayed.
+///
+/// The log (`audit.rs`) is chained: each record has the hash of the one before, and `audit_head` says where the chain
+/// ends. Nobody of becket's changes or deletes a record, which triggers make sure of; contexts that are destroyed leave
+/// theirs behind. `trace.seq` is never used again, also when the last ones were deleted. `trace.heard` is 0 for an
+/// event that nobody listened to; `sessions.record` says how much was recorded of a session: 0 before such events were.
+const VERSION_6: &str = "
+ALTER TABLE sessions ADD COLUMN record INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE trace RENAME TO trace_before;
+DROP INDEX trace_by_session;
+CREATE TABLE trace (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    time_ms INTEGER NOT NULL,
+    heard INTEGER NOT NULL DEFAULT 1,
+    dispatch TEXT NOT NULL
+) STRICT;
+INSERT INTO trace (seq, session_id, event, time_ms, dispatch)
+    SELECT seq, session_id, event, time_ms, dispatch FROM trace_before ORDER BY seq;
+DROP TABLE trace_before;
+CREATE INDEX trace_by_session ON trace(session_id);
+
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    time_ms INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_by_session ON audit(session_id);
+CREATE TABLE audit_head (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    count INTEGER NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+INSERT INTO audit_head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000');
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+    BEGIN SELECT raise(ABORT, 'records of the audit log are never changed'); END;
+CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
+    BEGIN SELECT raise(ABORT, 'records of the audit log are never deleted'); END;
+";
+
 /// Brings the file to the newest version among the steps. A file that is there already costs one read.
 pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
     if checked_version(connection, steps)? == steps.len() {
@@ -221,6 +280,28 @@ mod tests {
             crate::Lifetime::default()
         );
         assert_eq!(store.integrity_check().unwrap(), Vec::<String>::new());
+        assert_eq!(store.verify_audit(None).unwrap().unwrap().count, 0);
+    }
+
+    #[test]
+    fn a_trace_keeps_its_numbers_and_none_is_used_again() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &MIGRATIONS[..5]).unwrap();
+        let add = "INSERT INTO trace (session_id, event, time_ms, dispatch) VALUES ('s', 'e', 1, '{}')";
+        for _ in 0..3 {
+            connection.execute(add, []).unwrap();
+        }
+        connection.execute("DELETE FROM trace WHERE seq = 1", []).unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        let numbers = |connection: &Connection| -> Vec<i64> {
+            let mut query = connection.prepare("SELECT seq FROM trace ORDER BY seq").unwrap();
+            let rows = query.query_map([], |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        assert_eq!(numbers(&connection), [2, 3]);
+        connection.execute("DELETE FROM trace", []).unwrap();
+        connection.execute(add, []).unwrap();
+        assert_eq!(numbers(&connection), [4]);
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use becket_agent::audit::{AuditRecord, Audited};
 use becket_agent::store::{
-    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Seed, Span, SpanKind, Store, StoreError,
+    StoredEntry, Tree, WaitingLetter,
 };
 use becket_events::Json;
 use becket_hooks::DispatchTrace;
@@ -19,8 +21,10 @@ use crate::contexts;
 use crate::name::ContextName;
 use crate::open;
 use crate::problem::Problem;
-use crate::reading::{self, ContextSummary, InboxMessage, RawEntry, SessionSummary, StoredTrace};
-use crate::writer::{Job, Request, Target, TraceBuffer, WaitingTrace, Writer};
+use crate::reading::{
+    self, ContextSummary, InboxMessage, RawEntry, Recorded, SessionSummary, StoredTrace, Wanted,
+};
+use crate::writer::{Job, Request, Target, TraceBuffer, Traced, WaitingTrace, Writer};
 use crate::writing;
 
 /// How long a request waits for a lock that another process holds.
@@ -130,6 +134,34 @@ impl SqliteStore {
     pub fn trace_of(&self, session_id: &str) -> Result<Vec<StoredTrace>, StoreError> {
         self.look("read the trace", |connection| {
             reading::trace_of(connection, session_id)
+        })
+    }
+
+    /// Everything that is traced of a session, and of the sub-agents below it, after a place in the record.
+    pub fn record_of(&self, session_id: &str, after: i64) -> Result<Vec<Recorded>, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::record_of(connection, session_id, after, Wanted::Heard)
+        })
+    }
+
+    /// Everything that can be replayed of a session, and of the sub-agents below it: also events that nobody heard.
+    pub fn whole_record_of(&self, session_id: &str) -> Result<Vec<Recorded>, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::record_of(connection, session_id, 0, Wanted::All)
+        })
+    }
+
+    /// The newest dispatches of all sessions, at most so many, the newest first.
+    pub fn newest_dispatches(&self, most: u32) -> Result<Vec<StoredTrace>, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::newest_dispatches(connection, most)
+        })
+    }
+
+    /// The newest stretches of time of one kind, at most so many, the newest first.
+    pub fn newest_spans(&self, kind: SpanKind, most: u32) -> Result<Vec<StoredTrace>, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::newest_spans(connection, kind, most)
         })
     }
 
@@ -360,8 +392,59 @@ impl Store for SqliteStore {
             Ok(OpenedSession {
                 resumed: begun.resumed,
                 entries,
+                origin: begun.origin,
             })
         })
+    }
+
+    fn plant<'a>(
+        &'a self,
+        session: NewSession,
+        seed: Seed,
+    ) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        Box::pin(async move {
+            let context = ContextName::parse(&session.context_name)?;
+            let doing = "bring a conversation into a new context";
+            let begun = self
+                .write(doing, move |connection| {
+                    writing::plant(connection, &session, &context, &seed)
+                })
+                .await?;
+            let entries = parse_all(begun.entries).map_err(|problem| problem.told(&self.file, doing))?;
+            Ok(OpenedSession {
+                resumed: begun.resumed,
+                entries,
+                origin: begun.origin,
+            })
+        })
+    }
+
+    fn tree<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Tree, StoreError>> {
+        let session_id = session_id.to_owned();
+        Box::pin(async move {
+            let doing = "read the conversation";
+            let (entries, leaf_id) = self
+                .read(doing, move |connection| {
+                    let (context, leaf) = writing::place_of(connection, &session_id)?;
+                    let entries = reading::conversation(connection, &context, leaf)?;
+                    Ok((entries, reading::id_of(connection, leaf)?))
+                })
+                .await?;
+            let entries = parse_all(entries).map_err(|problem| problem.told(&self.file, doing))?;
+            Ok(Tree::new(entries, leaf_id))
+        })
+    }
+
+    fn move_to<'a>(
+        &'a self,
+        session_id: &'a str,
+        leaf_id: Option<String>,
+        entries: Vec<NewEntry>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let session_id = session_id.to_owned();
+        Box::pin(self.write("go to another entry", move |connection| {
+            writing::move_to(connection, &session_id, leaf_id.as_deref(), &entries)
+        }))
     }
 
     fn append<'a>(
@@ -454,8 +537,29 @@ impl Store for SqliteStore {
     }
 
     fn trace(&self, session_id: &str, trace: DispatchTrace) {
+        self.add_trace(session_id, Traced::Dispatch(Box::new(trace)));
+    }
+
+    fn span(&self, session_id: &str, span: Span) {
+        self.add_trace(session_id, Traced::Span(Box::new(span)));
+    }
+
+    fn audit(&self, record: AuditRecord) {
+        // What is permitted begins to run now; everything else follows with the next write.
+        let is_urgent = matches!(record.what, Audited::Call(_));
+        let session_id = record.asker.session_id.clone();
+        self.add_trace(&session_id, Traced::Audit(Box::new(record)));
+        if is_urgent {
+            // As with traces: if the writer is gone, its next user hears of it.
+            let _ = self.send(Request::WriteTraces);
+        }
+    }
+}
+
+impl SqliteStore {
+    fn add_trace(&self, session_id: &str, traced: Traced) {
         let session_id = session_id.to_owned();
-        let waiting = self.traces.add(WaitingTrace { session_id, trace });
+        let waiting = self.traces.add(WaitingTrace { session_id, traced });
         if waiting.is_multiple_of(TRACES_AT_ONCE) {
             // A trace is nobody's business but the curious: if the writer is gone, its next user hears of it.
             let _ = self.send(Request::WriteTraces);

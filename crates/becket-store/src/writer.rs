@@ -5,16 +5,18 @@
 //! transaction is on disk. A request that fails is undone alone; the others go on.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use becket_agent::store::StoreError;
+use becket_agent::audit::AuditRecord;
+use becket_agent::store::{Span, StoreError};
 use becket_hooks::DispatchTrace;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use crate::audit::decides;
 use crate::open::until;
 use crate::problem::Problem;
 use crate::writing;
@@ -24,6 +26,9 @@ const LARGEST_GROUP: usize = 1000;
 
 /// The most dispatches that wait in memory while the disk cannot take them.
 const MOST_TRACES: usize = 10_000;
+
+/// How long traces wait for something to be written with.
+const TRACES_WAIT: Duration = Duration::from_millis(500);
 
 /// What the thread is asked to do.
 pub(crate) enum Request {
@@ -78,14 +83,32 @@ pub(crate) struct TraceBuffer(Mutex<Vec<WaitingTrace>>);
 /// A dispatch that waits to be written.
 pub(crate) struct WaitingTrace {
     pub(crate) session_id: String,
-    pub(crate) trace: DispatchTrace,
+    pub(crate) traced: Traced,
+}
+
+/// What a trace is made of.
+pub(crate) enum Traced {
+    Dispatch(Box<DispatchTrace>),
+    Span(Box<Span>),
+    Audit(Box<AuditRecord>),
+}
+
+impl Traced {
+    /// Whether it may be forgotten while the disk cannot take it: what was decided may not.
+    fn is_dispensable(&self) -> bool {
+        match self {
+            Self::Dispatch(trace) => !decides(trace),
+            Self::Span(_) => true,
+            Self::Audit(_) => false,
+        }
+    }
 }
 
 impl TraceBuffer {
     /// Adds a dispatch and says how many wait now.
     pub(crate) fn add(&self, trace: WaitingTrace) -> usize {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < MOST_TRACES {
+        if waiting.len() < MOST_TRACES || !trace.traced.is_dispensable() {
             waiting.push(trace);
         }
         waiting.len()
@@ -95,6 +118,14 @@ impl TraceBuffer {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
+    /// Whether a stretch of time is among what waits.
+    fn has_spans(&self) -> bool {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting
+            .iter()
+            .any(|waiting| matches!(waiting.traced, Traced::Span(_)))
+    }
+
     fn take(&self) -> Vec<WaitingTrace> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -102,7 +133,11 @@ impl TraceBuffer {
     fn put_back(&self, mut traces: Vec<WaitingTrace>) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         traces.append(&mut waiting);
-        traces.truncate(MOST_TRACES);
+        let mut kept = 0;
+        traces.retain(|trace| {
+            kept += 1;
+            kept <= MOST_TRACES || !trace.traced.is_dispensable()
+        });
         *waiting = traces;
     }
 }
@@ -167,8 +202,7 @@ where
 }
 
 fn serve(target: Target, inbox: Receiver<Request>) {
-    let mut next = inbox.recv().ok();
-    while let Some(request) = next {
+    while let Some(request) = next_request(&target, &inbox) {
         let group = match request {
             Request::Read(mut work) => {
                 let outcome = work.run(&target.connection);
@@ -185,7 +219,19 @@ fn serve(target: Target, inbox: Receiver<Request>) {
         if let Some(report) = group.finish {
             return target.finish(report);
         }
-        next = inbox.recv().ok();
+    }
+}
+
+/// Waits for a request. What took its time and is not taken along for a while is a request of its own: somebody may be
+/// following the session.
+fn next_request(target: &Target, inbox: &Receiver<Request>) -> Option<Request> {
+    loop {
+        match inbox.recv_timeout(TRACES_WAIT) {
+            Ok(request) => return Some(request),
+            Err(RecvTimeoutError::Timeout) if target.traces.has_spans() => return Some(Request::WriteTraces),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
     }
 }
 

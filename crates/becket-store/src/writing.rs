@@ -1,21 +1,24 @@
 //! What is written, as SQL. Every function here runs inside a transaction of the writer's.
 
+use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use becket_agent::store::{Consumed, EntryContent, Letter, NewEntry, NewSession};
+use becket_agent::store::{Consumed, EntryContent, Letter, NewEntry, NewSession, Origin, Seed, SeedEntry};
 use becket_events::Json;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use crate::audit::{self, NewRecord};
 use crate::contexts;
 use crate::name::ContextName;
 use crate::problem::Problem;
 use crate::reading::{self, RawEntry};
-use crate::writer::WaitingTrace;
+use crate::writer::{Traced, WaitingTrace};
 
 /// What `begin_session` found.
 pub(crate) struct Begun {
     pub(crate) resumed: bool,
     pub(crate) entries: Vec<RawEntry>,
+    pub(crate) origin: Option<Origin>,
 }
 
 pub(crate) fn begin_session(
@@ -36,38 +39,177 @@ pub(crate) fn begin_session(
             .prepare_cached("UPDATE contexts SET used_ms = ?2 WHERE name = ?1 RETURNING leaf")?
             .query_row(params![context.as_str(), now], |row| row.get(0))?;
     }
-    let NewSession {
-        session_id,
-        parent_session_id,
-        model,
-        cwd,
-        ..
-    } = session;
     // A sub-agent knows nothing of its parent's conversation.
-    let leaf = leaf.filter(|_| parent_session_id.is_none());
-    let stored = connection
-        .prepare_cached(
-            "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms, name)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT name FROM sessions
-                 WHERE context = ?3 AND leaf = ?4 ORDER BY started_ms DESC LIMIT 1))",
-        )?
-        .execute(params![
-            session_id,
-            parent_session_id,
-            context.as_str(),
-            leaf,
-            model,
-            cwd,
-            now
-        ]);
-    refuse_double(stored, || {
-        format!("there is already a session {session_id:?}; give each its own id")
-    })?;
+    let leaf = leaf.filter(|_| session.parent_session_id.is_none());
+    add_session(connection, session, leaf)?;
     let entries = match leaf {
         Some(leaf) => reading::path_to(connection, leaf)?,
         None => Vec::new(),
     };
-    Ok(Begun { resumed, entries })
+    let origin = reading::origin(connection, context.as_str())?;
+    Ok(Begun {
+        resumed,
+        entries,
+        origin,
+    })
+}
+
+/// Makes the context, which must be new, and begins a session in it that has written the entries of the seed.
+pub(crate) fn plant(
+    connection: &Connection,
+    session: &NewSession,
+    context: &ContextName,
+    seed: &Seed,
+) -> Result<Begun, Problem> {
+    if !contexts::create(connection, context)? {
+        return Err(Problem::Refused(format!(
+            "there is already a context {context}; choose another name, or destroy it first"
+        )));
+    }
+    add_session(connection, session, None)?;
+    let places = plant_entries(connection, session, context, seed)?;
+    let leaf = seed
+        .leaf_id
+        .as_deref()
+        .map(|id| place_among(&places, id))
+        .transpose()?;
+    let entries = seed.entries.iter().map(|planted| &planted.entry);
+    let messages = entries.clone().filter(|entry| is_message(entry)).count();
+    let name = new_name(entries);
+    connection.execute(
+        "UPDATE contexts SET leaf = ?2, message_count = ?3, title = ?4, origin = ?5 WHERE name = ?1",
+        params![
+            context.as_str(),
+            leaf,
+            messages as i64,
+            name,
+            serde_json::to_string(&seed.origin)?
+        ],
+    )?;
+    connection.execute(
+        "UPDATE sessions SET leaf = ?2, name = ?3 WHERE id = ?1",
+        params![session.session_id, leaf, name],
+    )?;
+    let entries = match leaf {
+        Some(leaf) => reading::path_to(connection, leaf)?,
+        None => Vec::new(),
+    };
+    Ok(Begun {
+        resumed: false,
+        entries,
+        origin: Some(seed.origin.clone()),
+    })
+}
+
+/// Writes the entries of a seed, and says in which row each stands.
+fn plant_entries<'a>(
+    connection: &Connection,
+    session: &NewSession,
+    context: &ContextName,
+    seed: &'a Seed,
+) -> Result<HashMap<&'a str, i64>, Problem> {
+    let mut places: HashMap<&str, i64> = HashMap::new();
+    let mut insert = connection.prepare_cached(INSERT_ENTRY)?;
+    for SeedEntry {
+        parent_id,
+        entry,
+        source,
+    } in &seed.entries
+    {
+        let parent = parent_id
+            .as_deref()
+            .map(|id| place_among(&places, id))
+            .transpose()?;
+        let content = serde_json::to_string(&entry.content)?;
+        let source = source.as_ref().map(ToString::to_string);
+        let time_ms = i64::try_from(entry.time_ms).unwrap_or(i64::MAX);
+        let row = params![
+            parent,
+            context.as_str(),
+            entry.id,
+            session.session_id,
+            time_ms,
+            content,
+            source
+        ];
+        refuse_double(insert.execute(row), || {
+            format!("the conversation has two entries {:?}", entry.id)
+        })?;
+        places.insert(&entry.id, connection.last_insert_rowid());
+    }
+    Ok(places)
+}
+
+const INSERT_ENTRY: &str = "INSERT INTO entries (parent, context, id, session_id, time_ms, content, source) \
+                            VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+fn place_among(places: &HashMap<&str, i64>, id: &str) -> Result<i64, Problem> {
+    let place = places.get(id).copied();
+    place.ok_or_else(|| {
+        Problem::Refused(format!(
+            "the conversation names an entry {id:?} that it does not have"
+        ))
+    })
+}
+
+fn add_session(connection: &Connection, session: &NewSession, leaf: Option<i64>) -> Result<(), Problem> {
+    let NewSession {
+        session_id,
+        parent_session_id,
+        context_name,
+        model,
+        cwd,
+    } = session;
+    let stored = connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, parent_id, context, leaf, model, cwd, started_ms, record, name)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1,
+                     (SELECT title FROM contexts WHERE contexts.name = ?3 AND ?2 IS NULL))",
+        )?
+        .execute(params![
+            session_id,
+            parent_session_id,
+            context_name,
+            leaf,
+            model,
+            cwd,
+            now_ms()
+        ]);
+    refuse_double(stored, || {
+        format!("there is already a session {session_id:?}; give each its own id")
+    })
+}
+
+/// Lets the session, and its context if what it says is part of that, stand at another entry, and adds entries there.
+pub(crate) fn move_to(
+    connection: &Connection,
+    session_id: &str,
+    leaf_id: Option<&str>,
+    entries: &[NewEntry],
+) -> Result<(), Problem> {
+    let (context, _) = place_of(connection, session_id)?;
+    let leaf = match leaf_id {
+        None => None,
+        Some(id) => {
+            let seq: Option<i64> = connection
+                .prepare_cached("SELECT seq FROM entries WHERE context = ? AND id = ?")?
+                .query_row(params![context, id], |row| row.get(0))
+                .optional()?;
+            let none = || Problem::Refused(format!("the context {context} has no entry {id:?}"));
+            Some(seq.ok_or_else(none)?)
+        }
+    };
+    connection.execute(
+        "UPDATE sessions SET leaf = ?2 WHERE id = ?1",
+        params![session_id, leaf],
+    )?;
+    if own_session(connection, session_id)? {
+        connection.execute(
+            "UPDATE contexts SET leaf = ?2, used_ms = ?3 WHERE name = ?1",
+            params![context, leaf, now_ms()],
+        )?;
+    }
+    append(connection, session_id, entries)
 }
 
 /// Adds the entries after the one at which the session stands.
@@ -75,42 +217,46 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
     let (context, mut leaf) = place_of(connection, session_id)?;
     let now = now_ms();
     let is_own = own_session(connection, session_id)?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO entries (parent, context, id, session_id, time_ms, content) VALUES (?, ?, ?, ?, ?, ?)",
-    )?;
+    let mut insert = connection.prepare_cached(INSERT_ENTRY)?;
     for entry in entries {
         let content = serde_json::to_string(&entry.content)?;
         let time_ms = i64::try_from(entry.time_ms).unwrap_or(i64::MAX);
-        let stored = insert.execute(params![leaf, context, entry.id, session_id, time_ms, content]);
+        let source: Option<&str> = None;
+        let row = params![leaf, context, entry.id, session_id, time_ms, content, source];
+        let stored = insert.execute(row);
         refuse_double(stored, || {
             format!("the context {context} already has an entry {:?}", entry.id)
         })?;
         leaf = Some(connection.last_insert_rowid());
     }
+    let name = new_name(entries);
     connection
         .prepare_cached("UPDATE sessions SET leaf = ?2, name = coalesce(?3, name) WHERE id = ?1")?
-        .execute(params![session_id, leaf, new_name(entries)])?;
+        .execute(params![session_id, leaf, name])?;
     if !is_own {
         return Ok(());
     }
-    let messages = entries
-        .iter()
-        .filter(|entry| matches!(entry.content, EntryContent::Message { .. }))
-        .count();
+    let messages = entries.iter().filter(|entry| is_message(entry)).count();
     connection
         .prepare_cached(
-            "UPDATE contexts SET leaf = ?2, used_ms = ?3, message_count = message_count + ?4 WHERE name = ?1",
+            "UPDATE contexts SET leaf = ?2, used_ms = ?3, message_count = message_count + ?4,
+                    title = coalesce(?5, title) WHERE name = ?1",
         )?
-        .execute(params![context, leaf, now, messages as i64])?;
+        .execute(params![context, leaf, now, messages as i64, name])?;
     Ok(())
 }
 
+fn is_message(entry: &NewEntry) -> bool {
+    matches!(entry.content, EntryContent::Message { .. })
+}
+
 /// The name that the last of the entries gives to the conversation, if one does.
-fn new_name(entries: &[NewEntry]) -> Option<&str> {
-    entries.iter().rev().find_map(|entry| match &entry.content {
+fn new_name<'a>(entries: impl IntoIterator<Item = &'a NewEntry>) -> Option<&'a str> {
+    let names = entries.into_iter().filter_map(|entry| match &entry.content {
         EntryContent::Name { name } => Some(name.as_str()),
         _ => None,
-    })
+    });
+    names.last()
 }
 
 pub(crate) fn end_session(connection: &Connection, session_id: &str, reason: &str) -> Result<(), Problem> {
@@ -224,14 +370,38 @@ pub(crate) fn set_settings(
 }
 
 pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Result<(), Problem> {
-    let mut insert = connection
-        .prepare_cached("INSERT INTO trace (session_id, event, time_ms, dispatch) VALUES (?, ?, ?, ?)")?;
-    for WaitingTrace { session_id, trace } in traces {
-        let time_ms = i64::try_from(trace.time_ms).unwrap_or(i64::MAX);
-        let dispatch = serde_json::to_string(trace)?;
-        insert.execute(params![session_id, trace.event.info().name, time_ms, dispatch])?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO trace (session_id, event, time_ms, heard, dispatch) VALUES (?, ?, ?, ?, ?)",
+    )?;
+    let mut log = audit::Log::open(connection);
+    for WaitingTrace { session_id, traced } in traces {
+        let (name, time_us, heard, text) = match traced {
+            Traced::Audit(record) => {
+                log.add(&NewRecord::of(record)?)?;
+                continue;
+            }
+            Traced::Dispatch(trace) => {
+                if let Some(record) = NewRecord::of_dispatch(session_id, trace)? {
+                    log.add(&record)?;
+                }
+                let heard = !trace.runs.is_empty();
+                (
+                    trace.event.info().name,
+                    trace.time_us,
+                    heard,
+                    serde_json::to_string(trace)?,
+                )
+            }
+            Traced::Span(span) => (span.kind.name(), span.time_us, true, serde_json::to_string(span)?),
+        };
+        insert.execute(params![session_id, name, milliseconds(time_us), heard, text])?;
     }
-    Ok(())
+    log.close()
+}
+
+/// A moment as the tables have it.
+pub(crate) fn milliseconds(time_us: u64) -> i64 {
+    i64::try_from(time_us / 1000).unwrap_or(i64::MAX)
 }
 
 /// Whether what a session says is part of its context's conversation: not if it is a sub-agent's.

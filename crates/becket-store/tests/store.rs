@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becket_agent::store::{
-    EntryContent, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry,
+    EntryContent, Letter, NewEntry, NewSession, OpenedSession, Span, SpanKind, Store, StoreError, StoredEntry,
 };
-use becket_events::{
-    EventId, Json, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage, Verdict,
-};
-use becket_hooks::{Cause, DispatchTrace, Effect, Failure, HandlerRun, LaneKind};
+use becket_events::{EventId, Json, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
+use becket_hooks::{Cause, Dialect, DispatchTrace, Effect, Failure, HandlerRun, LaneKind};
 use becket_store::{Consumed, ContextName, MemoryStore, SqliteStore};
 use serde_json::json;
 
@@ -195,9 +193,6 @@ fn every_kind() -> Vec<NewEntry> {
 
 fn dispatch(session_id: &str, turn: u32) -> DispatchTrace {
     let run = HandlerRun {
-        handler: "guard".into(),
-        source: "becket.toml:3".into(),
-        lane: LaneKind::Command,
         input_hash: Some("00".into()),
         reply: Some(json!({"verdict": "deny"})),
         effect: Effect::Failed {
@@ -205,17 +200,21 @@ fn dispatch(session_id: &str, turn: u32) -> DispatchTrace {
             refused: true,
         },
         duration_us: 12,
+        ..HandlerRun::noted(
+            "guard".into(),
+            "becket.toml:3".into(),
+            Dialect::Becket,
+            LaneKind::Command,
+        )
     };
     DispatchTrace {
-        event: EventId::PreTool,
         session_id: session_id.into(),
         turn,
         time_ms: 1_700_000_000_000 + u64::from(turn),
+        time_us: 1_700_000_000_000_000 + u64::from(turn) * 1_000,
         duration_us: 20,
-        runs: vec![run],
         original: Some(json!({"a": 1}).into()),
-        effective: None,
-        verdict: None::<Verdict>,
+        ..DispatchTrace::noted(EventId::PreTool, run)
     }
 }
 
@@ -262,8 +261,10 @@ async fn keeps_the_promises_of_the_trait(store: &dyn Store) {
     let OpenedSession {
         resumed,
         entries: found,
+        origin,
     } = store.begin_session(session("s2", "work")).await.unwrap();
     assert!(resumed);
+    assert!(origin.is_none(), "it is no fork: {origin:?}");
     assert_is_path(&found);
     let unwrapped: Vec<NewEntry> = found
         .iter()
@@ -459,7 +460,7 @@ async fn an_empty_database_of_version_0_is_migrated() {
     let journal: String = now
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .unwrap();
-    assert_eq!((version, journal.as_str()), (4, "wal"));
+    assert_eq!((version, journal.as_str()), (6, "wal"));
 }
 
 #[tokio::test]
@@ -728,6 +729,47 @@ async fn traces_are_written_with_the_next_append_at_the_end_and_on_closing() {
     store.trace("s", dispatch("s", 6));
     drop(store);
     assert_eq!(home.open().trace_of("s").unwrap().len(), 6);
+}
+
+#[tokio::test]
+async fn spans_stand_beside_dispatches_and_are_written_soon_without_any_other_write() {
+    let home = Home::new();
+    let store = home.open();
+    store.begin_session(session("s", "c")).await.unwrap();
+    let child = NewSession {
+        parent_session_id: Some("s".into()),
+        ..session("child", "c")
+    };
+    store.begin_session(child).await.unwrap();
+    store.trace("s", dispatch("s", 1));
+    let span = Span {
+        kind: SpanKind::ToolCall,
+        name: "shell".into(),
+        turn: 1,
+        time_us: 7,
+        duration_us: 3,
+        tool_call_id: Some("call-1".into()),
+        parent_tool_call_id: None,
+        facts: json!({"allowed_by": "yes"}),
+    };
+    store.span("child", span.clone());
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while store.record_of("s", 0).unwrap().len() < 2 {
+        assert!(Instant::now() < deadline, "the span never arrived");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let record = store.record_of("s", 0).unwrap();
+    let kinds: Vec<_> = record
+        .iter()
+        .map(|item| (item.session_id.as_str(), item.name.as_str(), item.is_span))
+        .collect();
+    assert_eq!(kinds, [("s", "pre_tool", false), ("child", "tool_call", true)]);
+    assert_eq!(record[1].json.to_value(), serde_json::to_value(&span).unwrap());
+    assert!(store.record_of("s", record[1].seq).unwrap().is_empty());
+    assert_eq!(store.trace_of("child").unwrap().len(), 0, "a span is no dispatch");
+    assert_eq!(store.newest_spans(SpanKind::ToolCall, 9).unwrap().len(), 1);
+    assert_eq!(store.newest_spans(SpanKind::Turn, 9).unwrap().len(), 0);
+    assert_eq!(store.newest_dispatches(9).unwrap().len(), 1);
 }
 
 #[tokio::test]

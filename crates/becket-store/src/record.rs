@@ -1,0 +1,218 @@
+//! What happened, for those who look at it: what each session wrote and what its hooks were asked, as it was stored.
+
+use becket_agent::store::{StoreError, StoredEntry};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::SessionSummary;
+use crate::problem::Problem;
+use crate::reading::{RawEntry, count};
+use crate::sqlite::SqliteStore;
+
+/// How far the store has come. Equal marks mean that nothing was added in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The last entry.
+    pub entries: u64,
+    /// The last traced dispatch.
+    pub trace: u64,
+    /// How many sessions there are.
+    pub sessions: u64,
+    /// How many of them have ended.
+    pub ended: u64,
+}
+
+/// A traced dispatch or stretch of time, still as the JSON text that was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawTrace {
+    /// Its place among all dispatches; later ones have larger ones.
+    pub seq: u64,
+    /// The session in which it happened.
+    pub session_id: String,
+    /// A `DispatchTrace` or a `Span` as JSON.
+    pub dispatch: String,
+}
+
+impl SqliteStore {
+    /// How far the store has come.
+    pub fn mark(&self) -> Result<Mark, StoreError> {
+        self.look("look for changes", mark)
+    }
+
+    /// A session and all that were started below it, each after its parent; empty if there is no such session.
+    pub fn family(&self, session_id: &str) -> Result<Vec<SessionSummary>, StoreError> {
+        let sessions = self.sessions(None)?;
+        Ok(family_of(&sessions, session_id))
+    }
+
+    /// The entries that a session wrote, in their order.
+    pub fn written_by(&self, session_id: &str) -> Result<Vec<StoredEntry>, StoreError> {
+        let raw = self.look("read a session", |connection| written_by(connection, session_id))?;
+        raw.into_iter()
+            .map(|entry| {
+                entry
+                    .parse()
+                    .map_err(|problem| problem.told(self.path(), "read a session"))
+            })
+            .collect()
+    }
+
+    /// The conversation as it was when an entry had been added: all entries from the root to that one.
+    pub fn conversation_until(
+        &self,
+        session_id: &str,
+        entry_id: &str,
+    ) -> Result<Vec<StoredEntry>, StoreError> {
+        let raw = self.look("read a conversation", |connection| {
+            let seq: Option<i64> = connection
+                .prepare_cached("SELECT seq FROM entries WHERE session_id = ? AND id = ?")?
+                .query_row([session_id, entry_id], |row| row.get(0))
+                .optional()?;
+            seq.map_or(Ok(Vec::new()), |seq| crate::reading::path_to(connection, seq))
+        })?;
+        raw.into_iter()
+            .map(|entry| {
+                entry
+                    .parse()
+                    .map_err(|problem| problem.told(self.path(), "read a conversation"))
+            })
+            .collect()
+    }
+
+    /// What was traced of a session so far, dispatches and stretches of time, in their order.
+    pub fn traced_in(&self, session_id: &str) -> Result<Vec<RawTrace>, StoreError> {
+        self.look("read the trace", |connection| {
+            traces(
+                connection,
+                "SELECT seq, session_id, dispatch FROM trace WHERE session_id = ? AND heard ORDER BY seq",
+                [session_id],
+            )
+        })
+    }
+
+    /// The dispatches and spans of all sessions after that place, in their order, at most so many.
+    pub fn dispatches_after(&self, seq: u64, most: u32) -> Result<Vec<RawTrace>, StoreError> {
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+        self.look("read the trace", |connection| {
+            traces(
+                connection,
+                "SELECT seq, session_id, dispatch FROM trace WHERE seq > ? AND heard ORDER BY seq LIMIT ?",
+                [seq, i64::from(most)],
+            )
+        })
+    }
+
+    /// One dispatch.
+    pub fn dispatch(&self, seq: u64) -> Result<Option<RawTrace>, StoreError> {
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+        let found = self.look("read the trace", |connection| {
+            traces(
+                connection,
+                "SELECT seq, session_id, dispatch FROM trace WHERE seq = ?",
+                [seq],
+            )
+        })?;
+        Ok(found.into_iter().next())
+    }
+}
+
+fn mark(connection: &Connection) -> Result<Mark, Problem> {
+    let mut query = connection.prepare_cached(
+        "SELECT (SELECT coalesce(max(seq), 0) FROM entries), (SELECT coalesce(max(seq), 0) FROM trace),
+                (SELECT count(*) FROM sessions), (SELECT count(ended_ms) FROM sessions)",
+    )?;
+    Ok(query.query_row([], |row| {
+        Ok(Mark {
+            entries: count(row, 0)?,
+            trace: count(row, 1)?,
+            sessions: count(row, 2)?,
+            ended: count(row, 3)?,
+        })
+    })?)
+}
+
+fn written_by(connection: &Connection, session_id: &str) -> Result<Vec<RawEntry>, Problem> {
+    let mut written = connection.prepare_cached(
+        "SELECT entries.id, parents.id, entries.session_id, entries.time_ms, entries.content, entries.source
+         FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
+         WHERE entries.session_id = ? ORDER BY entries.seq",
+    )?;
+    let rows = written.query_map([session_id], RawEntry::read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn traces<P: rusqlite::Params>(
+    connection: &Connection,
+    query: &str,
+    parameters: P,
+) -> Result<Vec<RawTrace>, Problem> {
+    let mut traces = connection.prepare_cached(query)?;
+    let rows = traces.query_map(parameters, |row| {
+        Ok(RawTrace {
+            seq: count(row, 0)?,
+            session_id: row.get(1)?,
+            dispatch: row.get(2)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The session with that id and its descendants, each after its parent, sisters in the order in which they began.
+fn family_of(sessions: &[SessionSummary], session_id: &str) -> Vec<SessionSummary> {
+    let mut family: Vec<SessionSummary> = sessions
+        .iter()
+        .filter(|session| session.id == session_id)
+        .cloned()
+        .collect();
+    let mut next = 0;
+    while let Some(parent) = family.get(next) {
+        let parent_id = parent.id.clone();
+        // They are listed newest first.
+        let children = sessions.iter().rev();
+        let children = children.filter(|session| session.parent_id.as_deref() == Some(&parent_id));
+        let is_new = |session: &&SessionSummary| family.iter().all(|known| known.id != session.id);
+        let children: Vec<_> = children.filter(is_new).cloned().collect();
+        family.splice(next + 1..next + 1, children);
+        next += 1;
+    }
+    family
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_is_everybody_below_a_session_each_after_its_parent() {
+        let session = |id: &str, parent: Option<&str>, started_ms: u64| SessionSummary {
+            id: id.into(),
+            parent_id: parent.map(Into::into),
+            context: "c".into(),
+            model: "m".into(),
+            cwd: "/".into(),
+            started_ms,
+            ended_ms: None,
+            reason: None,
+            entry_count: 0,
+            name: None,
+            is_whole: true,
+        };
+        // As they are listed: the newest first.
+        let sessions = [
+            session("other", None, 9),
+            session("grandchild", Some("first"), 4),
+            session("second", Some("root"), 3),
+            session("first", Some("root"), 2),
+            session("root", None, 1),
+            session("itself", Some("itself"), 0),
+        ];
+        let ids = |id: &str| -> Vec<String> {
+            family_of(&sessions, id)
+                .into_iter()
+                .map(|session| session.id)
+                .collect()
+        };
+        assert_eq!(ids("root"), ["root", "first", "grandchild", "second"]);
+        assert_eq!(ids("itself"), ["itself"], "a circle has an end");
+        assert!(ids("nobody").is_empty());
+    }
+}
