@@ -58,8 +58,53 @@ pub enum Finding {
     },
     /// It is done, and that is all there is to tell; in becket's own words.
     Done(String),
-    /// Nothing was brought back, and why.
-    Failure(String),
+    /// Nothing was brought back.
+    Failure {
+        /// Why, in becket's own words.
+        words: String,
+        /// The same for a face that has words of its own for it.
+        why: Why,
+    },
+}
+
+/// Why an operation brought nothing back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// Nothing more than becket's words is known.
+    Other,
+    /// The system did not do it.
+    System {
+        /// Its name for the error, such as `ENOENT`.
+        code: &'static str,
+        /// The file, absolute.
+        path: String,
+    },
+    /// The first line that was asked for is past the end of a file with so many lines.
+    PastEnd(u64),
+    /// An edit cannot be made.
+    Edit {
+        /// Which one, counted from 0.
+        index: usize,
+        /// Of how many.
+        of: usize,
+        /// What is wrong with it.
+        fault: EditFault,
+    },
+}
+
+/// What is wrong with an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditFault {
+    /// Its old text is empty.
+    Empty,
+    /// Its old and its new text are the same.
+    Same,
+    /// Its old text is not there.
+    Absent,
+    /// Its old text is there so many times.
+    Several(usize),
+    /// Another edit, counted from 0, changes the same place.
+    Overlaps(usize),
 }
 
 /// Which lines of a file were read.

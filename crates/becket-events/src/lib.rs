@@ -24,11 +24,11 @@ mod verdict;
 pub use event::{
     Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, payload_schema, reply_schema,
 };
-pub use finding::{Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop};
+pub use finding::{EditFault, Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop, Why};
 pub use json::Json;
 pub use message::{
-    Delta, EntryDraft, Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, ToolCall, Usage,
-    text_of,
+    BRANCH_NOTE, Delta, EntryDraft, Message, MessageBody, MessageRecord, NoteDraft, Part, SHELL_NOTE,
+    StopReason, ToolCall, Usage, text_of,
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,
@@ -37,8 +37,8 @@ pub use operation::{
 };
 pub use parts::*;
 pub use profile::{
-    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, OWN_EXTRAS, Plural, Profile, Streams, Telling,
-    ToForeign, ToOutput, ToOwn, Together, Wording,
+    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, Manner, OWN_EXTRAS, Plural, Profile, Settle, Streams,
+    Tail, TailCut, TailLimit, Telling, ToForeign, ToOutput, ToOwn, Together, Wording,
 };
 pub use reference::reference_page;
 pub use rules::{

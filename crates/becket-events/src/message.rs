@@ -10,6 +10,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+/// The kind of a note that tells of a branch of the conversation that was left; its details are `from_id` and
+/// `summary`.
+pub const BRANCH_NOTE: &str = "branch_summary";
+
+/// The kind of a note that tells of a command that the person ran; its details are the command and what came of it.
+pub const SHELL_NOTE: &str = "user_shell";
+
 /// One message. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Message(Arc<Shared>);
@@ -353,6 +360,8 @@ pub enum Delta {
         /// The text that was added.
         text: String,
     },
+    /// Nothing more is added: all of the answer is there.
+    End,
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub const OWN_EXTRAS: &[&str] = &[
     "summarize_content",
     "transfer_task",
     "handoff",
+    "scheme_eval",
 ];
 
 /// The tools for jobs in the background, which only a profile needs that can start some.
@@ -48,17 +49,132 @@ pub struct Profile {
     pub extras: Vec<&'static str>,
     /// What the model is told about calls that do not run.
     pub wording: Wording,
+    /// How operations are done.
+    pub manner: Manner,
     /// Tools that stand for several calls at once. One with the name of a face takes its place where a call is several.
     pub plurals: Vec<Plural>,
 }
 
-/// What the model is told about calls that do not run.
+/// How operations are done where agents differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// The program that runs commands; where it is not there, `/bin/sh` does.
+    pub shell: &'static str,
+    /// Whether the old text of an edit that does not occur is looked for with other quotes, dashes and spaces.
+    pub forgives_typography: bool,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self {
+            shell: "/bin/sh",
+            forgives_typography: false,
+        }
+    }
+}
+
+/// What the model is told about calls that do not run, and about outputs of commands that are too long.
 #[derive(Debug, Clone, Copy)]
 pub struct Wording {
     /// A call was refused, for this reason.
     pub refused: fn(&str) -> String,
     /// There is no tool of this name; the second text is a hint, perhaps empty.
     pub unknown_tool: fn(&str, &str) -> String,
+    /// How much of a command's output is shown, where that is its end; otherwise large outputs have a preview.
+    pub tail: Option<TailLimit>,
+    /// Puts arguments right that a model wrote for a tool with this name and schema, or says what is wrong with them.
+    /// Without it the schema is held to, and becket's own words say what does not fit.
+    pub settle: Option<Settle>,
+}
+
+/// Arguments as a tool with this name and schema takes them, or what the model is told.
+pub type Settle = fn(&str, &Value, Map<String, Value>) -> Result<Map<String, Value>, String>;
+
+/// How much is shown of the end of an output, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct TailLimit {
+    /// So many lines at most.
+    pub lines: usize,
+    /// So many bytes at most.
+    pub bytes: usize,
+    /// Tells the end, and where all of it is.
+    pub told: fn(&Tail<'_>) -> String,
+}
+
+/// The end of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tail<'a> {
+    /// The last lines, or the end of the last one.
+    pub text: &'a str,
+    /// The first of them, counted from 1.
+    pub first_line: usize,
+    /// How many lines there are.
+    pub lines: usize,
+    /// What left out the rest.
+    pub cut: TailCut,
+    /// Where all of it is.
+    pub address: &'a str,
+}
+
+/// What keeps an output from being shown as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TailCut {
+    /// It has too many lines.
+    Lines,
+    /// It has too many bytes.
+    Bytes,
+    /// Its last line alone has too many.
+    Line,
+}
+
+impl TailLimit {
+    /// Whether a text is too long to be shown as a whole.
+    pub fn cuts(&self, text: &str) -> bool {
+        text.len() > self.bytes || text.lines().count() > self.lines
+    }
+
+    /// The end of a text that is too long.
+    pub fn tail<'a>(&self, text: &'a str, address: &'a str) -> Tail<'a> {
+        let lines = text.lines().count();
+        let last_line = text.lines().next_back().unwrap_or_default();
+        let (shown, cut) = match last_line.len() > self.bytes {
+            true => (end_of(text, self.bytes), TailCut::Line),
+            false => self.last_lines(text, lines),
+        };
+        Tail {
+            text: shown,
+            first_line: lines + 1 - shown.lines().count().max(1),
+            lines,
+            cut,
+            address,
+        }
+    }
+
+    fn last_lines<'a>(&self, text: &'a str, lines: usize) -> (&'a str, TailCut) {
+        let mut begins = text.len();
+        for (count, line) in text.split_inclusive('\n').rev().enumerate() {
+            if count == self.lines {
+                break;
+            }
+            if text.len() - (begins - line.len()) > self.bytes {
+                return (&text[begins..], TailCut::Bytes);
+            }
+            begins -= line.len();
+        }
+        let cut = if lines > self.lines {
+            TailCut::Lines
+        } else {
+            TailCut::Bytes
+        };
+        (&text[begins..], cut)
+    }
+}
+
+/// The last bytes of a text, without half of a character.
+fn end_of(text: &str, bytes: usize) -> &str {
+    let begin = text.len().saturating_sub(bytes);
+    let begin = (begin..text.len()).find(|place| text.is_char_boundary(*place));
+    &text[begin.unwrap_or(text.len())..]
 }
 
 impl Default for Wording {
@@ -66,6 +182,8 @@ impl Default for Wording {
         Self {
             refused: |reason| format!("refused: {reason}"),
             unknown_tool: |name, hint| format!("there is no tool `{name}`{hint}"),
+            tail: None,
+            settle: None,
         }
     }
 }
@@ -198,6 +316,7 @@ impl Profile {
             absent: Vec::new(),
             extras: [OWN_EXTRAS, JOB_EXTRAS].concat(),
             wording: Wording::default(),
+            manner: Manner::default(),
             plurals: Vec::new(),
         }
     }

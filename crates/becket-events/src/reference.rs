@@ -4,31 +4,17 @@ use std::fmt::Write;
 
 use crate::{EVENTS, EventId, EventInfo, FieldInfo};
 
-/// The Markdown page. `example` gives the JSON that the real agent sent for an event, where it is known; `waits_for`
-/// says what has to be built before an event can fire.
-pub fn reference_page(
-    example: impl Fn(EventId) -> Option<String>,
-    waits_for: impl Fn(&str) -> Option<&'static str>,
-) -> String {
+/// The Markdown page. `example` gives the JSON that the real agent sent for an event, where it is known.
+pub fn reference_page(example: impl Fn(EventId) -> Option<String>) -> String {
     let mut page = String::from(INTRODUCTION);
     page.push_str("| event | class | what a handler may answer |\n|---|---|---|\n");
     for event in EVENTS {
         let answers: Vec<&str> = event.reply.iter().map(|field| field.name).collect();
         let (name, class) = (event.name, event.class.name());
-        let waiting = if waits_for(name).is_some() {
-            " (not fired yet)"
-        } else {
-            ""
-        };
-        writeln!(
-            page,
-            "| [`{name}`](#{name}){waiting} | {class} | {} |",
-            answers.join(", ")
-        )
-        .expect("in memory");
+        writeln!(page, "| [`{name}`](#{name}) | {class} | {} |", answers.join(", ")).expect("in memory");
     }
     for event in EVENTS {
-        section(&mut page, event, example(event.id), waits_for(event.name)).expect("in memory");
+        section(&mut page, event, example(event.id)).expect("in memory");
     }
     page
 }
@@ -47,12 +33,7 @@ dropped and the person is told; **observe**, the failure is reported.
 
 ";
 
-fn section(
-    page: &mut String,
-    event: &EventInfo,
-    example: Option<String>,
-    waits_for: Option<&str>,
-) -> std::fmt::Result {
+fn section(page: &mut String, event: &EventInfo, example: Option<String>) -> std::fmt::Result {
     writeln!(
         page,
         "\n## {}\n\n{}\n\nClass: {}.\n",
@@ -60,9 +41,6 @@ fn section(
         tidy(event.doc),
         event.class.name()
     )?;
-    if let Some(what) = waits_for {
-        writeln!(page, "**Not fired yet**: it waits for {what}.\n")?;
-    }
     if !event.payload.is_empty() {
         writeln!(page, "| payload | type | meaning |\n|---|---|---|")?;
         for FieldInfo {

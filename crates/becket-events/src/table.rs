@@ -45,6 +45,8 @@ events! {
         message_count: u32,
         /// The session that this one replaces.
         previous_session_id: Option<String>,
+        /// Where its conversation can be read, if a hook has asked for the file.
+        previous_session_file: Option<String>,
     }
     reply SessionStartReply {
         /// Text that the model sees in every turn of the session.
@@ -64,6 +66,10 @@ events! {
         tool_count: u32,
         /// What all requests of the session cost.
         usage: Usage,
+        /// Why another session begins in its place, if one does.
+        next: Option<StartReason>,
+        /// Where the conversation of that one can be read, if a hook asks for the file.
+        next_session_file: Option<String>,
     }
     reply SessionEndReply {}
 
@@ -78,6 +84,8 @@ events! {
         to_context: String,
         /// The session that is taken up, if it exists already.
         target_session_id: Option<String>,
+        /// Where the conversation that is entered can be read, if a hook asks for the file.
+        target_session_file: Option<String>,
         /// Whether the choice lasts for this run only.
         transient: bool,
     }
@@ -97,6 +105,8 @@ events! {
         to_context: String,
         /// The session that was left.
         previous_session_id: Option<String>,
+        /// Where its conversation can be read, if a hook has asked for the file.
+        previous_session_file: Option<String>,
         /// Whether the choice lasts for this run only.
         transient: bool,
     }
@@ -109,6 +119,8 @@ events! {
         entry_id: String,
         /// Whether the entry itself belongs to the fork.
         including: bool,
+        /// The context that the fork will be.
+        to_context: String,
     }
     reply PreSessionForkReply {
         /// Whether the fork may happen.
@@ -124,6 +136,10 @@ events! {
         entry_id: String,
         /// The session that was forked.
         previous_session_id: String,
+        /// The context in which it was.
+        from_context: String,
+        /// Where its conversation can be read, if a hook has asked for the file.
+        previous_session_file: Option<String>,
     }
     reply PostSessionForkReply {}
 
@@ -142,6 +158,10 @@ events! {
         wants_summary: bool,
         /// What the summary should pay attention to.
         instructions: Option<String>,
+        /// Whether these instructions are the whole of what the model is told, and not an addition.
+        instructions_alone: bool,
+        /// A label that the person wants.
+        label: Option<String>,
     }
     reply PreSessionTreeReply {
         /// Whether the step may happen.
@@ -167,6 +187,8 @@ events! {
         summary: Option<Summary>,
         /// The entry that holds the summary.
         summary_id: Option<String>,
+        /// The entry that was gone to: the summary stands behind it, or what is said next; none before the first.
+        place_id: Option<String>,
         /// Whether a hook wrote that summary.
         by_hook: bool,
     }
@@ -914,12 +936,19 @@ events! {
         prompt: String,
         /// How often a hook has already sent the model on.
         continuations: u32,
+        /// What handlers want to add to the conversation so far.
+        entries: Vec<EntryDraft>,
+        /// Whether a handler wants the model to go on with what is added.
+        go_on: bool,
     }
     reply StopReply {
         /// Why the model must go on; it is told so.
         continue_with: First<String>,
-        /// What is to be added to the conversation, whether the model goes on or not.
-        entries: Append<EntryDraft>,
+        /// All that is to be added, whether the model goes on or not: what earlier handlers wanted, as far as it shall
+        /// stay, and more.
+        entries: Rewrite<Vec<EntryDraft>>,
+        /// Whether the model goes on with what is added, where nobody says why it must.
+        go_on: Rewrite<bool>,
     }
 
     // ---------------------------------------------------------------- compaction
