@@ -5,15 +5,16 @@
 //! What runs is what was judged: if the payload changed after a guard had answered, the guard is asked once more.
 
 use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use becket_events::{Class, Event, Json, Reply, Scope, Verdict, envelope};
+use becket_events::{Class, Event, Json, Payload, Reply, Scope, Verdict, envelope};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use crate::handler::Registered;
 use crate::occasion::TextCache;
-use crate::trace::{DispatchTrace, Effect, HandlerRun};
+use crate::rehearsal::{Exchange, Fault, Notes};
+use crate::trace::{DispatchTrace, Effect, HandlerRun, now_us};
 use crate::{Action, Cause, Failure, HandlerInfo, LaneKind, Occasion, Outcome, ReportedFailure};
 
 /// How many programs run beside each other.
@@ -31,8 +32,25 @@ pub(crate) struct Dispatch<'a, E: Event> {
     version: u32,
     outcome: Outcome<E>,
     trace: Option<DispatchTrace>,
+    tracing: Tracing,
     started: Instant,
+    /// Whether it is tried out, and with which fault.
+    rehearsal: Option<Option<Fault>>,
 }
+
+/// How much is written down of a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tracing {
+    /// Nothing.
+    None,
+    /// What handlers did, if there were any.
+    Runs,
+    /// That, and the event itself, whoever wanted it.
+    Event,
+}
+
+/// A longer event is not written down for its own sake.
+const LONGEST_EVENT: usize = 1024 * 1024;
 
 /// What a handler knows and has done; one for each handler of the event.
 #[derive(Clone, Copy, Default)]
@@ -48,17 +66,19 @@ struct Answered<E: Event> {
     result: Result<E::Reply, Failure>,
     input_hash: Option<String>,
     duration: Duration,
+    exchanges: Vec<Exchange>,
 }
 
 impl<'a, E: Event> Dispatch<'a, E> {
-    pub(crate) fn new(scope: &'a Scope, payload: E::Payload, traced: bool) -> Self {
-        let trace = traced.then(|| DispatchTrace {
+    pub(crate) fn new(scope: &'a Scope, payload: E::Payload, tracing: Tracing) -> Self {
+        let now_us = now_us();
+        let trace = (tracing != Tracing::None).then(|| DispatchTrace {
             event: E::ID,
             session_id: scope.session_id.clone(),
             turn: scope.turn,
-            time_ms: SystemTime::UNIX_EPOCH
-                .elapsed()
-                .map_or(0, |age| age.as_millis() as u64),
+            time_ms: now_us / 1000,
+            time_us: now_us,
+            tool_call_id: tool_call_of(&payload),
             duration_us: 0,
             runs: Vec::new(),
             original: None,
@@ -72,8 +92,16 @@ impl<'a, E: Event> Dispatch<'a, E> {
             version: 0,
             outcome: Outcome::default(),
             trace,
+            tracing,
             started: Instant::now(),
+            rehearsal: None,
         }
+    }
+
+    /// The same as a rehearsal.
+    pub(crate) fn rehearsed(mut self, fault: Option<Fault>) -> Self {
+        self.rehearsal = Some(fault);
+        self
     }
 
     pub(crate) async fn run(mut self, handlers: &[Registered<E>]) -> (Outcome<E>, Option<DispatchTrace>) {
@@ -85,6 +113,16 @@ impl<'a, E: Event> Dispatch<'a, E> {
             }
         } else {
             self.side_by_side(handlers).await;
+        }
+        self.finish()
+    }
+
+    /// Asks nobody, and records who would be.
+    pub(crate) fn held_back(mut self, handlers: &[Registered<E>]) -> (Outcome<E>, Option<DispatchTrace>) {
+        for handler in handlers {
+            if handler.wants(self.scope, &self.payload) {
+                self.not_asked(handler);
+            }
         }
         self.finish()
     }
@@ -165,7 +203,9 @@ impl<'a, E: Event> Dispatch<'a, E> {
 
     async fn call(&self, handler: &Registered<E>) -> Answered<E> {
         let started = Instant::now();
-        let occasion = Occasion::<E>::new(self.scope, &self.payload, &self.texts);
+        let notes = self.rehearsal.map(|_| Notes::default());
+        let occasion = Occasion::<E>::new(self.scope, &self.payload, &self.texts)
+            .rehearsed(notes.as_ref(), self.rehearsal.flatten());
         let result = match &handler.action {
             Action::Native(function) => std::panic::catch_unwind(AssertUnwindSafe(|| function(&occasion)))
                 .unwrap_or_else(|panic| Err(raised(&*panic))),
@@ -182,11 +222,13 @@ impl<'a, E: Event> Dispatch<'a, E> {
             }
         };
         let needs_text = self.trace.is_some() && handler.info.lane != LaneKind::Native;
+        let duration = started.elapsed();
         let input_hash = if needs_text { occasion.hash() } else { None };
         Answered {
             result,
             input_hash,
-            duration: started.elapsed(),
+            duration,
+            exchanges: notes.map(Notes::taken).unwrap_or_default(),
         }
     }
 
@@ -196,6 +238,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
             result,
             input_hash,
             duration,
+            exchanges,
         } = answered;
         let traced = self.trace.is_some();
         let (reply_json, effect) = match result {
@@ -211,6 +254,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
             run.input_hash = input_hash;
             run.reply = reply_json;
             run.duration_us = duration.as_micros() as u64;
+            run.exchanges = exchanges;
             trace.runs.push(run);
         }
     }
@@ -279,15 +323,20 @@ impl<'a, E: Event> Dispatch<'a, E> {
     }
 
     fn finish(mut self) -> (Outcome<E>, Option<DispatchTrace>) {
+        let is_kept = self.tracing == Tracing::Event;
         let trace = self
             .trace
             .take()
-            .filter(|trace| !trace.runs.is_empty())
+            .filter(|trace| is_kept || !trace.runs.is_empty())
             .map(|mut trace| {
                 trace.duration_us = self.started.elapsed().as_micros() as u64;
                 trace.verdict = self.outcome.verdict().cloned();
+                let event = || envelope::<E>(self.scope, &self.payload);
                 if trace.original.is_some() {
-                    trace.effective = Json::parse(envelope::<E>(self.scope, &self.payload)).ok();
+                    trace.effective = Json::parse(event()).ok();
+                } else if is_kept || self.texts.is_short() {
+                    let text = Some(event()).filter(|text| text.len() <= LONGEST_EVENT);
+                    trace.original = text.and_then(|text| Json::parse(text).ok());
                 }
                 trace
             });
@@ -299,11 +348,23 @@ fn run_of<E: Event>(handler: &Registered<E>, effect: Effect) -> HandlerRun {
     HandlerRun {
         handler: handler.info.name.clone(),
         source: handler.info.source.clone(),
+        dialect: handler.info.dialect,
+        known_as: handler.info.known_as,
         lane: handler.info.lane,
+        class: handler.info.class,
         input_hash: None,
         reply: None,
         effect,
         duration_us: 0,
+        exchanges: Vec::new(),
+    }
+}
+
+/// The call that an event is about, for the trace.
+fn tool_call_of<P: Payload>(payload: &P) -> Option<String> {
+    match payload.field("tool_call_id") {
+        Some(serde_json::Value::String(id)) => Some(id),
+        _ => None,
     }
 }
 

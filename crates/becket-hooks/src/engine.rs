@@ -1,15 +1,18 @@
 //! The engine: who listens to what, and the way of an event into the one loop (`dispatch.rs`).
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope, Visitor, envelope};
 use futures_util::future::BoxFuture;
 
-use crate::dispatch::Dispatch;
+use crate::dispatch::{Dispatch, Tracing};
 use crate::handler::{Rank, Registered};
-use crate::{Action, Condition, Failure, HandlerInfo, Matcher, Occasion, Outcome, ReportedFailure, Witness};
+use crate::{
+    Action, Condition, DispatchTrace, Failure, HandlerInfo, Matcher, Occasion, Outcome, Rehearsal,
+    ReportedFailure, Witness,
+};
 
 /// Holds the handlers and asks them.
 ///
@@ -21,7 +24,13 @@ pub struct Engine {
     next_key: AtomicU64,
     watchers: RwLock<Vec<Watcher>>,
     witness: Option<Arc<dyn Witness>>,
+    /// The events that the witness keeps also where nobody listens.
+    kept: [u64; 2],
+    held_back: AtomicBool,
 }
+
+/// The source of handlers that are parts of the program.
+const PROGRAM: &str = "becket";
 
 /// Sees every event as JSON text, without a say in it.
 pub type Watcher = Arc<dyn Fn(EventId, &str) + Send + Sync>;
@@ -50,20 +59,44 @@ pub struct Registration<E: Event> {
 impl Engine {
     /// An engine without handlers. The witness hears about every dispatch and every failure.
     pub fn new(witness: Option<Arc<dyn Witness>>) -> Self {
+        let mut kept = [0; 2];
+        for event in EVENTS {
+            if witness.as_ref().is_some_and(|witness| witness.keeps(event.id)) {
+                let (word, bit) = bit_of(event.id);
+                kept[word] |= bit;
+            }
+        }
         Self {
-            listening: [AtomicU64::new(0), AtomicU64::new(0)],
+            listening: kept.map(AtomicU64::new),
+            kept,
             slots: RwLock::new(vec![None; EVENTS.len()]),
             next_key: AtomicU64::new(0),
             watchers: RwLock::new(Vec::new()),
             witness,
+            held_back: AtomicBool::new(false),
         }
     }
 
-    /// Whether anybody listens to the event.
+    /// From now on nobody is asked: the witness hears who would be, and every outcome is that of silence.
+    pub fn hold_back(&self) {
+        self.held_back.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether anybody listens to the event, or keeps it.
     #[inline]
     pub fn listens(&self, event: EventId) -> bool {
-        let index = event as usize;
-        self.listening[index / 64].load(Ordering::Relaxed) & (1 << (index % 64)) != 0
+        let (word, bit) = bit_of(event);
+        self.listening[word].load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// How much is written down of an event.
+    fn tracing(&self, event: EventId) -> Tracing {
+        let (word, bit) = bit_of(event);
+        match self.witness {
+            None => Tracing::None,
+            Some(_) if self.kept[word] & bit != 0 => Tracing::Event,
+            Some(_) => Tracing::Runs,
+        }
     }
 
     /// Asks all handlers of an event and folds their answers. The payload is built only if somebody listens.
@@ -79,6 +112,28 @@ impl Engine {
         self.ask::<E>(scope, payload()).await
     }
 
+    /// Tries an event out: the same loop, with a record of what went to and fro. Neither the witness nor the handlers
+    /// of `hook_failed` hear of it.
+    pub async fn rehearse<E: Event>(
+        &self,
+        scope: &Scope,
+        payload: E::Payload,
+        rehearsal: Rehearsal<'_>,
+    ) -> (Outcome<E>, Option<DispatchTrace>) {
+        let all = self.handlers::<E>();
+        let takes_part = |handler: &&Registered<E>| rehearsal.among.is_none_or(|among| among(&handler.info));
+        let handlers: Vec<_> = all.iter().filter(takes_part).cloned().collect();
+        let dispatch = Dispatch::<E>::new(scope, payload, Tracing::Runs).rehearsed(rehearsal.fault);
+        dispatch.run(&handlers).await
+    }
+
+    /// The handlers that want to hear about this very occasion, in firing order.
+    pub fn wanting<E: Event>(&self, scope: &Scope, payload: &E::Payload) -> Vec<Arc<HandlerInfo>> {
+        let handlers = self.handlers::<E>();
+        let wanting = handlers.iter().filter(|handler| handler.wants(scope, payload));
+        wanting.map(|handler| Arc::clone(&handler.info)).collect()
+    }
+
     /// Adds a handler. Its class is cut down to the event's, which is the strongest there can be.
     pub fn register<E: Event>(&self, registration: Registration<E>) -> HandlerKey {
         let Registration {
@@ -89,6 +144,7 @@ impl Engine {
             action,
         } = registration;
         info.class = info.class.min(E::CLASS);
+        info.matcher = info.matcher.or_else(|| matcher.described());
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         let rank = Rank::new(&info, order, key);
         let handler = Registered {
@@ -167,13 +223,16 @@ impl Engine {
     async fn ask<E: Event>(&self, scope: &Scope, payload: E::Payload) -> Outcome<E> {
         self.show_watchers::<E>(scope, &payload);
         let handlers = self.handlers::<E>();
-        if handlers.is_empty() {
+        let tracing = self.tracing(E::ID);
+        if handlers.is_empty() && tracing != Tracing::Event {
             return Outcome::default();
         }
         let witness = self.witness.as_deref();
-        let (outcome, trace) = Dispatch::<E>::new(scope, payload, witness.is_some())
-            .run(&handlers)
-            .await;
+        let dispatch = Dispatch::<E>::new(scope, payload, tracing);
+        let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
+            true => dispatch.held_back(&handlers),
+            false => dispatch.run(&handlers).await,
+        };
         if let (Some(witness), Some(trace)) = (witness, trace) {
             witness.dispatched(trace);
         }
@@ -225,16 +284,16 @@ impl Engine {
     fn change<E: Event>(&self, change: impl FnOnce(&mut Vec<Registered<E>>)) {
         let mut handlers = self.handlers::<E>().as_ref().clone();
         change(&mut handlers);
-        let (index, bit) = (E::ID as usize / 64, 1 << (E::ID as usize % 64));
+        let (word, bit) = bit_of(E::ID);
         let watched = !self
             .watchers
             .read()
             .expect("no watcher panics while it is added")
             .is_empty();
-        if handlers.is_empty() && !watched {
-            self.listening[index].fetch_and(!bit, Ordering::Relaxed);
+        if handlers.is_empty() && !watched && self.kept[word] & bit == 0 {
+            self.listening[word].fetch_and(!bit, Ordering::Relaxed);
         } else {
-            self.listening[index].fetch_or(bit, Ordering::Relaxed);
+            self.listening[word].fetch_or(bit, Ordering::Relaxed);
         }
         let mut slots = self
             .slots
@@ -244,18 +303,30 @@ impl Engine {
     }
 }
 
+/// Where the masks have an event.
+fn bit_of(event: EventId) -> (usize, u64) {
+    let index = event as usize;
+    (index / 64, 1 << (index % 64))
+}
+
 impl HandlerInfo {
+    /// Whether it is a part of the program, which nobody has configured.
+    pub fn is_of_the_program(&self) -> bool {
+        self.lane == crate::LaneKind::Native && self.source == PROGRAM
+    }
+
     /// What a listing says about a Rust function.
     pub fn native(name: &str, class: Class) -> Self {
         Self {
             name: name.into(),
-            source: "becket".into(),
+            source: PROGRAM.into(),
             dialect: crate::Dialect::Becket,
             known_as: None,
             lane: crate::LaneKind::Native,
             class,
             priority: 0,
             timeout: std::time::Duration::from_secs(30),
+            matcher: None,
         }
     }
 }

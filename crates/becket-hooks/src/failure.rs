@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The closed set of ways in which a handler breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The program does not exist.

@@ -32,6 +32,9 @@ pub struct HandlerInfo {
     /// How long one run may take.
     #[serde(serialize_with = "seconds")]
     pub timeout: Duration,
+    /// Which occasions of the event it wants, in its format's words; all of them when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matcher: Option<String>,
 }
 
 impl HandlerInfo {
@@ -39,7 +42,8 @@ impl HandlerInfo {
     /// the other, and a refusal of the first keeps the second from being asked. Functions of scripts are written for a
     /// system that calls one after the other, and may count on what the one before has done.
     pub(crate) fn same_moment(&self, next: &Self) -> bool {
-        let scripts = self.lane == LaneKind::Javascript && next.lane == LaneKind::Javascript;
+        let is_script = |info: &Self| matches!(info.lane, LaneKind::Javascript | LaneKind::Scheme);
+        let scripts = is_script(self) && is_script(next);
         !scripts && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 

@@ -17,7 +17,8 @@ use crate::Failure;
 use crate::row::{RowHandler, own_row};
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
 use crate::{
-    Action, CommandLane, Dialect, Engine, HandlerInfo, Lane, Matcher, Program, Registration, WorkerLane,
+    Action, CommandLane, Dialect, Engine, HandlerInfo, Lane, Matcher, Pattern, Program, Registration,
+    WorkerLane,
 };
 
 /// How long a hook may take when its entry does not say.
@@ -174,6 +175,7 @@ impl OwnHook {
             class,
             priority: entry.priority,
             timeout: read_timeout(entry.timeout.as_ref(), place)?,
+            matcher: None,
         };
         let folder = folder_of(place.file);
         Ok(Self {
@@ -194,9 +196,43 @@ impl OwnHook {
         self.matcher.exact_texts("tool_name").collect()
     }
 
+    /// The patterns that its `match` has for the names of tools.
+    pub fn tool_patterns(&self) -> Vec<&Pattern> {
+        self.matcher.patterns("tool_name").collect()
+    }
+
+    /// Its `match` as a line.
+    pub fn matcher(&self) -> Option<String> {
+        self.matcher.described()
+    }
+
+    /// The folder of the file that it stands in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder in which its program runs, where it names one.
+    pub fn working_dir(&self) -> Option<&Path> {
+        self.working_dir.as_deref()
+    }
+
     /// The program that it runs.
     pub fn command_line(&self) -> &CommandLine {
         &self.program
+    }
+
+    /// The variables that its entry sets.
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// The same hook with the program of a copy of its files: that folder stands for the one of its file, and these
+    /// variables for those of its entry.
+    pub fn run_from(mut self, program: CommandLine, folder: PathBuf, env: BTreeMap<String, String>) -> Self {
+        self.program = program;
+        self.folder = folder;
+        self.env.extend(env);
+        self
     }
 
     /// The line in which it begins.

@@ -1,9 +1,9 @@
 //! becket's engine: it asks the handlers of an event, in one known order, and folds their answers.
 //!
-//! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds
-//! the handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
-//! wants, `outcome.rs` what comes back. `lane/` runs programs, `row.rs` says what their input and output mean,
-//! `hookfile.rs` reads becket's own hook files.
+//! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds the
+//! handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
+//! wants, `outcome.rs` what comes back, `rehearsal.rs` how an event is tried out, `replay.rs` how once more. `lane/`
+//! runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own hook files.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
@@ -16,6 +16,8 @@ mod lane;
 mod matcher;
 mod occasion;
 mod outcome;
+mod rehearsal;
+mod replay;
 mod row;
 mod settings_file;
 mod trace;
@@ -32,6 +34,7 @@ pub use lane::{
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
+pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler, own_row};
 pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

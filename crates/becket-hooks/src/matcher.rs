@@ -70,6 +70,32 @@ impl Matcher {
         self.0.iter().all(|condition| condition.holds(scope, payload))
     }
 
+    /// The conditions as a line; `None` when there are none.
+    pub fn described(&self) -> Option<String> {
+        let conditions = self.0.iter().map(|condition| {
+            let path = condition.path.join(".");
+            match &condition.pattern {
+                Pattern::Exact(text) => format!("{path} = {text}"),
+                Pattern::Glob(glob) => format!("{path} like {}", glob.glob().glob()),
+                Pattern::Regex(regex) => {
+                    let inside = regex.as_str().strip_prefix(r"\A(?s:");
+                    let inside = inside.and_then(|rest| rest.strip_suffix(r")\z"));
+                    format!("{path} ~ {}", inside.unwrap_or(regex.as_str()))
+                }
+            }
+        });
+        let conditions: Vec<String> = conditions.collect();
+        (!conditions.is_empty()).then(|| conditions.join(", "))
+    }
+
+    /// The patterns for a field that are no exact texts.
+    pub fn patterns(&self, field: &str) -> impl Iterator<Item = &Pattern> {
+        let of_field = self.0.iter().filter(move |condition| condition.path == [field]);
+        of_field
+            .map(|condition| &condition.pattern)
+            .filter(|pattern| !matches!(pattern, Pattern::Exact(_)))
+    }
+
     /// The exact texts that are wanted of a field.
     pub fn exact_texts(&self, field: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(

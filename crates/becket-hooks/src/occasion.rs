@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use becket_events::{Event, Scope, envelope};
 
+use crate::rehearsal::{Exchange, Fault, Notes};
+use crate::{Answered, Failure, Field, Finished, Invocation, Lane, ScriptHandler};
+
 /// What a handler gets to see.
 pub struct Occasion<'a, E: Event> {
     /// Where and in whose name it happens.
@@ -12,11 +15,25 @@ pub struct Occasion<'a, E: Event> {
     /// What is known now; earlier handlers may have changed it.
     pub payload: &'a E::Payload,
     texts: &'a TextCache,
+    /// Where a rehearsal writes down what goes to and fro.
+    notes: Option<&'a Notes>,
+    fault: Option<Fault>,
 }
 
 /// Texts of the current payload, one for each format that asked. A rewrite forgets them.
 #[derive(Default)]
 pub(crate) struct TextCache(Mutex<Vec<(Cow<'static, str>, Arc<str>)>>);
+
+/// A text up to this length is kept in the trace; longer ones hold a conversation, which is kept elsewhere.
+const SHORT: usize = 16 * 1024;
+
+impl TextCache {
+    /// Whether somebody asked for a text, and none of them is long.
+    pub(crate) fn is_short(&self) -> bool {
+        let texts = self.0.lock().expect("no handler panics while it holds the texts");
+        !texts.is_empty() && texts.iter().all(|(_, text)| text.len() <= SHORT)
+    }
+}
 
 impl<'a, E: Event> Occasion<'a, E> {
     pub(crate) fn new(scope: &'a Scope, payload: &'a E::Payload, texts: &'a TextCache) -> Self {
@@ -24,7 +41,58 @@ impl<'a, E: Event> Occasion<'a, E> {
             scope,
             payload,
             texts,
+            notes: None,
+            fault: None,
         }
+    }
+
+    /// The same in a rehearsal.
+    pub(crate) fn rehearsed(mut self, notes: Option<&'a Notes>, fault: Option<Fault>) -> Self {
+        (self.notes, self.fault) = (notes, fault);
+        self
+    }
+
+    /// Runs the handler's program.
+    pub async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
+        let told = self.notes.map(|notes| {
+            (
+                notes,
+                Arc::clone(&invocation.input),
+                invocation.environment.clone(),
+            )
+        });
+        let result = match self.fault {
+            Some(fault) => fault.of_program(invocation.timeout),
+            None => lane.run(invocation).await,
+        };
+        if let Some((notes, input, environment)) = told {
+            notes.add(Exchange::with_program(&input, environment, &result));
+        }
+        result
+    }
+
+    /// Calls the handler's function.
+    pub async fn call(&self, script: &dyn ScriptHandler, fields: Vec<Field>) -> Result<Answered, Failure> {
+        let told = self.notes.map(|notes| (notes, fields.clone()));
+        let result = match self.fault {
+            Some(fault) => fault.of_script(),
+            None => script.call(fields).await,
+        };
+        if let Some((notes, fields)) = told {
+            notes.add(Exchange::with_script(&fields, &result));
+        }
+        result
+    }
+
+    /// Tells what a handler read that is a part of the program; in a rehearsal it may break here.
+    pub fn part(&self, input: &str) -> Result<(), Failure> {
+        if let Some(notes) = self.notes {
+            notes.add(Exchange {
+                input: input.to_owned(),
+                ..Exchange::default()
+            });
+        }
+        self.fault.map_or(Ok(()), |fault| Err(fault.of_part()))
     }
 
     /// The event as becket's own JSON text, made by the first handler that needs it.

@@ -52,7 +52,7 @@ impl<E: Event> Handler<E> for RowHandler<E> {
                 directory: occasion.scope.cwd.clone().into(),
                 timeout: self.timeout,
             };
-            let finished = self.lane.run(invocation).await?;
+            let finished = occasion.run(&*self.lane, invocation).await?;
             let stderr = finished.stderr.clone();
             (self.row.decode)(occasion.payload, finished).map_err(|failure| failure.with_stderr(stderr))
         })

@@ -1,9 +1,10 @@
 //! The record of a dispatch: who was asked, what they said, what it did, and how long it took.
 
-use becket_events::{EventId, HookFailedPayload, Json, Verdict};
+use becket_events::{Class, EventId, HookFailedPayload, Json, Verdict};
 use serde::Serialize;
 
-use crate::handler::HandlerInfo;
+use crate::handler::{Dialect, HandlerInfo};
+use crate::rehearsal::Exchange;
 use crate::{Failure, LaneKind};
 
 /// One event that had handlers.
@@ -18,11 +19,17 @@ pub struct DispatchTrace {
     pub turn: u32,
     /// When it began, in milliseconds since 1970.
     pub time_ms: u64,
+    /// The same in microseconds.
+    pub time_us: u64,
+    /// The call that it is about, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
     /// How long all of it took.
     pub duration_us: u64,
     /// Every handler that matched, in the order in which they count.
     pub runs: Vec<HandlerRun>,
-    /// The event before the first rewrite, if there was one.
+    /// The event before the first rewrite. Without one, the event as programs and scripts were told it, unless it is
+    /// long; always, where the witness keeps such events.
     pub original: Option<Json>,
     /// The event after the last rewrite, if there was one.
     pub effective: Option<Json>,
@@ -37,8 +44,15 @@ pub struct HandlerRun {
     pub handler: String,
     /// Where it is configured.
     pub source: String,
+    /// The format it is written for.
+    pub dialect: Dialect,
+    /// The name by which its format knows the event, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<&'static str>,
     /// How it is run.
     pub lane: LaneKind,
+    /// What it means when it breaks.
+    pub class: Class,
     /// A hash of the text that it was given; `None` for a handler that needs no text.
     pub input_hash: Option<String>,
     /// What it answered, as JSON; `None` when it failed or was not asked.
@@ -47,6 +61,9 @@ pub struct HandlerRun {
     pub effect: Effect,
     /// How long it took.
     pub duration_us: u64,
+    /// What went to and fro; only in a rehearsal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
 }
 
 /// What came of a handler's run.
@@ -86,6 +103,53 @@ pub struct ReportedFailure {
     pub refused: bool,
 }
 
+impl DispatchTrace {
+    /// The record of something that happened on the occasion of an event, outside of its dispatch.
+    pub fn noted(event: EventId, run: HandlerRun) -> Self {
+        let now_us = now_us();
+        let time_us = now_us.saturating_sub(run.duration_us);
+        Self {
+            event,
+            session_id: String::new(),
+            turn: 0,
+            time_ms: time_us / 1000,
+            time_us,
+            tool_call_id: None,
+            duration_us: run.duration_us,
+            runs: vec![run],
+            original: None,
+            effective: None,
+            verdict: None,
+        }
+    }
+}
+
+impl HandlerRun {
+    /// A run that has only looked on so far.
+    pub fn noted(handler: String, source: String, dialect: Dialect, lane: LaneKind) -> Self {
+        Self {
+            handler,
+            source,
+            dialect,
+            known_as: None,
+            lane,
+            class: Class::Observe,
+            input_hash: None,
+            reply: None,
+            effect: Effect::None,
+            duration_us: 0,
+            exchanges: Vec::new(),
+        }
+    }
+}
+
+/// Microseconds since 1970.
+pub(crate) fn now_us() -> u64 {
+    std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_micros() as u64)
+}
+
 impl ReportedFailure {
     /// The failure as the event `hook_failed`.
     pub(crate) fn payload(&self) -> HookFailedPayload {
@@ -121,6 +185,12 @@ pub trait Witness: Send + Sync {
 
     /// A handler broke. Told once for every run that broke.
     fn failed(&self, failure: &ReportedFailure);
+
+    /// Whether it keeps an event also where nobody listens to it, so that it can be replayed: it hears of a dispatch
+    /// without runs then. Such an event costs its payload and its text, each time.
+    fn keeps(&self, _event: EventId) -> bool {
+        false
+    }
 }
 
 fn event_name<S: serde::Serializer>(event: &EventId, serializer: S) -> Result<S::Ok, S::Error> {

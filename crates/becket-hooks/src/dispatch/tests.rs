@@ -153,6 +153,22 @@ async fn rewriters_compose_and_each_sees_the_one_before() {
 }
 
 #[tokio::test]
+async fn what_was_told_in_few_words_is_kept_although_nobody_changed_it() {
+    let (engine, notebook) = engine();
+    engine.on::<PreTool>("reads", |occasion| {
+        occasion.json();
+        Ok(PreToolReply::default())
+    });
+    ask(&engine, "ls").await;
+    ask(&engine, &"x".repeat(20_000)).await;
+    let traces = notebook.traces.lock().unwrap();
+    let kept = |index: usize| traces[index].original.as_ref().map(|json| json.to_value());
+    assert_eq!(kept(0).unwrap()["arguments"]["command"], "ls");
+    assert_eq!(kept(1), None, "it is long");
+    assert!(traces.iter().all(|trace| trace.effective.is_none()));
+}
+
+#[tokio::test]
 async fn a_deny_ends_the_dispatch_and_the_rest_is_recorded_as_not_asked() {
     let (engine, notebook) = engine();
     engine.on::<PreTool>("first", |_| Ok(deny("one")));
@@ -484,4 +500,82 @@ proptest! {
             }
         }
     }
+}
+
+/// Says yes, and counts how often it was asked.
+struct Yes(Arc<AtomicU32>);
+
+impl Lane for Yes {
+    fn kind(&self) -> LaneKind {
+        LaneKind::Command
+    }
+
+    fn run<'a>(&'a self, _: Invocation) -> BoxFuture<'a, Result<Finished, Failure>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let finished = Finished {
+            stdout: br#"{"verdict":"allow"}"#.to_vec(),
+            stderr: "muttering".into(),
+            code: 0,
+            complete: true,
+        };
+        Box::pin(async { Ok(finished) })
+    }
+}
+
+fn behind_a_lane(engine: &Engine) -> Arc<AtomicU32> {
+    let asked = Arc::<AtomicU32>::default();
+    let handler = RowHandler::<PreTool> {
+        lane: Arc::new(Yes(Arc::clone(&asked))),
+        row: own_row(),
+        timeout: Duration::from_secs(5),
+    };
+    register(engine, "lane", Class::Guard, 0, Action::Other(Arc::new(handler)));
+    asked
+}
+
+#[tokio::test]
+async fn a_rehearsal_shows_what_goes_to_and_fro_and_plays_faults() {
+    let (engine, notebook) = engine();
+    let asked = behind_a_lane(&engine);
+    let scope = Scope::default();
+    let (outcome, trace) = engine
+        .rehearse::<PreTool>(&scope, shell("ls"), Rehearsal::default())
+        .await;
+    assert_eq!(outcome.verdict(), Some(&Verdict::Allow));
+    let exchange = trace.unwrap().runs[0].exchanges[0].clone();
+    assert!(exchange.input.contains(r#""event":"pre_tool""#), "{exchange:?}");
+    assert_eq!(exchange.output.as_deref(), Some(r#"{"verdict":"allow"}"#));
+    assert_eq!(
+        (exchange.exit_code, exchange.stderr.as_str()),
+        (Some(0), "muttering")
+    );
+    for fault in Fault::all() {
+        let rehearsal = Rehearsal {
+            fault: Some(fault),
+            ..Rehearsal::default()
+        };
+        let (outcome, _) = engine.rehearse::<PreTool>(&scope, shell("ls"), rehearsal).await;
+        assert!(outcome.denied().is_some(), "{fault:?}");
+        assert_eq!(outcome.failures.len(), 1, "{fault:?}");
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "a fault asks nobody");
+    assert!(
+        notebook.traces.lock().unwrap().is_empty(),
+        "nobody hears of a rehearsal"
+    );
+    assert!(notebook.failures.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_engine_that_is_held_back_asks_nobody_and_says_who_would_be() {
+    let (engine, notebook) = engine();
+    let asked = behind_a_lane(&engine);
+    engine.hold_back();
+    assert_eq!(ask(&engine, "ls").await.verdict(), None);
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    let traces = notebook.traces.lock().unwrap();
+    assert_eq!(
+        (traces[0].runs.len(), &traces[0].runs[0].effect),
+        (1, &Effect::NotAsked)
+    );
 }

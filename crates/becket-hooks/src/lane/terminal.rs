@@ -16,11 +16,15 @@ use tokio::time::{Instant, timeout_at};
 use super::census::own_group;
 use crate::{Cause, Failure};
 
+/// Lends the terminal out; it is lent as long as what this gives lives.
+pub type Lender = Arc<dyn Fn() -> Box<dyn Send + Sync> + Send + Sync>;
+
 /// The person's terminal. Cloning gives another handle; all of them share the turns.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Terminal {
     device: Arc<File>,
     turns: Arc<Mutex<()>>,
+    lender: Option<Lender>,
 }
 
 /// What a program that has the terminal reads on standard input.
@@ -38,7 +42,14 @@ impl Terminal {
         Self {
             device: Arc::new(device),
             turns: Arc::default(),
+            lender: None,
         }
+    }
+
+    /// The same where somebody else has the terminal meanwhile, and lends it out.
+    pub fn lent_by(mut self, lender: Lender) -> Self {
+        self.lender = Some(lender);
+        self
     }
 
     /// Waits until no other program has the terminal.
@@ -50,9 +61,11 @@ impl Terminal {
                 "another program had the terminal all the time; raise the timeout, or answer faster",
             )
         })?;
+        let lent = self.lender.as_ref().map(|lend| lend());
         Ok(Turn {
             modes: tcgetattr(&*self.device).ok(),
             device: Arc::clone(&self.device),
+            _lent: lent,
             _turn: turn,
         })
     }
@@ -62,7 +75,15 @@ impl Terminal {
 pub(super) struct Turn {
     modes: Option<Termios>,
     device: Arc<File>,
+    /// Goes after the modes are as they were.
+    _lent: Option<Box<dyn Send + Sync>>,
     _turn: OwnedMutexGuard<()>,
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Terminal").finish_non_exhaustive()
+    }
 }
 
 impl Turn {
