@@ -3,16 +3,19 @@
 //! All of them are looked for in the file as it is, so their order does not matter. A file whose lines end in CRLF is
 //! edited as if they ended in LF, because that is how models see and write text, and gets its CRLF back.
 
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
 use becket_agent::tool::ToolOutput;
-use becket_events::{Beside, EditArguments, LineEdit, Part, Replacement};
+use becket_events::{Beside, EditArguments, EditFault, LineEdit, Manner, Part, Replacement, Why};
 use serde_json::json;
 use similar::TextDiff;
 
+use crate::answer::Answer;
 use crate::judged_path::{read_whole, reason, replace_file};
+use crate::typography;
 
 /// The largest file that is edited.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -26,21 +29,45 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 const BOM: char = '\u{FEFF}';
 
 /// Edits the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &EditArguments, path: &Path) -> ToolOutput {
-    edit(arguments, path)
-        .unwrap_or_else(|problem| ToolOutput::error(format!("Cannot edit {}: {problem}", arguments.path)))
+pub(crate) fn run(arguments: &EditArguments, path: &Path, manner: Manner) -> Answer {
+    let cannot = |words: &str| format!("Cannot edit {}: {words}", arguments.path);
+    match edit(arguments, path, manner) {
+        Ok(output) => output.into(),
+        Err(Problem::System(error)) => {
+            Answer::refused_by_system(cannot(&format!("{}.", reason(&error))), &error, path)
+        }
+        Err(Problem::Told(words, why)) => Answer::failed(cannot(&words), why),
+    }
 }
 
-fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
-    let bytes = read_whole(path, MOST_BYTES).map_err(|error| format!("{}.", reason(&error)))?;
-    let content = String::from_utf8(bytes).map_err(|_| {
-        "it is not UTF-8 text. Change it with a command that understands its encoding.".to_owned()
-    })?;
+/// Why nothing was changed.
+#[derive(Debug)]
+enum Problem {
+    System(io::Error),
+    Told(String, Why),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(words: &str) -> Self {
+        Self::Told(words.to_owned(), Why::Other)
+    }
+}
+
+fn edit(arguments: &EditArguments, path: &Path, manner: Manner) -> Result<ToolOutput, Problem> {
+    let bytes = read_whole(path, MOST_BYTES)?;
+    let content = String::from_utf8(bytes)
+        .map_err(|_| "it is not UTF-8 text. Change it with a command that understands its encoding.")?;
     let style = Style::of(&content);
     let before = style.plain(&content);
-    let after = changed(&before, arguments, style)?;
+    let after = changed(&before, arguments, style, manner)?;
     let new_content = style.dressed(&after);
-    replace_file(path, new_content.as_bytes()).map_err(|error| format!("{}.", reason(&error)))?;
+    replace_file(path, new_content.as_bytes())?;
     let diff = short_diff(&before, &after);
     let replacements = arguments.edits.len() + arguments.lines.len();
     let count = match (replacements, arguments.lines.len()) {
@@ -55,7 +82,11 @@ fn edit(arguments: &EditArguments, path: &Path) -> Result<ToolOutput, String> {
             arguments.path
         ))],
         is_error: false,
-        details: Some(json!({"replacements": replacements, "diff": diff})),
+        details: Some(json!({
+            "replacements": replacements,
+            "diff": diff,
+            "first_changed_line": first_change(&before, &after),
+        })),
         ends_run: false,
     })
 }
@@ -104,10 +135,10 @@ impl Style {
 type Change = (Range<usize>, usize, String);
 
 /// The text with all edits made.
-fn changed(text: &str, arguments: &EditArguments, style: Style) -> Result<String, String> {
+fn changed(text: &str, arguments: &EditArguments, style: Style, manner: Manner) -> Result<String, Problem> {
     let (edits, lines) = (&arguments.edits, &arguments.lines);
     if edits.is_empty() && lines.is_empty() {
-        return Err("no edits are given.".to_owned());
+        return Err("no edits are given.".into());
     }
     // Whoever counts lines sees the last one end like the others.
     let open_end = !lines.is_empty() && !text.is_empty() && !text.ends_with('\n');
@@ -117,13 +148,20 @@ fn changed(text: &str, arguments: &EditArguments, style: Style) -> Result<String
         text.to_owned()
     };
     let starts = line_starts(&text);
-    let by_text = edits.iter().map(|edit| replacement(&text, edit, style));
-    let by_line = lines.iter().map(|edit| line_change(&text, &starts, edit, style));
+    let of = edits.len() + lines.len();
+    let why = |index, fault| Why::Edit { index, of, fault };
+    let by_text = edits
+        .iter()
+        .map(|edit| replacement(&text, edit, style, manner).map_err(|(words, fault)| (words, Some(fault))));
+    let by_line = lines
+        .iter()
+        .map(|edit| line_change(&text, &starts, edit, style).map_err(|words| (words, None)));
     let mut changes: Vec<Change> = Vec::new();
     for (index, change) in by_text.chain(by_line).enumerate() {
-        let count = edits.len() + lines.len();
-        let (place, new) = change
-            .map_err(|problem| format!("edit {} of {count}: {problem} Nothing was changed.", index + 1))?;
+        let (place, new) = change.map_err(|(words, fault)| {
+            let words = format!("edit {} of {of}: {words} Nothing was changed.", index + 1);
+            Problem::Told(words, fault.map_or(Why::Other, |fault| why(index, fault)))
+        })?;
         changes.push((place, index, new));
     }
     changes.sort_by_key(|(place, ..)| (place.start, place.end));
@@ -132,12 +170,13 @@ fn changed(text: &str, arguments: &EditArguments, style: Style) -> Result<String
             continue;
         };
         if one.end > other.start {
-            return Err(format!(
+            let words = format!(
                 "edits {} and {} overlap in line {}. Make one edit of them. Nothing was changed.",
                 first.min(second) + 1,
                 first.max(second) + 1,
                 line_number(&text, other.start)
-            ));
+            );
+            return Err(Problem::Told(words, why(*first, EditFault::Overlaps(*second))));
         }
     }
     let mut result = String::with_capacity(text.len());
@@ -151,12 +190,26 @@ fn changed(text: &str, arguments: &EditArguments, style: Style) -> Result<String
     Ok(result)
 }
 
-fn replacement(text: &str, edit: &Replacement, style: Style) -> Result<(Range<usize>, String), String> {
+/// What is wrong with an edit, in words and as data.
+type Wrong = (String, EditFault);
+
+fn replacement(
+    text: &str,
+    edit: &Replacement,
+    style: Style,
+    manner: Manner,
+) -> Result<(Range<usize>, String), Wrong> {
     let (old, new) = (
         style.plain_lines(&edit.old_text),
         style.plain_lines(&edit.new_text),
     );
-    let place = place_of(text, &old, &new, edit.first)?;
+    let place = place_of(text, &old, &new, edit.first).or_else(|wrong| {
+        let forgives = manner.forgives_typography && wrong.1 == EditFault::Absent;
+        match typography::places(text, &old).as_slice() {
+            [only] if forgives => Ok(only.clone()),
+            _ => Err(wrong),
+        }
+    })?;
     Ok((place, new))
 }
 
@@ -211,18 +264,25 @@ fn line_change(
 }
 
 /// The one place where the old text stands.
-fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize>, String> {
+fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize>, Wrong> {
     if old.is_empty() {
-        return Err("the old text is empty. Name the text to replace, or write the whole file.".to_owned());
+        let words = "the old text is empty. Name the text to replace, or write the whole file.";
+        return Err((words.to_owned(), EditFault::Empty));
     }
     if old == new {
-        return Err("the old and the new text are the same.".to_owned());
+        return Err((
+            "the old and the new text are the same.".to_owned(),
+            EditFault::Same,
+        ));
     }
     let starts = occurrences(text, old);
     match starts.as_slice() {
         [start] => Ok(*start..start + old.len()),
         [start, ..] if first => Ok(*start..start + old.len()),
-        [] => Err(format!("the old text does not occur.{}", hint(text, old))),
+        [] => {
+            let words = format!("the old text does not occur.{}", hint(text, old));
+            Err((words, EditFault::Absent))
+        }
         several => {
             let lines: Vec<String> = several
                 .iter()
@@ -230,17 +290,18 @@ fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize
                 .map(|start| line_number(text, *start).to_string())
                 .collect();
             let more = if several.len() > 10 { " and more" } else { "" };
-            Err(format!(
+            let words = format!(
                 "the old text occurs {} times (lines {}{more}). Add lines around it until it is unique.",
                 several.len(),
                 lines.join(", ")
-            ))
+            );
+            Err((words, EditFault::Several(several.len())))
         }
     }
 }
 
 /// Where the piece starts, places that overlap included: those too make it ambiguous.
-fn occurrences(text: &str, piece: &str) -> Vec<usize> {
+pub(crate) fn occurrences(text: &str, piece: &str) -> Vec<usize> {
     let step = piece.chars().next().map_or(1, char::len_utf8);
     let mut starts = Vec::new();
     let mut from = 0;
@@ -286,6 +347,15 @@ fn line_number(text: &str, position: usize) -> usize {
     text[..position].matches('\n').count() + 1
 }
 
+/// The first line of the new text that is another one than before.
+fn first_change(before: &str, after: &str) -> usize {
+    let same = before
+        .lines()
+        .zip(after.lines())
+        .take_while(|(old, new)| old == new);
+    same.count() + 1
+}
+
 /// The change as a unified diff, cut after some lines.
 fn short_diff(before: &str, after: &str) -> String {
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after);
@@ -328,7 +398,7 @@ mod tests {
                 .collect(),
             lines: Vec::new(),
         };
-        let output = run(&arguments, &path);
+        let output = run(&arguments, &path, Manner::default()).output;
         let [Part::Text { text }] = output.content.as_slice() else {
             panic!("one text expected")
         };
@@ -459,11 +529,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            words(run(&arguments("gone"), &path.join("gone"))),
+            words(run(&arguments("gone"), &path.join("gone"), Manner::default()).output),
             "Cannot edit gone: it does not exist."
         );
         assert_eq!(
-            words(run(&arguments("."), &path)),
+            words(run(&arguments("."), &path, Manner::default()).output),
             "Cannot edit .: it is a directory."
         );
     }
@@ -502,7 +572,11 @@ mod tests {
             edits: Vec::new(),
             lines,
         };
-        changed(content, &arguments, Style::of(content))
+        let changed = changed(content, &arguments, Style::of(content), Manner::default());
+        changed.map_err(|problem| match problem {
+            Problem::System(error) => error.to_string(),
+            Problem::Told(words, _) => words,
+        })
     }
 
     #[test]
@@ -578,21 +652,24 @@ mod tests {
 
     #[test]
     fn the_first_of_several_places_can_be_meant() {
-        let style = Style::of("");
+        let replacement =
+            |text, edit: &Replacement| replacement(text, edit, Style::of(""), Manner::default());
         let edit = |first| Replacement {
             old_text: "a".to_owned(),
             new_text: "b".to_owned(),
             first,
         };
-        assert_eq!(replacement("x a a", &edit(true), style).unwrap().0, 2..3);
+        assert_eq!(replacement("x a a", &edit(true)).unwrap().0, 2..3);
         assert!(
-            replacement("x a a", &edit(false), style)
+            replacement("x a a", &edit(false))
                 .unwrap_err()
+                .0
                 .contains("2 times")
         );
         assert!(
-            replacement("x", &edit(true), style)
+            replacement("x", &edit(true))
                 .unwrap_err()
+                .0
                 .contains("does not occur")
         );
     }

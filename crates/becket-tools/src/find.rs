@@ -36,12 +36,8 @@ pub(crate) async fn run(
 fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
     let place = arguments.path.as_deref();
     if let Err(error) = open_folder(path) {
-        return ToolOutput::error(format!(
-            "Cannot search {}: {}.",
-            place.unwrap_or("."),
-            reason(&error)
-        ))
-        .into();
+        let words = format!("Cannot search {}: {}.", place.unwrap_or("."), reason(&error));
+        return Answer::refused_by_system(words, &error, path);
     }
     let glob = match FileGlob::new(&arguments.pattern, path, place) {
         Ok(glob) => glob,

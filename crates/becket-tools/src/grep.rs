@@ -82,12 +82,8 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
     let is_folder = match open_file(path).and_then(|file| file.metadata()) {
         Ok(metadata) => metadata.is_dir(),
         Err(error) => {
-            return ToolOutput::error(format!(
-                "Cannot search {}: {}.",
-                place.unwrap_or("."),
-                reason(&error)
-            ))
-            .into();
+            let words = format!("Cannot search {}: {}.", place.unwrap_or("."), reason(&error));
+            return Answer::refused_by_system(words, &error, path);
         }
     };
     let mut found = Found::default();

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::kept_output::KeptOutput;
 use crate::plain_tool::{PlainTool, spec};
 use crate::settings::ToolSettings;
-use crate::shell::start;
+use crate::shell::{SHELL, start};
 
 /// How many jobs of a session may run at the same time.
 const MOST_RUNNING: usize = 20;
@@ -127,11 +127,11 @@ impl Jobs {
         if command.trim().is_empty() || command.contains('\0') {
             return ToolOutput::error("Cannot start the job: the command is empty or holds a NUL character.");
         }
-        let (tree, (pipe, _)) = match start(command, directory, Streams::Together, settings) {
+        let (tree, (pipe, _)) = match start((SHELL, command), directory, Streams::Together, settings) {
             Ok(started) => started,
             Err(error) => {
                 let directory = directory.display();
-                return ToolOutput::error(format!("Cannot start /bin/sh in {directory}: {error}."));
+                return ToolOutput::error(format!("Cannot start {SHELL} in {directory}: {error}."));
             }
         };
         let limit = arguments

@@ -43,9 +43,13 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
         Ok(entries) if address => listing(shown.to_owned(), entries, &reader),
         Ok(entries) => listing(path.display().to_string(), entries, &reader),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && path.is_file() => {
-            ToolOutput::error(format!("Cannot list {shown}: it is a file. Read it instead.")).into()
+            let words = format!("Cannot list {shown}: it is a file. Read it instead.");
+            Answer::refused_by_system(words, &error, path)
         }
-        Err(error) => ToolOutput::error(format!("Cannot list {shown}: {}.", reason(&error))).into(),
+        Err(error) => {
+            let words = format!("Cannot list {shown}: {}.", reason(&error));
+            Answer::refused_by_system(words, &error, path)
+        }
     }
 }
 

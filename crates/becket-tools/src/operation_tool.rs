@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_events::{Effect, Face, Operation, OperationKind, Profile, Streams};
+use becket_events::{Effect, Face, Manner, Operation, OperationKind, Profile, Settle, Streams};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -21,17 +21,15 @@ use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
 pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
     let jobs = job_tools(profile, &settings.jobs);
     let settings = Arc::new(settings);
-    let faces = profile.faces.iter();
-    let tools: Vec<Arc<OperationTool>> = faces
-        .map(|face| Arc::new(OperationTool::new(face.clone(), Arc::clone(&settings))))
-        .collect();
+    let tool = |face: &Face| Arc::new(OperationTool::new(profile, face.clone(), Arc::clone(&settings)));
+    let tools: Vec<Arc<OperationTool>> = profile.faces.iter().map(tool).collect();
     let mut further: Vec<Arc<dyn Tool>> = Vec::new();
     for plural in &profile.plurals {
         let namesake = tools.iter().find(|tool| tool.face.name == plural.name);
         let first = tools.iter().find(|tool| tool.face.operation == plural.operation);
         let Some(each) = namesake.or(first) else { continue };
         // Within the calls of the whole, the tool is asked for one call at a time, so it needs no plural itself.
-        let each = Arc::new(OperationTool::new(each.face.clone(), Arc::clone(&settings)));
+        let each = tool(&each.face);
         let whole = Arc::new(PluralTool::new(plural.clone(), each));
         match namesake {
             Some(tool) => {
@@ -47,13 +45,15 @@ pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn
 struct OperationTool {
     spec: ToolSpec,
     face: Face,
+    manner: Manner,
+    settle: Option<Settle>,
     settings: Arc<ToolSettings>,
     /// Stands in where a call is several.
     plural: OnceLock<Arc<PluralTool>>,
 }
 
 impl OperationTool {
-    fn new(face: Face, settings: Arc<ToolSettings>) -> Self {
+    fn new(profile: &Profile, face: Face, settings: Arc<ToolSettings>) -> Self {
         let effect = face.operation.effect();
         let spec = ToolSpec {
             face: ToolFace {
@@ -73,6 +73,8 @@ impl OperationTool {
         Self {
             spec,
             face,
+            manner: profile.manner,
+            settle: profile.wording.settle,
             settings,
             plural: OnceLock::new(),
         }
@@ -85,6 +87,10 @@ impl Tool for OperationTool {
     }
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let arguments = match self.settle {
+            Some(settle) => settle(self.face.name, &self.face.parameters, arguments)?,
+            None => arguments,
+        };
         let operation = self.face.read_call(arguments)?;
         Ok(operation.arguments())
     }
@@ -108,7 +114,7 @@ impl Tool for OperationTool {
         Box::pin(async move {
             match permit.operation() {
                 Some(operation) if operation.kind() == self.face.operation => {
-                    let answer = perform(operation, &permit, &self.face, &self.settings, run).await;
+                    let answer = self.perform(operation, &permit, run).await;
                     answer.told_by(&self.face, operation)
                 }
                 _ => not_what_was_judged(),
@@ -117,44 +123,46 @@ impl Tool for OperationTool {
     }
 }
 
-async fn perform(
-    operation: &Operation,
-    permit: &Permit,
-    face: &Face,
-    settings: &ToolSettings,
-    run: ToolRun,
-) -> Answer {
-    let target = permit.target();
-    let place = Place::of(target);
-    match (operation, target, target.file()) {
-        (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
-            settings.jobs.start(arguments, path, permit, settings).into()
+impl OperationTool {
+    async fn perform(&self, operation: &Operation, permit: &Permit, run: ToolRun) -> Answer {
+        let settings = &*self.settings;
+        let target = permit.target();
+        let place = Place::of(target);
+        match (operation, target, target.file()) {
+            (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
+                settings.jobs.start(arguments, path, permit, settings).into()
+            }
+            (Operation::Shell(arguments), Target::Path(path), _) => {
+                let streams = self
+                    .face
+                    .output
+                    .map_or(Streams::Together, |telling| telling.streams);
+                shell::run(arguments, path, (self.manner.shell, streams), settings, run).await
+            }
+            (Operation::Fetch(arguments), Target::Web(judged), _) => {
+                let may_fetch = |from, url: String| async move { permit.may_fetch(&from, &url).await };
+                fetch::run(arguments, judged, may_fetch, settings, run).await
+            }
+            (Operation::Read(arguments), _, Some(path)) if place == Place::Cache => {
+                read::run_cached(arguments, path)
+            }
+            (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),
+            (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path),
+            (Operation::Edit(arguments), _, Some(path)) => edit::run(arguments, path, self.manner),
+            (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
+            (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),
+            (Operation::Rmdir(arguments), Target::Path(path), _) => folder::remove(arguments, path).into(),
+            (Operation::Find(arguments), _, Some(path)) => {
+                find::run(arguments, path, place, settings, run).await
+            }
+            (Operation::Grep(arguments), _, Some(path)) => {
+                let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
+                grep::run(arguments, path, place, may_show, settings, run).await
+            }
+            _ => vfs::run(operation, target)
+                .unwrap_or_else(not_what_was_judged)
+                .into(),
         }
-        (Operation::Shell(arguments), Target::Path(path), _) => {
-            let streams = face.output.map_or(Streams::Together, |telling| telling.streams);
-            shell::run(arguments, path, streams, settings, run).await
-        }
-        (Operation::Fetch(arguments), Target::Web(judged), _) => {
-            let may_fetch = |from, url: String| async move { permit.may_fetch(&from, &url).await };
-            fetch::run(arguments, judged, may_fetch, settings, run).await
-        }
-        (Operation::Read(arguments), _, Some(path)) if place == Place::Cache => {
-            read::run_cached(arguments, path)
-        }
-        (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),
-        (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path).into(),
-        (Operation::Edit(arguments), _, Some(path)) => edit::run(arguments, path).into(),
-        (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
-        (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),
-        (Operation::Rmdir(arguments), Target::Path(path), _) => folder::remove(arguments, path).into(),
-        (Operation::Find(arguments), _, Some(path)) => find::run(arguments, path, place, settings, run).await,
-        (Operation::Grep(arguments), _, Some(path)) => {
-            let may_show = |file: PathBuf| async move { permit.may_read(&file).await };
-            grep::run(arguments, path, place, may_show, settings, run).await
-        }
-        _ => vfs::run(operation, target)
-            .unwrap_or_else(not_what_was_judged)
-            .into(),
     }
 }
 

@@ -178,8 +178,9 @@ impl Tool for ProgramTool {
     }
 }
 
-/// The address that the arguments name. A program may use any that it is given, so there can be only one.
-fn named_address(arguments: &Map<String, Value>) -> NetworkUse {
+/// The address that the arguments of a tool name that talks to the network. It may use any that it is given, so there
+/// can be only one.
+pub fn named_address(arguments: &Map<String, Value>) -> NetworkUse {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use base64::Engine;
 use becket_agent::tool::ToolOutput;
-use becket_events::{Finding, Part, ReadArguments, ReadLines, ReadStop};
+use becket_events::{Finding, Part, ReadArguments, ReadLines, ReadStop, Why};
+use rustix::io::Errno;
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -34,7 +35,8 @@ const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 /// Reads the file at `path`, which is the judged form of what the arguments name.
 pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> Answer {
     read(arguments, path).unwrap_or_else(|error| {
-        ToolOutput::error(format!("Cannot read {}: {}.", arguments.path, reason(&error))).into()
+        let words = format!("Cannot read {}: {}.", arguments.path, reason(&error));
+        Answer::refused_by_system(words, &error, path)
     })
 }
 
@@ -57,11 +59,11 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
     let mut file = judged_path::open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
-        return Ok(ToolOutput::error(format!(
+        let words = format!(
             "Cannot read {}: it is a directory. List it to see what is in it.",
             arguments.path
-        ))
-        .into());
+        );
+        return Ok(Answer::refused_by_system(words, &Errno::ISDIR.into(), path));
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -132,11 +134,11 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<A
     let skipped = skip_lines(&mut reader, first - 1)?;
     let window = take_lines(&mut reader, wanted)?;
     if skipped < first - 1 || (window.lines == 0 && first > 1 && wanted > 0) {
-        return Ok(ToolOutput::error(format!(
+        let words = format!(
             "{} has only {skipped} lines; line {first} is past its end.",
             arguments.path
-        ))
-        .into());
+        );
+        return Ok(Answer::failed(words, Why::PastEnd(skipped)));
     }
     let total = match window.more {
         true if length <= COUNTED_BYTES => {
@@ -222,6 +224,7 @@ fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, l
                 "first_line": lines.first,
                 "lines": lines.count,
                 "total_lines": lines.total,
+                "cut_by": lines.stopped.and_then(cut_by),
             })),
             ends_run: false,
         },
@@ -230,6 +233,15 @@ fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, l
             notice: missing,
             lines,
         }),
+    }
+}
+
+/// Which limit left out the rest of a file, where it is not the caller's.
+fn cut_by(stop: ReadStop) -> Option<&'static str> {
+    match stop {
+        ReadStop::Asked => None,
+        ReadStop::Lines => Some("lines"),
+        ReadStop::Bytes | ReadStop::LongLine => Some("bytes"),
     }
 }
 

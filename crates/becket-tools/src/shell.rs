@@ -25,6 +25,9 @@ use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
 
+/// The program that runs commands everywhere.
+pub(crate) const SHELL: &str = "/bin/sh";
+
 /// How long the output of a command that has ended is read on. Only something left in the background can still hold
 /// the pipe by then.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
@@ -33,7 +36,7 @@ const AFTER_THE_END: Duration = Duration::from_millis(300);
 pub(crate) async fn run(
     arguments: &ShellArguments,
     directory: &Path,
-    streams: Streams,
+    (shell, streams): (&str, Streams),
     settings: &ToolSettings,
     run: ToolRun,
 ) -> Answer {
@@ -51,14 +54,15 @@ pub(crate) async fn run(
         Some(seconds) => Duration::from_secs(seconds.max(1)).min(settings.shell_timeout_limit),
         None => settings.shell_timeout.min(settings.shell_timeout_limit),
     };
-    match start(&arguments.command, directory, streams, settings) {
+    let shell = if Path::new(shell).is_file() { shell } else { SHELL };
+    match start((shell, &arguments.command), directory, streams, settings) {
         Ok((tree, pipes)) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let ending = follow(tree, &mut output, limit, &run).await;
             report(output, &ending, limit)
         }
         Err(error) => ToolOutput::error(format!(
-            "Cannot start /bin/sh in {}: {error}.",
+            "Cannot start {shell} in {}: {error}.",
             directory.display()
         ))
         .into(),
@@ -77,7 +81,7 @@ enum Ending {
 pub(crate) type Pipes = (Receiver, Option<Receiver>);
 
 pub(crate) fn start(
-    command: &str,
+    (shell, command): (&str, &str),
     directory: &Path,
     streams: Streams,
     settings: &ToolSettings,
@@ -95,7 +99,7 @@ pub(crate) fn start(
     let folder = open_folder(directory)?;
     // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
-    let child = Command::new("/bin/sh")
+    let child = Command::new(shell)
         .arg("-c")
         .arg(command)
         .current_dir(judged_directory(&folder, directory))
@@ -402,7 +406,7 @@ mod tests {
             let running = run(
                 &arguments,
                 &directory,
-                Streams::Together,
+                (SHELL, Streams::Together),
                 &self.settings,
                 self.run.clone(),
             );
@@ -658,7 +662,7 @@ mod tests {
         let command = run(
             &arguments,
             &room.path,
-            Streams::Together,
+            (SHELL, Streams::Together),
             &room.settings,
             room.run.clone(),
         );
@@ -723,7 +727,7 @@ mod tests {
             let running = run(
                 &arguments,
                 &room.path,
-                Streams::Apart,
+                (SHELL, Streams::Apart),
                 &room.settings,
                 room.run.clone(),
             );

@@ -6,10 +6,11 @@ use becket_agent::tool::ToolOutput;
 use becket_events::{Part, WriteArguments};
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::judged_path::{Written, reason, replace_file};
 
 /// Writes the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
+pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> Answer {
     let bytes = arguments.content.len();
     match replace_file(path, arguments.content.as_bytes()) {
         Ok(written) => {
@@ -29,8 +30,12 @@ pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> ToolOutput {
                 details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
                 ends_run: false,
             }
+            .into()
         }
-        Err(error) => ToolOutput::error(format!("Cannot write {}: {}.", arguments.path, reason(&error))),
+        Err(error) => {
+            let words = format!("Cannot write {}: {}.", arguments.path, reason(&error));
+            Answer::refused_by_system(words, &error, path)
+        }
     }
 }
 
@@ -48,7 +53,7 @@ mod tests {
             path: name.to_owned(),
             content: content.to_owned(),
         };
-        let output = run(&arguments, &folder.join(name));
+        let output = run(&arguments, &folder.join(name)).output;
         match output.content.as_slice() {
             [Part::Text { text }] => (text.clone(), output.is_error),
             other => panic!("one text expected: {other:?}"),
