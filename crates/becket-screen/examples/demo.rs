@@ -1,4 +1,5 @@
 //! A chat without a model: type `/help`. The tests drive it in a real terminal.
+#![allow(clippy::print_stderr, reason = "a report of a panic goes there")]
 
 use std::io;
 use std::os::fd::AsFd;
@@ -32,6 +33,13 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 fn main() -> io::Result<()> {
+    // A long report, so that somebody types while it is written.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        thread::sleep(Duration::from_secs(1));
+        eprintln!("so far the report");
+    }));
     let streams = Streams {
         input: io::stdin().as_fd().try_clone_to_owned()?,
         output: io::stdout().as_fd().try_clone_to_owned()?,

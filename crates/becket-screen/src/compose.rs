@@ -66,6 +66,9 @@ pub(crate) enum Pressed {
     Submitted(String),
 }
 
+/// Who wrote something this short a time ago is still writing it.
+const A_WORD: Duration = Duration::from_millis(500);
+
 /// Everything in the live area.
 #[derive(Default)]
 pub(crate) struct Stage {
@@ -78,6 +81,8 @@ pub(crate) struct Stage {
     pub overlays: Overlays,
     /// Keys that are told before an editor gets them.
     pub shortcuts: Vec<String>,
+    /// When the person last wrote something that is not handed over yet.
+    wrote_at: Option<Instant>,
 }
 
 impl Stage {
@@ -174,8 +179,9 @@ impl Stage {
 
     /// Hands a key to whoever has the focus.
     pub fn press(&mut self, key: &Key, size: Size) -> Pressed {
-        let dialog_seen = self.dialogs.first().is_some_and(|dialog| dialog.seen);
-        if !dialog_seen {
+        let writes = self.wrote_at.is_some_and(|at| at.elapsed() < A_WORD);
+        let dialog_heard = self.dialogs.first().is_some_and(|dialog| dialog.seen) && !writes;
+        if !dialog_heard {
             if let Some(component) = self.overlays.focused(size) {
                 return told(press(component.as_mut(), key));
             }
@@ -194,12 +200,18 @@ impl Stage {
             return Pressed::Left;
         }
         if let Some(standing) = self.standing.last_mut() {
+            if standing.role == Role::Editor {
+                self.wrote_at = key.text.is_some().then(Instant::now);
+            }
             return told(press(standing.component.as_mut(), key));
         }
         if key.phase == Phase::Release {
             return Pressed::Taken;
         }
-        match self.editor.key(key) {
+        let outcome = self.editor.key(key);
+        // Words that are being written when a question comes are not meant for it.
+        self.wrote_at = (outcome == Outcome::Taken).then(Instant::now);
+        match outcome {
             Outcome::Ignored => Pressed::Left,
             Outcome::Taken => Pressed::Taken,
             Outcome::Submitted(text) => Pressed::Submitted(text),
@@ -431,6 +443,9 @@ mod tests {
         press(&mut stage, "a");
         assert_eq!(stage.editor.text(), "a", "nobody had seen the question");
         lines(&mut stage);
+        press(&mut stage, "b");
+        assert_eq!(stage.editor.text(), "ab", "the person is still writing");
+        stage.wrote_at = None;
         press(&mut stage, "y");
         stage.press(&Key::read("\r"), SIZE);
         stage.sweep(Instant::now(), SIZE);

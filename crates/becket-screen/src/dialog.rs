@@ -75,6 +75,19 @@ struct Select {
 }
 
 impl Select {
+    fn has_letters(&self) -> bool {
+        self.options.iter().any(|option| option.letter.is_some())
+    }
+
+    /// The option that a text takes at once.
+    fn lettered(&self, text: &str) -> Option<usize> {
+        let meant = |option: &Entry| {
+            let letter = option.letter.map(|letter| letter.to_lowercase().to_string());
+            letter.is_some_and(|letter| letter == text.to_lowercase())
+        };
+        self.options.iter().position(meant)
+    }
+
     /// The options that contain all words of the filter, with their numbers.
     fn left(&self) -> Vec<(usize, &Entry)> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
@@ -217,16 +230,24 @@ impl Dialog {
         let help = match &mut self.kind {
             Kind::Select(select) => {
                 let left = select.left();
+                let lettered = select.has_letters();
                 let numbered = |(place, (_, entry)): (usize, &(usize, &Entry))| Entry {
-                    label: format!("{}. {}", place + 1, entry.label),
+                    label: match lettered {
+                        true => entry.label.clone(),
+                        false => format!("{}. {}", place + 1, entry.label),
+                    },
                     description: entry.description.clone(),
+                    letter: None,
                 };
                 let entries: Vec<Entry> = left.iter().enumerate().map(numbered).collect();
                 if !select.filter.is_empty() {
                     lines.push(format!("/ {}", select.filter));
                 }
                 lines.extend(select.choice.rows(&entries, area.width));
-                "↑↓ choose, Enter takes, Escape cancels; type to filter"
+                match lettered {
+                    true => "a letter, or ↑↓ and Enter; Escape cancels",
+                    false => "↑↓ choose, Enter takes, Escape cancels; type to filter",
+                }
             }
             Kind::Confirm(yes) => {
                 let mark = |chosen| if chosen { "→ " } else { "  " };
@@ -262,6 +283,7 @@ fn select_key(select: &mut Select, key: &Key) -> Option<Answer> {
             select.filter.pop();
         }
         // A number goes to its option; in a filter it is text like any other.
+        (_, Some(text)) if select.has_letters() => return select.lettered(text).map(Answer::Chosen),
         (name, Some(_)) if select.filter.is_empty() && name.parse::<usize>().is_ok_and(|n| n > 0) => {
             let number: usize = name.parse().unwrap_or(1);
             if number <= left.len() {

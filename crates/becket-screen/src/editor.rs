@@ -50,6 +50,8 @@ pub enum Action {
     NewLine,
     /// Hands the text over, with the name of the key.
     Submit,
+    /// Empties it. Where nothing stands, the key is somebody else's.
+    Clear,
     Complete,
     /// Looks for an earlier entry.
     Search,
@@ -389,6 +391,7 @@ impl Editor {
                 label => label.to_string(),
             },
             description: candidate.description.clone(),
+            letter: None,
         };
         let entries: Vec<Entry> = offer.completions.candidates.iter().map(entry).collect();
         offer.choice.rows(&entries, area.width)
@@ -409,6 +412,8 @@ impl Editor {
             Action::DeleteBack => self.delete(self.before(self.cursor)..self.cursor),
             // So that Ctrl-D can mean the end.
             Action::DeleteForward if self.text.is_empty() => return Outcome::Ignored,
+            Action::Clear if self.text.is_empty() => return Outcome::Ignored,
+            Action::Clear => self.clear(),
             Action::DeleteForward => self.delete(self.cursor..self.after(self.cursor)),
             Action::DeleteWordBack => self.kill(self.word_before()..self.cursor, Side::Before),
             Action::DeleteWordForward => self.kill(self.cursor..self.word_after(), Side::After),

@@ -10,6 +10,8 @@ const SHOWN: usize = 10;
 pub struct Entry {
     pub label: String,
     pub description: String,
+    /// The letter that takes it at once. In a list with such letters nothing is filtered.
+    pub letter: Option<char>,
 }
 
 /// The choice in a list of some length.

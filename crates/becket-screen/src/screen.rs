@@ -755,14 +755,12 @@ fn stop(shared: &Shared, ears: &mut Ears) {
 fn give_back_on_panic(shared: Weak<Shared>) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let shared = shared.upgrade();
-        if let Some(shared) = &shared {
-            shared.terminal.leave();
-        }
-        before(panic);
-        // If the program lives on, the reader takes the terminal again. This thread may hold the lock.
-        if let Some(shared) = &shared {
-            shared.waker.wake();
-        }
+        let Some(shared) = shared.upgrade() else {
+            return before(panic);
+        };
+        // Other threads end without the program. This one may hold the lock, so the reader takes the terminal again.
+        let ends = std::thread::current().name() == Some("main");
+        shared.terminal.report(ends, || before(panic));
+        shared.waker.wake();
     }));
 }

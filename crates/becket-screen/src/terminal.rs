@@ -62,6 +62,8 @@ impl Narrowing {
 #[derive(Debug, Default)]
 struct Modes {
     entered: bool,
+    /// Keys come one by one.
+    raw: bool,
     protocol: Protocol,
     other_keys: bool,
     titled: bool,
@@ -118,6 +120,7 @@ impl Terminal {
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &raw)?;
         modes.entered = true;
+        modes.raw = true;
         // Whether it speaks the kitty protocol, it answers among the keys.
         let known = match modes.protocol {
             Protocol::Kitty => KITTY_ON,
@@ -168,6 +171,22 @@ impl Terminal {
     /// Puts everything back as it was. What the painter left is below the cursor or above it.
     pub fn leave(&self) {
         let mut modes = self.modes();
+        self.leave_looks(&mut modes);
+        self.leave_keys(&mut modes);
+    }
+
+    /// Lets somebody write below what was painted, and nobody else meanwhile. Unless the program ends with it, keys
+    /// stay keys: what is typed meanwhile is neither echoed nor changed.
+    pub fn report(&self, ends: bool, tell: impl FnOnce()) {
+        let mut modes = self.modes();
+        self.leave_looks(&mut modes);
+        if ends {
+            self.leave_keys(&mut modes);
+        }
+        tell();
+    }
+
+    fn leave_looks(&self, modes: &mut Modes) {
         if !std::mem::take(&mut modes.entered) {
             return;
         }
@@ -190,7 +209,12 @@ impl Terminal {
         }
         out.push_str("\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h");
         let _ = self.write_bytes(&out);
-        let _ = rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &self.original);
+    }
+
+    fn leave_keys(&self, modes: &mut Modes) {
+        if std::mem::take(&mut modes.raw) {
+            let _ = rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &self.original);
+        }
     }
 
     /// At the very end: the window has its own name again.

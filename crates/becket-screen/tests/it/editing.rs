@@ -131,8 +131,16 @@ fn enter_hands_the_text_over_and_the_program_says_which_keys_do() {
     for name in ["escape", "ctrl+c", "ctrl+g", "f1"] {
         assert_eq!(editor.key(&named_key(name)), Outcome::Ignored, "{name}");
     }
-    editor.clear();
-    assert_eq!(editor.key(&named_key("ctrl+d")), Outcome::Ignored);
+    editor.bind("ctrl+c", Some(Action::Clear));
+    assert_eq!(editor.key(&named_key("ctrl+c")), Outcome::Taken);
+    assert_eq!(editor.text(), "");
+    for name in ["ctrl+c", "ctrl+d"] {
+        assert_eq!(
+            editor.key(&named_key(name)),
+            Outcome::Ignored,
+            "nothing stands there: {name}"
+        );
+    }
 }
 
 #[test]

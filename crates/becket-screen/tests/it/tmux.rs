@@ -343,9 +343,15 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     let Some(terminal) = Terminal::start() else { return };
     terminal.wait_for("you> /help");
     terminal.enter("/panic");
-    // The program lives on, and so does its screen.
+    // The program lives on, and so does its screen. What is typed while the report is written waits for it.
     terminal.wait_for("a thread gives up");
-    terminal.enter("still here");
+    terminal.type_in("still here");
+    terminal.press("Enter");
+    terminal.wait_for("so far the report");
+    let all = terminal.all();
+    let (_, report) = all.split_once("a thread gives up").expect("it was there");
+    let (report, _) = report.split_once("so far the report").expect("it was there");
+    assert!(!report.contains("still here"), "nobody writes into it: {report}");
     terminal.wait_for("enter: still here");
     terminal.enter("/overlay");
     terminal.wait_for("+---- a component");
