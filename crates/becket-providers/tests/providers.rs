@@ -190,6 +190,7 @@ fn assemble(parts: Vec<AnswerPart>) -> Answer {
     for part in parts {
         match part {
             AnswerPart::Sends(_) | AnswerPart::Begun(_) => panic!("these write what they are told"),
+            AnswerPart::Delta(Delta::End) => panic!("an answer completes in one way"),
             AnswerPart::Delta(Delta::Text { text }) => answer.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
                 answer.thinking.push_str(&text);
