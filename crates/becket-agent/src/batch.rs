@@ -8,9 +8,10 @@ use becket_events::{
     ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
 };
 use futures_util::future::join_all;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use crate::audit::{AuditRecord, Audited};
 use crate::family::Beside;
 use crate::front::{Company, Front, Sight};
 use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
@@ -20,6 +21,7 @@ use crate::message::detailed_result;
 use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
+use crate::store::{Span, SpanKind};
 use crate::subagent::Parent;
 use crate::tool::{Progress, Tool, ToolOutput, ToolRun};
 
@@ -165,6 +167,7 @@ impl Batch<'_> {
 
     fn beside(&self, call: &ToolCall) -> Beside {
         match self.tool(call) {
+            _ if self.parent.is_in_passing() => Beside::OwnCalls,
             Some(tool) if tool.asks_agents() => Beside::Agents,
             Some(tool) if tool.makes_calls() => Beside::OwnCalls,
             Some(tool) if !tool.spec().parallel => Beside::Nobody,
@@ -377,6 +380,7 @@ impl Batch<'_> {
         let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
         let handoff = tool.as_ref().and_then(|tool| tool.spec().handoff);
         let summary = tool.as_ref().and_then(|tool| tool.summary(&arguments));
+        let facts = facts_of(&permit, &original, &arguments);
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
                 let (output, changes) = self.run_noting_changes(&*tool, permit, &call.name).await;
@@ -402,7 +406,9 @@ impl Batch<'_> {
         let settled = way.settle(output).await;
         let duration = started.elapsed();
         way.tell_end(&settled, duration).await;
+        self.record(&call.id, &own_name, started, facts, settled.is_error);
         if ran {
+            self.account_for(&call.id, &own_name, duration, settled.is_error);
             self.show_result(&own_name, &arguments, summary.as_deref(), company, &settled);
         }
         let is_error = settled.is_error;
@@ -427,6 +433,31 @@ impl Batch<'_> {
             changes,
             duration,
         }
+    }
+
+    /// Records that a call is over.
+    fn record(&self, id: &str, own_name: &str, started: Instant, mut facts: Value, is_error: bool) {
+        let scope = self.hooks.scope();
+        facts["is_error"] = is_error.into();
+        let span = Span {
+            tool_call_id: Some(id.into()),
+            parent_tool_call_id: self.within.map(Into::into),
+            ..Span::over(SpanKind::ToolCall, own_name, scope.turn, started).with(facts)
+        };
+        self.parent.agent.store.span(&scope.session_id, span);
+    }
+
+    /// Writes down that something was done.
+    fn account_for(&self, id: &str, own_name: &str, duration: Duration, is_error: bool) {
+        self.hooks.ledger().operations.add();
+        let operation = Audited::Operation {
+            tool_call_id: id.into(),
+            tool_name: own_name.into(),
+            is_error,
+            duration_us: duration.as_micros() as u64,
+        };
+        let record = AuditRecord::now(self.hooks.scope(), operation);
+        self.parent.agent.store.audit(record);
     }
 
     /// Runs a call, and says what it has changed in the virtual file system: nothing, if it failed.
@@ -472,7 +503,7 @@ impl Batch<'_> {
             self.hooks.tell::<ToolUpdate>(payload).await;
         };
         let mut run = tool.run(
-            permit,
+            permit.taken(),
             ToolRun {
                 progress,
                 cancel: self.hooks.cancel().clone(),
@@ -509,6 +540,40 @@ impl JudgedCall<'_> {
         }
         self
     }
+}
+
+/// What the record says about a call that was judged.
+fn facts_of(
+    permit: &Result<Permit, ToolOutput>,
+    original: &Map<String, Value>,
+    judged: &Map<String, Value>,
+) -> Value {
+    let mut facts = json!({"arguments": shortened(original)});
+    match permit {
+        Ok(permit) => facts["allowed_by"] = json!(permit.source()),
+        Err(words) => facts["refused"] = text_of(&words.content).into(),
+    }
+    if judged != original {
+        facts["rewritten"] = shortened(judged);
+    }
+    facts
+}
+
+/// Arguments for the record, which the conversation holds in full: long texts are cut.
+fn shortened(arguments: &Map<String, Value>) -> Value {
+    const LONGEST: usize = 400;
+    let short = |value: &Value| match value {
+        Value::String(text) if text.len() > LONGEST => {
+            let kept: String = text.chars().take(LONGEST).collect();
+            Value::String(format!("{kept}… ({} bytes)", text.len()))
+        }
+        Value::Array(_) | Value::Object(_) if value.to_string().len() > LONGEST => {
+            Value::String(format!("({} bytes)", value.to_string().len()))
+        }
+        other => other.clone(),
+    };
+    let short = arguments.iter().map(|(name, value)| (name.clone(), short(value)));
+    Value::Object(short.collect())
 }
 
 fn start_payload(

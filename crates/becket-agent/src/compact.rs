@@ -65,6 +65,17 @@ struct Written {
     details: Option<serde_json::Value>,
 }
 
+/// What the model is to sum up.
+pub(crate) struct Summing<'a> {
+    pub(crate) messages: &'a [Message],
+    /// The summary so far, which the new one replaces.
+    pub(crate) before: Option<&'a str>,
+    /// What to pay attention to.
+    pub(crate) wishes: &'a [&'a str],
+    /// What the model is told to do.
+    pub(crate) system_prompt: &'a str,
+}
+
 impl Session {
     /// Summarises the whole conversation because the person wants it.
     pub async fn compact(
@@ -156,7 +167,8 @@ impl Session {
     /// An automatic compaction never ends a run: where it cannot be had, the conversation goes on as it is.
     async fn roll(&mut self, reason: CompactReason, run: &mut Run) -> Result<bool, StoreError> {
         let settings = &self.agent.settings.compaction;
-        if !settings.auto || run.summary_failed {
+        let wanted = self.desk.as_ref().and_then(|desk| desk.compacts_by_itself());
+        if !wanted.unwrap_or(settings.auto) || run.summary_failed {
             return Ok(false);
         }
         let wanted = self.messages.len() * usize::from(settings.drop_percent) / 100;
@@ -188,6 +200,19 @@ impl Session {
     }
 
     async fn carry_out(&mut self, plan: Plan, run: Option<&mut Run>) -> Result<CompactEnd, StoreError> {
+        let (reason, tokens_before) = (plan.reason, self.context_tokens());
+        self.agent.front.show(Sight::CompactionBegins { reason });
+        let end = self.summarise(plan, run).await?;
+        self.agent.front.show(Sight::CompactionEnds {
+            reason,
+            end: &end,
+            first_kept_id: self.messages.first().map(Message::id),
+            tokens_before,
+        });
+        Ok(end)
+    }
+
+    async fn summarise(&mut self, plan: Plan, run: Option<&mut Run>) -> Result<CompactEnd, StoreError> {
         let input_tokens = self.context_tokens();
         let written = self.written(run.as_deref());
         let payload = || self.pre_compact_payload(&plan, input_tokens, written);
@@ -278,14 +303,26 @@ impl Session {
         wishes: &[&str],
         run: Option<&Run>,
     ) -> Result<String, CompactEnd> {
-        let answer = self
-            .request_summary(plan, wishes, run)
-            .await
-            .map_err(|failure| match failure {
-                CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
-                CallFailure::Cancelled(_) => CompactEnd::Cancelled,
-                CallFailure::Provider(error, _) => CompactEnd::Provider(error),
-            })?;
+        let summing = Summing {
+            messages: &self.messages[..plan.cut],
+            before: self.summary(),
+            wishes,
+            system_prompt: &self.agent.settings.compaction.prompt,
+        };
+        let answer = self.request_summary(summing, run).await;
+        self.read_summary(answer)
+    }
+
+    /// What the model wrote, if that is a summary.
+    pub(crate) fn read_summary(
+        &mut self,
+        answer: Result<Message, CallFailure>,
+    ) -> Result<String, CompactEnd> {
+        let answer = answer.map_err(|failure| match failure {
+            CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
+            CallFailure::Cancelled(_) => CompactEnd::Cancelled,
+            CallFailure::Provider(error, _) => CompactEnd::Provider(error),
+        })?;
         let MessageBody::Assistant {
             stop_reason, usage, ..
         } = answer.body()
@@ -305,19 +342,24 @@ impl Session {
         }
     }
 
-    async fn request_summary(
+    pub(crate) async fn request_summary(
         &self,
-        plan: &Plan,
-        wishes: &[&str],
+        summing: Summing<'_>,
         run: Option<&Run>,
     ) -> Result<Message, CallFailure> {
+        let Summing {
+            messages,
+            before,
+            wishes,
+            system_prompt,
+        } = summing;
         let purpose = RequestPurpose::Summary;
         let iteration = run.map_or(0, |run| run.iteration);
-        let old = Cow::Borrowed(&self.messages[..plan.cut]);
+        let old = Cow::Borrowed(messages);
         let old = self.through_context_hooks(old, iteration, purpose).await?;
         let settings = &self.agent.settings;
         let window = settings.compaction.context_window;
-        let task = transcript::task(self.summary(), &old, wishes, window);
+        let task = transcript::task(before, &old, wishes, window);
         let call = ModelCall {
             prompt: &task,
             iteration,
@@ -332,7 +374,7 @@ impl Session {
             None => call,
         };
         call.ask(&ModelRequest {
-            system_prompt: &settings.compaction.prompt,
+            system_prompt,
             messages: &[user(&task, Vec::new())],
             tools: &[],
             options: &settings.options,
@@ -409,7 +451,7 @@ impl Session {
     }
 
     /// The summary as a file, for those who read it from there. It is stored already, so nothing here is an error.
-    fn write_summary_file(&self, summary: &str) {
+    pub(crate) fn write_summary_file(&self, summary: &str) {
         let (files, front) = (self.files(), &self.agent.front);
         match files.write_own(ContextFile::Summary, summary) {
             Ok(Whose::Own) => {}

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 const WRITTEN: &str = ".becket";
 
 /// The folder of one context.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFiles {
     folder: PathBuf,
 }
@@ -33,17 +33,20 @@ pub enum ContextFile {
     Summary,
     /// Settings of this context alone.
     Settings,
+    /// The conversation in another program's format, for those who asked where it is.
+    Session,
 }
 
 impl ContextFile {
     /// All of them.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::SystemPrompt,
         Self::Todos,
         Self::TodoList,
         Self::Goals,
         Self::Summary,
         Self::Settings,
+        Self::Session,
     ];
 
     fn name(self) -> &'static str {
@@ -54,6 +57,7 @@ impl ContextFile {
             Self::Goals => "goals.md",
             Self::Summary => "summary.md",
             Self::Settings => "settings.toml",
+            Self::Session => "session.jsonl",
         }
     }
 }

@@ -9,7 +9,7 @@
 //! A desk exists before its session, so that extensions can hold it while they are loaded. Until the session has begun
 //! there is nothing to see, and after its end nothing can be asked for any more: both are errors that say so.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -18,13 +18,19 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::compact::CompactEnd;
+use crate::context_files::ContextFiles;
+pub use crate::departure::{Destination, Moved, Planted, Planter, Wish};
+use crate::manners::Manners;
+use crate::message::{from_draft, user};
 use crate::provider::{Provider, ThinkingLevel};
-pub use crate::queue::{Delivery, WhenIdle};
+pub use crate::queue::{Delivery, Pace, WhenIdle};
 use crate::queue::{Queues, Said};
 use crate::run::Input;
 use crate::session::Agent;
-use crate::store::{Conversation, EntryContent, NewEntry, StoredEntry};
+use crate::store::{Conversation, EntryContent, NewEntry, Origin, ShellRun, StoredEntry};
 use crate::tool::{Tool, ToolSpec};
+use crate::tree::{Branch, Tree};
+use crate::user_shell::ShellJudge;
 
 /// A session, as code outside of its loop sees and steers it. Cloning gives another handle to the same desk.
 #[derive(Clone, Default)]
@@ -34,6 +40,7 @@ pub struct Desk(Arc<Inner>);
 struct Inner {
     state: Mutex<State>,
     queues: Queues,
+    manners: Manners,
 }
 
 /// Why something cannot be seen or done.
@@ -51,7 +58,7 @@ pub enum DeskError {
 }
 
 /// Where a session runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Place {
     /// Identifies the session.
     pub session_id: String,
@@ -59,6 +66,10 @@ pub struct Place {
     pub context_name: String,
     /// The directory in which the agent works.
     pub cwd: String,
+    /// The files of that context.
+    pub files: ContextFiles,
+    /// Where the conversation comes from, if it did not begin in its context.
+    pub origin: Option<Origin>,
 }
 
 /// How full the model's window is.
@@ -111,6 +122,10 @@ struct State {
     /// Entries that are visible already and wait to be stored.
     unstored: Vec<NewEntry>,
     compactions: VecDeque<CompactWish>,
+    shell_runs: Vec<ShellWish>,
+    moves: VecDeque<Wish>,
+    /// Whether somebody is about to fulfil one.
+    is_moving: bool,
     /// Ends the run in progress.
     cancel: Option<CancellationToken>,
     /// Whether it was ended here, and not by the person.
@@ -121,9 +136,8 @@ struct State {
 /// What a session shows.
 struct Seen {
     place: Place,
-    entries: Vec<Arc<StoredEntry>>,
-    name: Option<String>,
-    labels: HashMap<String, String>,
+    tree: Tree,
+    shell_judge: Option<ShellJudge>,
     system_prompt: String,
     tokens: u64,
     base: Base,
@@ -194,6 +208,12 @@ pub(crate) struct CompactWish {
     pub(crate) answer: oneshot::Sender<Result<CompactEnd, DeskError>>,
 }
 
+/// A command that the person ran is to be kept, and somebody may wait for that.
+pub(crate) struct ShellWish {
+    pub(crate) run: ShellRun,
+    pub(crate) kept: oneshot::Sender<Result<(), DeskError>>,
+}
+
 /// Entries on their way into the store.
 pub(crate) struct Written {
     /// Those that had waited.
@@ -216,33 +236,66 @@ impl Desk {
 
     /// The name that the conversation was given.
     pub fn name(&self) -> Result<Option<String>, DeskError> {
-        self.see(|seen| seen.name.clone())
+        self.see(|seen| seen.tree.name().map(ToOwned::to_owned))
     }
 
-    /// The entries of the conversation, from its root to where it stands. Those that still wait to be stored are there.
-    pub fn entries(&self) -> Result<Vec<Arc<StoredEntry>>, DeskError> {
-        self.see(|seen| seen.entries.clone())
+    /// The conversation with all its branches. Entries that still wait to be stored are there.
+    pub fn tree(&self) -> Result<Tree, DeskError> {
+        self.see(|seen| seen.tree.clone())
     }
 
-    /// The entry with that id.
+    /// Identifies the conversation, in all sessions of its context: the id of the first of them.
+    pub fn conversation_id(&self) -> Result<String, DeskError> {
+        self.see(|seen| match seen.tree.entries().first() {
+            Some(first) => first.session_id.clone(),
+            None => seen.place.session_id.clone(),
+        })
+    }
+
+    /// All entries of the conversation, on whichever branch, the oldest first.
+    pub fn all_entries(&self) -> Result<Branch, DeskError> {
+        self.see(|seen| seen.tree.entries().to_vec())
+    }
+
+    /// The entries of the conversation, from its root to where it stands.
+    pub fn entries(&self) -> Result<Branch, DeskError> {
+        self.see(|seen| seen.tree.path())
+    }
+
+    /// The entries from the root to this one; none for one that is not there.
+    pub fn branch(&self, id: &str) -> Result<Branch, DeskError> {
+        self.see(|seen| seen.tree.path_to(Some(id)))
+    }
+
+    /// The entries that come after this one, or without one those that begin a conversation.
+    pub fn children(&self, id: Option<&str>) -> Result<Branch, DeskError> {
+        self.see(|seen| seen.tree.children(id))
+    }
+
+    /// The entry with that id, on whichever branch.
     pub fn entry(&self, id: &str) -> Result<Option<Arc<StoredEntry>>, DeskError> {
-        self.see(|seen| seen.entries.iter().rev().find(|entry| entry.id == id).cloned())
+        self.see(|seen| seen.tree.entry(id).cloned())
     }
 
     /// Where the conversation stands; `None` at its beginning.
     pub fn leaf_id(&self) -> Result<Option<String>, DeskError> {
-        self.see(|seen| seen.entries.last().map(|entry| entry.id.clone()))
+        self.see(|seen| seen.tree.leaf_id().map(ToOwned::to_owned))
     }
 
     /// What an entry was labelled with.
     pub fn label(&self, entry_id: &str) -> Result<Option<String>, DeskError> {
-        self.see(|seen| seen.labels.get(entry_id).cloned())
+        self.see(|seen| seen.tree.label(entry_id).map(|label| label.text.clone()))
     }
 
     /// The conversation as the model sees it: the messages since the last compaction, and those that it kept.
     pub fn messages(&self) -> Result<Vec<Message>, DeskError> {
         let entries = self.entries()?;
-        Ok(Conversation::of(entries.iter().map(|entry| &entry.content)).messages)
+        Ok(Conversation::of(entries.iter().map(AsRef::as_ref)).messages)
+    }
+
+    /// Who judges commands that the person runs in the session's place.
+    pub fn shell_judge(&self) -> Result<ShellJudge, DeskError> {
+        self.see(|seen| seen.shell_judge.clone())?.ok_or(DeskError::Over)
     }
 
     /// The system prompt as it was last written; before the first prompt, what the agent was instructed with.
@@ -315,6 +368,26 @@ impl Desk {
         !self.0.queues.is_empty()
     }
 
+    /// The words of the person's that wait, and when they are heard.
+    pub fn waiting_words(&self) -> Vec<(Delivery, String)> {
+        self.0.queues.waiting_words()
+    }
+
+    /// Takes back what the person has said and nobody has heard yet.
+    pub fn take_back(&self) -> Vec<String> {
+        self.0.queues.take_back()
+    }
+
+    /// What waits for the model to hear it, as the messages that it would become.
+    pub fn waiting(&self) -> Vec<Message> {
+        let said = self.0.queues.all_waiting().into_iter();
+        let messages = said.map(|said| match said {
+            Said::Words(input) | Said::Line(input) => user(&input.text, input.images),
+            Said::Note(note) => from_draft(note),
+        });
+        messages.collect()
+    }
+
     /// Tells when the run in progress is cancelled; `None` while nothing runs.
     pub fn cancel(&self) -> Option<CancellationToken> {
         self.state().cancel.clone()
@@ -331,6 +404,13 @@ impl Desk {
         Ok(())
     }
 
+    /// The same for words in which a name of the shelf stands for what lies there, as when the person types it.
+    pub fn type_line(&self, words: Input, delivery: Delivery) -> Result<(), DeskError> {
+        drop(self.open()?);
+        self.0.queues.say(Said::Line(words), delivery, WhenIdle::Run);
+        Ok(())
+    }
+
     /// A note for the model. While nothing runs it begins a run or is only kept, unless it is to come with the next
     /// prompt.
     pub fn note(&self, note: NoteDraft, delivery: Delivery, when_idle: WhenIdle) -> Result<(), DeskError> {
@@ -339,11 +419,32 @@ impl Desk {
         Ok(())
     }
 
+    /// How much of what is said this way the model hears at once.
+    pub fn set_pace(&self, delivery: Delivery, pace: Pace) {
+        self.0.queues.set_pace(delivery, pace);
+    }
+
     /// Adds an entry that the model never sees, and returns its id. It is stored before the next message, or before
     /// the prompt or the session ends.
     pub fn remember(&self, kind: &str, data: serde_json::Value) -> Result<String, DeskError> {
         let kind = kind.into();
         self.add(EntryContent::Custom { kind, data })
+    }
+
+    /// Keeps a command that the person ran. The model hears of it with the next prompt, unless it is hidden. While
+    /// something runs, it becomes part of the conversation after that. The wish counts from the call on.
+    pub fn keep_shell_run(
+        &self,
+        run: ShellRun,
+    ) -> impl Future<Output = Result<(), DeskError>> + Send + use<> {
+        let (kept, answered) = oneshot::channel();
+        let wish = ShellWish { run, kept };
+        let wished = self.open().map(|mut state| state.shell_runs.push(wish));
+        self.0.queues.tell();
+        async move {
+            wished?;
+            answered.await.unwrap_or(Err(DeskError::Over))
+        }
     }
 
     /// Labels an entry, or takes its label away. Says when there is no such entry.
@@ -363,6 +464,12 @@ impl Desk {
         self.add(EntryContent::Name { name: name.into() })
     }
 
+    /// An entry tells of a change that the session has made.
+    pub(crate) fn note_change(&self, content: EntryContent) {
+        // A session that is over changes nothing any more.
+        let _ = self.add(content);
+    }
+
     fn add(&self, content: EntryContent) -> Result<String, DeskError> {
         let mut state = self.open()?;
         let entry = NewEntry::new(content);
@@ -377,8 +484,52 @@ impl Desk {
     }
 }
 
+/// What can be wished for that only whoever has the session can do.
+impl Desk {
+    /// Goes on elsewhere, as soon as nothing runs and the front end attends. The wish counts from the call on, whoever
+    /// waits for it; inside of a hook or a tool of the same session nobody should.
+    pub fn go(&self, to: Destination) -> impl Future<Output = Result<Moved, DeskError>> + Send + use<> {
+        let (answer, answered) = oneshot::channel();
+        let wish = Wish::new(to, self.clone(), answer);
+        let wished = self.open().map(|mut state| state.moves.push_back(wish));
+        self.0.queues.tell();
+        async move {
+            wished?;
+            answered.await.unwrap_or(Err(DeskError::Over))
+        }
+    }
+
+    /// Whether somebody wants to go on elsewhere, or is on the way.
+    pub fn is_moving(&self) -> bool {
+        let state = self.state();
+        state.is_moving || !state.moves.is_empty()
+    }
+
+    /// The next wish to go on elsewhere, for whoever has the session.
+    pub fn take_move(&self) -> Option<Wish> {
+        let mut state = self.state();
+        let wish = state.moves.pop_front();
+        state.is_moving = wish.is_some();
+        wish
+    }
+
+    pub(crate) fn moved(&self) {
+        self.state().is_moving = false;
+    }
+}
+
 /// What can be chosen: before the session as well, and from the next request on.
 impl Desk {
+    /// The model is offered all tools again.
+    pub fn offer_all_tools(&self) {
+        self.choose(|choices| choices.active = None);
+    }
+
+    /// Takes back the tools that somebody has added.
+    pub fn take_tools_of(&self, source: &str) {
+        self.choose(|choices| choices.tools.retain(|tool| tool.spec().source != source));
+    }
+
     /// The tools that the model is offered, by the names it knows them by. Unknown names do not count.
     pub fn set_active_tools(&self, names: Vec<String>) {
         self.choose(|choices| choices.active = Some(names));
@@ -395,11 +546,6 @@ impl Desk {
             }
             choices.tools.push(tool);
         });
-    }
-
-    /// Takes a tool away that was added. One that stood behind it is there again.
-    pub fn remove_tool(&self, name: &str) {
-        self.choose(|choices| choices.tools.retain(|tool| name_of(tool) != name));
     }
 
     /// Another model, for sub-agents as well. `model_change` tells when it is in use.
@@ -481,8 +627,11 @@ impl Desk {
     /// The same without a wish that the program ends.
     pub fn has_work(&self) -> bool {
         let state = self.state();
-        let asked =
-            state.revision != state.heeded || !state.unstored.is_empty() || !state.compactions.is_empty();
+        let asked = state.revision != state.heeded
+            || !state.unstored.is_empty()
+            || !state.compactions.is_empty()
+            || !state.shell_runs.is_empty()
+            || !state.moves.is_empty();
         drop(state);
         self.has_session() && self.0.queues.is_resting() && (asked || self.0.queues.has_wish())
     }
@@ -509,27 +658,27 @@ impl Desk {
 
 /// For the session.
 impl Desk {
+    pub(crate) fn manners(&self) -> &Manners {
+        &self.0.manners
+    }
+
     pub(crate) fn queues(&self) -> Queues {
         self.0.queues.clone()
     }
 
-    /// The session begins.
-    pub(crate) fn begin(&self, place: Place, entries: Vec<StoredEntry>, base: Base, instructions: &str) {
-        let mut seen = Seen {
+    /// The session begins, perhaps in the place of another one. What was chosen holds for it too.
+    pub(crate) fn begin(&self, place: Place, tree: Tree, base: Base, of_session: (&str, ShellJudge)) {
+        let (instructions, shell_judge) = of_session;
+        let mut state = self.state();
+        state.seen = Some(Seen {
             place,
-            entries: Vec::with_capacity(entries.len()),
-            name: None,
-            labels: HashMap::new(),
+            tree,
+            shell_judge: Some(shell_judge),
             system_prompt: instructions.into(),
             tokens: 0,
             base,
-        };
-        for entry in entries {
-            seen.note(&entry.content);
-            seen.entries.push(Arc::new(entry));
-        }
-        let mut state = self.state();
-        state.seen = Some(seen);
+        });
+        state.heeded = 0;
         state.over = false;
     }
 
@@ -538,13 +687,16 @@ impl Desk {
         let mut state = self.state();
         state.over = true;
         state.compactions.clear();
+        state.shell_runs.clear();
+        // A wish holds the desk, which must not hold it in turn.
+        let moves = std::mem::take(&mut state.moves);
         state.cancel = None;
         // A tool may hold the desk, which must not hold it in turn.
         let choices = std::mem::take(&mut state.choices);
         let seen = state.seen.as_mut();
-        let tools = seen.map(|seen| std::mem::take(&mut seen.base.tools));
+        let tools = seen.map(|seen| (std::mem::take(&mut seen.base.tools), seen.shell_judge.take()));
         drop(state);
-        drop((choices, tools));
+        drop((choices, tools, moves));
     }
 
     /// What was chosen, if that is something else than when the session last looked.
@@ -555,6 +707,11 @@ impl Desk {
         }
         state.heeded = state.revision;
         Some(state.choices.clone())
+    }
+
+    /// What was chosen so far.
+    pub(crate) fn choices(&self) -> Choices {
+        self.state().choices.clone()
     }
 
     /// Another agent has the word; what was chosen holds for it too.
@@ -576,11 +733,17 @@ impl Desk {
 
     /// The conversation begins anew.
     pub(crate) fn clear(&self) {
-        self.update(|seen| {
-            seen.entries.clear();
-            seen.labels.clear();
-            seen.name = None;
-        });
+        self.set_tree(Tree::default());
+    }
+
+    /// The conversation stands elsewhere.
+    pub(crate) fn set_tree(&self, tree: Tree) {
+        let mut state = self.state();
+        let unstored = state.unstored.clone();
+        if let Some(seen) = &mut state.seen {
+            seen.tree = tree;
+            unstored.iter().for_each(|entry| seen.show(entry));
+        }
     }
 
     pub(crate) fn set_cancel(&self, cancel: Option<CancellationToken>) {
@@ -595,6 +758,10 @@ impl Desk {
 
     pub(crate) fn take_compaction(&self) -> Option<CompactWish> {
         self.state().compactions.pop_front()
+    }
+
+    pub(crate) fn take_shell_runs(&self) -> Vec<ShellWish> {
+        std::mem::take(&mut self.state().shell_runs)
     }
 
     pub(crate) fn has_unstored(&self) -> bool {
@@ -621,7 +788,7 @@ impl Desk {
         let later = std::mem::replace(&mut state.unstored, waited);
         state.unstored.extend(later);
         if let Some(seen) = &mut state.seen {
-            seen.entries.retain(|entry| !new.contains(&entry.id));
+            seen.tree.remove(&new);
         }
     }
 
@@ -655,34 +822,14 @@ impl Seen {
     /// Adds an entry behind the last one.
     fn show(&mut self, entry: &NewEntry) {
         let NewEntry { id, time_ms, content } = entry.clone();
-        self.note(&content);
-        self.entries.push(Arc::new(StoredEntry {
+        self.tree.push(StoredEntry {
             id,
-            parent_id: self.entries.last().map(|last| last.id.clone()),
+            parent_id: self.tree.leaf_id().map(ToOwned::to_owned),
             session_id: self.place.session_id.clone(),
             time_ms,
             content,
-        }));
-    }
-
-    /// Keeps what an entry says about others.
-    fn note(&mut self, content: &EntryContent) {
-        match content {
-            EntryContent::Name { name } => self.name = Some(name.clone()),
-            EntryContent::Label {
-                target_id,
-                label: Some(label),
-            } => {
-                self.labels.insert(target_id.clone(), label.clone());
-            }
-            EntryContent::Label {
-                target_id,
-                label: None,
-            } => {
-                self.labels.remove(target_id);
-            }
-            _ => {}
-        }
+            source: None,
+        });
     }
 }
 

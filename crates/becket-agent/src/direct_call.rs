@@ -46,6 +46,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> DirectCall {
         self.hooks.set_cancel(cancel);
+        self.seat_guests();
         self.heed().await;
         let agent = Arc::clone(&self.agent);
         let specs = || agent.tools.iter().map(|tool| tool.spec());

@@ -1,9 +1,11 @@
 //! What the agent needs of the place where the person is: a terminal, a pipe, another program.
 
-use becket_events::{Delta, Message, OperationKind};
+use becket_events::{CompactReason, Delta, Message, OperationKind};
 use becket_hooks::ReportedFailure;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+
+use crate::compact::CompactEnd;
 
 /// The place where the person is.
 pub trait Front: Send + Sync {
@@ -80,6 +82,24 @@ pub enum Sight<'a> {
         reason: &'a str,
         /// In how many milliseconds.
         delay_ms: u64,
+        /// How often it is tried again at most.
+        most: u32,
+    },
+    /// A summary of the conversation is about to be written.
+    CompactionBegins {
+        /// Why.
+        reason: CompactReason,
+    },
+    /// It is there, or there is none.
+    CompactionEnds {
+        /// Why it was to be written.
+        reason: CompactReason,
+        /// What became of it.
+        end: &'a CompactEnd,
+        /// The first message that was kept.
+        first_kept_id: Option<&'a str>,
+        /// How many tokens the conversation had.
+        tokens_before: u64,
     },
     /// Something that a sub-agent does.
     Within {

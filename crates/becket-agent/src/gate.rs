@@ -6,7 +6,8 @@
 //! the person's place and nothing else. A person who is not there has said no.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
@@ -14,16 +15,19 @@ use becket_events::{
     PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
     PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Strictest, Verdict,
 };
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::audit::{AuditRecord, Audited, AuditedCall, Ledger, Ruling};
 use crate::cache::OutputCache;
 use crate::flocks::Flocks;
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall, Rules};
+use crate::store::Store;
 use crate::tool::{BUILTIN, Tool, ToolSpec};
-use crate::url_policy::{JudgedUrl, UrlJudge, UrlVerdict};
+use crate::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
 use crate::vfs::{Caller, Kind, Vfs, VfsPath, VfsPlace};
 
 mod web;
@@ -39,6 +43,32 @@ pub struct Permit {
     source: ApprovalSource,
     directory: PathBuf,
     reading: Box<ReadingGuard>,
+    in_use: PermitUse,
+}
+
+/// Whether a permit was used; it counts itself in the ledger of its session.
+#[derive(Debug)]
+struct PermitUse {
+    ledger: Arc<Ledger>,
+    is_used: bool,
+}
+
+impl PermitUse {
+    fn new(ledger: Arc<Ledger>) -> Self {
+        ledger.permits.add();
+        Self {
+            ledger,
+            is_used: false,
+        }
+    }
+}
+
+impl Drop for PermitUse {
+    fn drop(&mut self) {
+        if !self.is_used {
+            self.ledger.unused.add();
+        }
+    }
 }
 
 /// What a call touches, resolved before it was judged.
@@ -84,9 +114,21 @@ pub struct VfsChange {
 }
 
 impl Permit {
+    /// The same for the tool that is about to run: from here on it is used, whatever becomes of the tool.
+    pub(crate) fn taken(mut self) -> Self {
+        self.in_use.is_used = true;
+        self.in_use.ledger.used.add();
+        self
+    }
+
     /// The call that was approved.
     pub fn tool_call_id(&self) -> &str {
         &self.tool_call_id
+    }
+
+    /// Who or what has approved it.
+    pub fn source(&self) -> ApprovalSource {
+        self.source
     }
 
     /// The arguments that were judged.
@@ -271,10 +313,81 @@ pub struct Gate {
     /// The working directory, resolved.
     directory: PathBuf,
     vfs: Vfs,
+    /// Folders that became free to read while the session lasts.
+    opened: Mutex<Vec<PathBuf>>,
     grants: Mutex<Grants>,
     front: Arc<dyn Front>,
     /// Held while the person is asked: sub-agents have questions at the same time, and there is one person.
     asking: tokio::sync::Mutex<()>,
+    /// Hears of every step on the way to a decision.
+    listener: Option<StepListener>,
+    /// Keeps what was decided.
+    store: Option<Arc<dyn Store>>,
+}
+
+/// Hears of the steps on the way to a decision.
+pub type StepListener = Arc<dyn Fn(Step) + Send + Sync>;
+
+/// What the gate has done on its way to a decision, between asking hooks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// The final arguments are read, and what they touch is known.
+    Resolved {
+        /// The file, folder or address; `None` where there is nothing that can be named.
+        target: Option<String>,
+        /// The arguments that are judged from here on.
+        arguments: Map<String, Value>,
+    },
+    /// The rules have been looked at.
+    Rules {
+        /// `deny`, `allow`, `ask` or `silent`.
+        verdict: &'static str,
+        /// The rule that spoke, as it was written.
+        rule: Option<String>,
+    },
+    /// The URL policy has been looked at.
+    UrlPolicy {
+        /// `deny`, `allow` or `ask`.
+        verdict: &'static str,
+        /// The rule that spoke with its list, `default`, or `no policy`.
+        rule: String,
+        /// What kind of place the address leads to, if not to the open internet.
+        class: Option<&'static str>,
+    },
+    /// Nobody and nothing has decided: somebody must be asked.
+    Question {
+        /// Why.
+        reason: Option<String>,
+        /// The hooks that want it.
+        handlers: Vec<String>,
+        /// Whether nobody but the person can answer.
+        insists: bool,
+    },
+    /// It is decided.
+    Decided {
+        /// How.
+        decision: ApprovalDecision,
+        /// By whom or what.
+        source: ApprovalSource,
+        /// The hooks that decided, where hooks did.
+        handlers: Vec<String>,
+        /// Why, if it was refused.
+        reason: Option<String>,
+    },
+}
+
+fn url_step(judged: &JudgedUrl) -> Step {
+    let ruling = judged.ruling();
+    Step::UrlPolicy {
+        verdict: match ruling.verdict {
+            UrlVerdict::Allow => "allow",
+            UrlVerdict::Ask => "ask",
+            UrlVerdict::Deny => "deny",
+        },
+        rule: ruling.rule.clone(),
+        class: judged.class().map(UrlClass::name),
+    }
 }
 
 /// What the person has said yes to until the session ends.
@@ -417,6 +530,27 @@ impl Decision {
         }
     }
 
+    /// The same for the record; it took since `began`.
+    fn ruling(&self, began: Instant) -> Ruling {
+        Ruling {
+            decision: self.verdict,
+            source: self.source,
+            handlers: self.handlers.clone(),
+            reason: self.reason.clone(),
+            duration_us: began.elapsed().as_micros() as u64,
+        }
+    }
+
+    /// The same for whoever wants to know.
+    fn step(&self) -> Step {
+        Step::Decided {
+            decision: self.verdict,
+            source: self.source,
+            handlers: self.handlers.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
     fn by(mut self, handlers: Vec<String>) -> Self {
         self.handlers = handlers;
         self
@@ -463,40 +597,63 @@ impl Gate {
             settings: Arc::new(settings),
             directory,
             vfs,
+            opened: Mutex::default(),
             grants: Mutex::default(),
             front,
             asking: tokio::sync::Mutex::default(),
+            listener: None,
+            store: None,
         }
+    }
+
+    /// The same gate with a store that keeps what was decided.
+    pub fn recording(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    fn record(&self, hooks: &Hooks, what: impl FnOnce() -> Audited) {
+        if let Some(store) = &self.store {
+            store.audit(AuditRecord::now(hooks.scope(), what()));
+        }
+    }
+
+    /// The same gate with somebody who hears of every step.
+    pub fn telling(mut self, listener: StepListener) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
+    fn tell(&self, step: impl FnOnce() -> Step) {
+        if let Some(listener) = &self.listener {
+            listener(step());
+        }
+    }
+
+    /// From now on these folders are free to read, in the place of those that were said before.
+    pub(crate) fn let_read(&self, folders: Vec<PathBuf>) {
+        *self.opened() = folders;
+    }
+
+    fn is_opened(&self, path: &Path) -> bool {
+        self.opened().iter().any(|folder| path.starts_with(folder))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.opened.lock().expect("no panic happens while it is held")
     }
 
     /// Judges a call.
     pub async fn judge(&self, hooks: &Hooks, applicant: Applicant<'_>) -> Judgement {
-        let (reply, handlers) = hooks.ask_whom::<PreTool>(|| pre_tool_payload(applicant)).await;
-        let arguments = reply
-            .arguments
-            .get()
-            .unwrap_or_else(|| applicant.arguments.clone());
-        let arguments = normalised(applicant.spec(), arguments);
-        let opinion = Opinion::new(reply.verdict, handlers);
-        let (decision, call) = match opinion.verdict {
-            _ if hooks.cancel().is_cancelled() => (Decision::cancelled(), FinalCall::unresolved(arguments)),
-            Some(Verdict::Deny(reason)) => {
-                let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
-                (decision, FinalCall::unresolved(arguments))
-            }
-            _ => match self.finalise(hooks, applicant.tool, arguments.clone()).await {
-                Ok(call) => (self.decide(hooks, applicant, &call, opinion).await, call),
-                Err(reason) => {
-                    let decision = Decision::deny(ApprovalSource::Unresolved, reason);
-                    (decision, FinalCall::unresolved(arguments))
-                }
-            },
-        };
+        let began = Instant::now();
+        let (decision, call) = self.consider(hooks, applicant).await;
         let decision = decision.unless_cancelled(hooks);
+        self.tell(|| decision.step());
         hooks
             .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))
             .await;
         let decision = decision.unless_cancelled(hooks);
+        self.record(hooks, || audited(applicant, &call, decision.ruling(began)));
         match decision.verdict {
             ApprovalDecision::Allow => Judgement::Permitted(Permit {
                 tool_call_id: applicant.tool_call_id.into(),
@@ -510,12 +667,44 @@ impl Gate {
                     tool_name: applicant.spec().own_name.clone(),
                     called_as: applicant.spec().face.name.clone(),
                 }),
+                in_use: PermitUse::new(Arc::clone(hooks.ledger())),
             }),
-            verdict => Judgement::Refused {
-                reason: decision.reason.unwrap_or_default(),
-                arguments: call.arguments,
-                handlers: decision.handlers,
-                cancelled: verdict == ApprovalDecision::Cancelled,
+            verdict => {
+                hooks.ledger().refused.add();
+                Judgement::Refused {
+                    reason: decision.reason.unwrap_or_default(),
+                    arguments: call.arguments,
+                    handlers: decision.handlers,
+                    cancelled: verdict == ApprovalDecision::Cancelled,
+                }
+            }
+        }
+    }
+
+    /// Asks everybody who has a say in a call.
+    async fn consider(&self, hooks: &Hooks, applicant: Applicant<'_>) -> (Decision, FinalCall) {
+        let (reply, handlers) = hooks.ask_whom::<PreTool>(|| pre_tool_payload(applicant)).await;
+        let arguments = reply
+            .arguments
+            .get()
+            .unwrap_or_else(|| applicant.arguments.clone());
+        let arguments = normalised(applicant.spec(), arguments);
+        let opinion = Opinion::new(reply.verdict, handlers);
+        match opinion.verdict {
+            _ if hooks.cancel().is_cancelled() => (Decision::cancelled(), FinalCall::unresolved(arguments)),
+            Some(Verdict::Deny(reason)) => {
+                let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
+                (decision, FinalCall::unresolved(arguments))
+            }
+            _ => match self.finalise(hooks, applicant.tool, arguments.clone()).await {
+                Ok(call) => {
+                    self.tell(|| call.resolved());
+                    (self.decide(hooks, applicant, &call, opinion).await, call)
+                }
+                Err(reason) => {
+                    let decision = Decision::deny(ApprovalSource::Unresolved, reason);
+                    (decision, FinalCall::unresolved(arguments))
+                }
             },
         }
     }
@@ -529,12 +718,35 @@ impl Gate {
         verdict: Strictest,
         handlers: Vec<String>,
     ) -> Result<(), String> {
-        let (reason, insists) = match verdict.0 {
-            None | Some(Verdict::Allow) => return Ok(()),
-            Some(Verdict::Deny(reason)) => return Err(reason),
-            Some(Verdict::Ask(_)) if self.settings.yes => return Ok(()),
-            Some(Verdict::Ask(reason)) => (reason, false),
-            Some(Verdict::Insist(reason)) => (reason, true),
+        // Where nobody has spoken, nothing was decided.
+        let Some(verdict) = verdict.0 else {
+            return Ok(());
+        };
+        let began = Instant::now();
+        let decision = self.consider_consent(hooks, subject, verdict, handlers).await;
+        self.record(hooks, || Audited::Consent {
+            subject: subject.into(),
+            ruling: decision.ruling(began),
+        });
+        match decision.verdict {
+            ApprovalDecision::Allow => Ok(()),
+            _ => Err(decision.reason.unwrap_or_default()),
+        }
+    }
+
+    async fn consider_consent(
+        &self,
+        hooks: &Hooks,
+        subject: &str,
+        verdict: Verdict,
+        handlers: Vec<String>,
+    ) -> Decision {
+        let (reason, insists) = match verdict {
+            Verdict::Allow => return Decision::allow(ApprovalSource::Hook).by(handlers),
+            Verdict::Deny(reason) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
+            Verdict::Ask(_) if self.settings.yes => return Decision::allow(ApprovalSource::Yes).by(handlers),
+            Verdict::Ask(reason) => (reason, false),
+            Verdict::Insist(reason) => (reason, true),
         };
         let question = Question {
             agent: asking_agent(hooks),
@@ -546,11 +758,7 @@ impl Gate {
             handlers,
             metadata: Map::new(),
         };
-        let decision = self.ask_person(hooks, question, insists, Lasting::No).await;
-        match decision.verdict {
-            ApprovalDecision::Allow => Ok(()),
-            _ => Err(decision.reason.unwrap_or_default()),
-        }
+        self.ask_person(hooks, question, insists, Lasting::No).await
     }
 
     /// Whether a run may go on past its limit: only a person can say so, and `--yes` is none.
@@ -558,6 +766,7 @@ impl Gate {
         if self.settings.yes {
             return GoingOn::Ends;
         }
+        let began = Instant::now();
         let question = Question {
             agent: None,
             tool_name: "going on past the limit".into(),
@@ -577,11 +786,19 @@ impl Gate {
             () = hooks.cancel().cancelled() => PersonsAnswer::Cancel,
             answer = answer => answer,
         };
-        match answer {
-            PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll => GoingOn::Agreed,
-            PersonsAnswer::No(_) | PersonsAnswer::Nobody => GoingOn::Ends,
-            PersonsAnswer::Cancel => GoingOn::Cancelled,
-        }
+        let (going_on, decision) = match answer {
+            PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll => {
+                (GoingOn::Agreed, Decision::allow(ApprovalSource::Person))
+            }
+            PersonsAnswer::No(_) => (GoingOn::Ends, Decision::deny(ApprovalSource::Person, why)),
+            PersonsAnswer::Nobody => (GoingOn::Ends, Decision::deny(ApprovalSource::Headless, why)),
+            PersonsAnswer::Cancel => (GoingOn::Cancelled, Decision::cancelled()),
+        };
+        self.record(hooks, || Audited::Consent {
+            subject: question.tool_name,
+            ruling: decision.ruling(began),
+        });
+        going_on
     }
 
     /// Reads the final arguments and resolves what they touch.
@@ -626,7 +843,8 @@ impl Gate {
             }
             let resolved = resolve_path(&self.directory, path)?;
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
-            call.inside = free.into_iter().any(|folder| resolved.starts_with(folder));
+            call.inside =
+                free.into_iter().any(|folder| resolved.starts_with(folder)) || self.is_opened(&resolved);
             call.target = Target::Path(resolved);
         }
         call.operation = Some(operation);
@@ -713,10 +931,15 @@ impl Gate {
         if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
-        let rule = match self.rule_of(applicant.tool, call) {
+        let rule = self.rule_of(applicant.tool, call);
+        self.tell(|| self.rule_step(applicant.spec(), call, &rule));
+        let rule = match rule {
             Ok(rule) => rule,
             Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
         };
+        if let Some(judged) = call.web() {
+            self.tell(|| url_step(judged));
+        }
         if let Some(reason) = call.web().and_then(JudgedUrl::denied) {
             return Decision::deny(ApprovalSource::UrlPolicy, reason);
         }
@@ -748,7 +971,7 @@ impl Gate {
                 self.question(hooks, applicant, call, ask(call.sensitivity(), false))
                     .await
             }
-            (None, _) => match self.granted(applicant.spec(), call) {
+            (None, _) => match self.granted(applicant.tool, call) {
                 Some(source) => Decision::allow(source),
                 None => self.question(hooks, applicant, call, nobody_has_spoken()).await,
             },
@@ -777,6 +1000,30 @@ impl Gate {
             RuleVerdict::Deny(rule) => Err(format!("the rule `{rule}` denies it")),
             rule => Ok(rule),
         }
+    }
+
+    /// What the rules have said, for whoever wants to know.
+    fn rule_step(&self, spec: &ToolSpec, call: &FinalCall, rule: &Result<RuleVerdict<'_>, String>) -> Step {
+        let allowing = || {
+            let ruled = RuledCall {
+                tool_name: &spec.own_name,
+                called_as: &spec.face.name,
+                arguments: &call.arguments,
+                path: call.path(),
+                pair: None,
+                directory: &self.directory,
+                web: call.web(),
+            };
+            self.settings.rules.allowing(ruled).map(ToOwned::to_owned)
+        };
+        let (verdict, rule) = match rule {
+            Err(reason) => ("deny", Some(reason.clone())),
+            Ok(RuleVerdict::Deny(rule)) => ("deny", Some((*rule).to_owned())),
+            Ok(RuleVerdict::Ask(rule)) => ("ask", Some((*rule).to_owned())),
+            Ok(RuleVerdict::Allow) => ("allow", allowing()),
+            Ok(RuleVerdict::Silent) => ("silent", None),
+        };
+        Step::Rules { verdict, rule }
     }
 
     /// What the rules say about a call of a tool by its own name and the one that the model knows. Of several addresses
@@ -942,7 +1189,8 @@ impl Gate {
     }
 
     /// Whether nobody needs to be asked: the person has said yes before, or the tool only reads where that is free.
-    fn granted(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
+    fn granted(&self, tool: &dyn Tool, call: &FinalCall) -> Option<ApprovalSource> {
+        let spec = tool.spec();
         let web = call.web();
         let is_allowed = web.is_some_and(|web| web.ruling().verdict == UrlVerdict::Allow);
         match self.granted_by_person(spec, call) {
@@ -951,7 +1199,8 @@ impl Gate {
             None if call.is_sensitive() => return None,
             None => {}
         }
-        let is_installed = !spec.is_of_a_server() && self.settings.installed.contains(&spec.source);
+        let is_known = self.settings.installed.contains(&spec.source) || tool.is_installed();
+        let is_installed = !spec.is_of_a_server() && is_known;
         if spec.operation.is_none() && is_installed {
             return Some(ApprovalSource::Installed);
         }
@@ -989,6 +1238,11 @@ impl Gate {
         call: &FinalCall,
         wanted: Wanted,
     ) -> Decision {
+        self.tell(|| Step::Question {
+            reason: wanted.reason.clone(),
+            handlers: wanted.handlers.clone(),
+            insists: wanted.insists,
+        });
         let payload = || request_payload(applicant, call, wanted.reason.clone());
         let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
         if hooks.cancel().is_cancelled() {
@@ -1156,6 +1410,25 @@ impl FinalCall {
         }
     }
 
+    /// What the call touches, for whoever wants to know.
+    fn resolved(&self) -> Step {
+        Step::Resolved {
+            target: self.touched(),
+            arguments: self.arguments.clone(),
+        }
+    }
+
+    fn touched(&self) -> Option<String> {
+        match &self.target {
+            Target::None => None,
+            Target::Path(path) => Some(path.display().to_string()),
+            Target::Vfs(place) => Some(place.address().to_string()),
+            Target::VfsPair(from, to) => Some(format!("{} to {}", from.address(), to.address())),
+            Target::Web(judged) => Some(judged.url().to_string()),
+            Target::UnnamedWeb => Some("the network".into()),
+        }
+    }
+
     fn path(&self) -> Option<&Path> {
         match &self.target {
             Target::Path(path) => Some(path),
@@ -1301,6 +1574,21 @@ fn request_payload(
         arguments: call.arguments.clone(),
         reason,
     }
+}
+
+/// A call that was judged, for the record.
+fn audited(applicant: Applicant<'_>, call: &FinalCall, ruling: Ruling) -> Audited {
+    Audited::Call(Box::new(AuditedCall {
+        tool_call_id: applicant.tool_call_id.into(),
+        parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
+        original: applicant.arguments.clone(),
+        effective: call.arguments.clone(),
+        target: call.touched(),
+        ruling,
+    }))
 }
 
 fn decided_payload(

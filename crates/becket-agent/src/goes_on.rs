@@ -2,7 +2,7 @@
 
 use becket_events::{
     EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, StopReason, TurnEnd,
-    TurnEndedReply,
+    TurnEndedReply, text_of,
 };
 
 use crate::batch::FinishedCall;
@@ -138,15 +138,29 @@ impl Session {
             response: run.answer.clone(),
             prompt: run.prompt.clone(),
             continuations: run.stop_continuations,
+            entries: Vec::new(),
+            go_on: false,
         };
         let reply = self.hooks.tell::<Stop>(payload).await;
-        self.add_drafts(reply.entries.0).await?;
-        if let Some(reason) = reply.continue_with.get()
+        let drafts = reply.entries.get().unwrap_or_default();
+        let said = last_words(&drafts);
+        self.add_drafts(drafts).await?;
+        let wishes = reply.go_on.get() == Some(true);
+        let (reason, is_said) = match reply.continue_with.get() {
+            Some(reason) => (Some(reason), false),
+            None => (
+                wishes.then(|| said.clone().unwrap_or_else(|| GO_ON.into())),
+                said.is_some(),
+            ),
+        };
+        if let Some(reason) = reason
             && self.may_go_on(run, &reason)
         {
             run.stop_continuations += 1;
             run.last_stop_reason = Some(reason.clone());
-            self.add(vec![note("stop", &reason)]).await?;
+            if !is_said {
+                self.add(vec![note("stop", &reason)]).await?;
+            }
             return Ok(Some(TurnEnd::Continue));
         }
         Ok(self.queues.has_steering().then_some(TurnEnd::Steered))
@@ -325,4 +339,12 @@ impl Session {
         };
         Ok((reason, None))
     }
+}
+
+/// What the last of the notes among drafts says.
+fn last_words(drafts: &[EntryDraft]) -> Option<String> {
+    drafts.iter().rev().find_map(|draft| match draft {
+        EntryDraft::Note(note) => Some(text_of(&note.content)),
+        EntryDraft::Record { .. } => None,
+    })
 }

@@ -7,6 +7,7 @@ use becket_events::{Event, Reply, Scope};
 use becket_hooks::{Engine, Outcome};
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::Ledger;
 use crate::front::{Front, Sight};
 
 /// What a session needs to ask its hooks.
@@ -16,6 +17,8 @@ pub struct Hooks {
     front: Arc<dyn Front>,
     cancel: CancellationToken,
     scope: Scope,
+    /// Counts what is permitted and done in the session.
+    ledger: Arc<Ledger>,
 }
 
 impl Hooks {
@@ -26,7 +29,13 @@ impl Hooks {
             front,
             cancel,
             scope,
+            ledger: Arc::default(),
         }
+    }
+
+    /// Counts what is permitted and done in the session.
+    pub(crate) fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
     }
 
     /// Where and in whose name events happen.

@@ -12,9 +12,14 @@ pub(crate) fn new_id() -> String {
 
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
+    now_us() / 1000
+}
+
+/// Microseconds since 1970.
+pub(crate) fn now_us() -> u64 {
     SystemTime::UNIX_EPOCH
         .elapsed()
-        .map_or(0, |age| age.as_millis() as u64)
+        .map_or(0, |age| age.as_micros() as u64)
 }
 
 pub(crate) fn record(id: String, body: MessageBody) -> MessageRecord {

@@ -10,7 +10,9 @@ use becket_events::{
     ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, ToolCall, Usage,
 };
 use futures_util::StreamExt;
+use serde_json::json;
 
+use crate::desk::Desk;
 use crate::front::{Front, Sight};
 use crate::fuel::Fuel;
 use crate::gate::Gate;
@@ -22,6 +24,7 @@ use crate::provider::{
 };
 use crate::session::Session;
 use crate::settings::AgentSettings;
+use crate::store::{Span, SpanKind, Store};
 
 /// A provider that wants to be asked again later than this is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(90);
@@ -33,6 +36,8 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) provider: &'a dyn Provider,
     pub(crate) front: &'a dyn Front,
     pub(crate) settings: &'a AgentSettings,
+    pub(crate) store: &'a dyn Store,
+    pub(crate) desk: Option<&'a Desk>,
     pub(crate) purpose: RequestPurpose,
     pub(crate) prompt: &'a str,
     pub(crate) iteration: u32,
@@ -57,6 +62,21 @@ pub(crate) struct Unfinished {
     pub(crate) begun: bool,
 }
 
+/// How a request ended, for the record.
+fn ended(result: &Result<Message, CallFailure>) -> serde_json::Value {
+    match result {
+        Ok(message) => match message.body() {
+            MessageBody::Assistant {
+                usage, stop_reason, ..
+            } => json!({"stop_reason": stop_reason, "usage": usage}),
+            _ => json!({}),
+        },
+        Err(CallFailure::Blocked(reason)) => json!({"blocked": reason}),
+        Err(CallFailure::Cancelled(_)) => json!({"cancelled": true}),
+        Err(CallFailure::Provider(error, _)) => json!({"error": error.message}),
+    }
+}
+
 impl From<ProviderError> for CallFailure {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error, None)
@@ -73,6 +93,8 @@ impl<'a> ModelCall<'a> {
             provider: &*agent.provider,
             front: &*agent.front,
             settings: &agent.settings,
+            store: &*agent.store,
+            desk: session.desk.as_ref(),
             purpose,
             prompt: "",
             iteration: 0,
@@ -81,8 +103,18 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    /// Makes the request and waits for the whole answer.
+    /// Makes the request and waits for the whole answer. How long it took is recorded.
     pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
+        let began = Instant::now();
+        let result = self.ask_through_hooks(request).await;
+        let scope = self.hooks.scope();
+        let span = Span::over(SpanKind::Request, &scope.model, scope.turn, began);
+        let facts = json!({"purpose": self.purpose, "ended": ended(&result)});
+        self.store.span(&scope.session_id, span.with(facts));
+        result
+    }
+
+    async fn ask_through_hooks(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
         let messages = with_missing_results(request.messages);
         let body = self.provider.body(&ModelRequest {
             messages: &messages,
@@ -138,19 +170,26 @@ impl<'a> ModelCall<'a> {
             };
             let again = error.kind == ProviderErrorKind::Transient
                 && assembly.is_empty()
-                && tries < self.settings.max_retries
+                && tries < self.max_retries()
                 && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT);
-            if !again {
+            if !again || !self.wait_before_retry(&error, tries).await? {
                 let words = Some(error.message.clone());
                 let unfinished = assembly.unfinished(&self.model_name(), StopReason::Error, words);
                 return Err(CallFailure::Provider(error, Some(unfinished)));
             }
-            self.wait_before_retry(&error, tries).await?;
             tries += 1;
         }
     }
 
-    async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Result<(), CallFailure> {
+    fn max_retries(&self) -> u32 {
+        match self.desk.and_then(Desk::retries) {
+            Some(false) => 0,
+            Some(true) | None => self.settings.max_retries,
+        }
+    }
+
+    /// Says whether it is to be tried again.
+    async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Result<bool, CallFailure> {
         let backoff = self
             .settings
             .retry_delay
@@ -162,11 +201,19 @@ impl<'a> ModelCall<'a> {
         self.front.show(Sight::Retry {
             reason: &error.message,
             delay_ms: delay.as_millis() as u64,
+            most: self.settings.max_retries,
         });
+        let given_up = async {
+            match self.desk {
+                Some(desk) => desk.retry_given_up().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = self.hooks.cancel().cancelled() => Err(CallFailure::Cancelled(None)),
-            () = tokio::time::sleep(delay) => Ok(()),
+            () = given_up => Ok(false),
+            () = tokio::time::sleep(delay) => Ok(true),
         }
     }
 
@@ -193,6 +240,9 @@ impl<'a> ModelCall<'a> {
                     model,
                 } => {
                     self.begin(assembly).await;
+                    if !assembly.is_empty() {
+                        self.grow(assembly, Delta::End).await;
+                    }
                     let model = if model.is_empty() {
                         self.model_name()
                     } else {
@@ -364,6 +414,7 @@ impl Assembly {
                     call.arguments.push_str(text);
                 }
             }
+            Delta::End => {}
         }
     }
 

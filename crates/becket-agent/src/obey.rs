@@ -11,14 +11,16 @@ use becket_events::{
 use tokio_util::sync::CancellationToken;
 
 use crate::compact::CompactEnd;
-use crate::desk::{Choices, CompactWish, DeskError};
+use crate::desk::{Choices, CompactWish, DeskError, ShellWish};
 use crate::front::Sight;
+use crate::guests::Brought;
 use crate::message::from_draft;
 use crate::queue::Said;
 use crate::run::{Ending, Run, RunEnd};
 use crate::session::{Agent, Joins, Session, model_name};
 use crate::settings::AgentSettings;
-use crate::store::{Consumed, NewEntry, StoreError};
+use crate::store::{Consumed, EntryContent, NewEntry, StoreError};
+use crate::tool::Tool;
 
 impl Session {
     /// Does what was asked for at the desk while nothing ran, and says how the last run ended if there was one. A
@@ -33,12 +35,14 @@ impl Session {
         self.queues.begin_work();
         let Some(desk) = &self.desk else {
             self.hooks.set_cancel(cancel);
+            self.seat_guests();
             return;
         };
         // A run that is ended at the desk does not end the program that gave the token.
         let own = cancel.child_token();
         desk.set_cancel(Some(own.clone()));
         self.hooks.set_cancel(own);
+        self.seat_guests();
     }
 
     /// The work is over: from now on, whatever is asked for at the desk waits to be attended to.
@@ -108,11 +112,11 @@ impl Session {
             } else if self.unasked >= self.agent.settings.max_iterations {
                 return Ok(Some(self.too_much_unasked(last).await));
             }
-            let (turns, by_person) = (self.turn, said.is_of_the_person());
+            let (counted, by_person) = (self.unasked, said.is_of_the_person());
             last = Some(self.run_said(said).await?);
-            if !by_person {
+            if !by_person && self.unasked == counted {
                 // A run that a hook took care of counts too, or there would be no end to it.
-                self.unasked += (self.turn - turns).max(1);
+                self.unasked += 1;
             }
         }
     }
@@ -155,6 +159,16 @@ impl Session {
         if desk.has_unstored() {
             let _ = self.write(Vec::new(), Vec::new()).await?;
         }
+        // A command that the person ran meanwhile stands behind what runs.
+        if self.queues.is_running() {
+            return Ok(());
+        }
+        for ShellWish { run, kept } in desk.take_shell_runs() {
+            let result = self.keep_shell_run(run).await;
+            // Nobody has to wait for it.
+            let _ = kept.send(result.clone().map_err(|error| DeskError::Failed(error.message)));
+            result?;
+        }
         Ok(())
     }
 
@@ -184,14 +198,18 @@ impl Session {
         stored
     }
 
-    /// Takes over what was chosen at the desk. Says whether there was anything.
+    /// Takes over what was chosen at the desk and what guests have brought. Says whether there was anything.
     pub(crate) async fn heed(&mut self) -> bool {
-        let Some(choices) = self.desk.as_ref().and_then(|desk| desk.news()) else {
+        let news = self.desk.as_ref().and_then(|desk| desk.news());
+        if !self.greet_guests() && news.is_none() {
             return false;
-        };
+        }
+        let chosen = news.or_else(|| self.desk.as_ref().map(|desk| desk.choices()));
+        let choices = chosen.unwrap_or_default();
         let before = self.hooks.scope().model.clone();
-        self.agent = Arc::new(self.seated().choosing(&choices));
+        self.agent = Arc::new(self.seated().choosing(&choices, &self.brought));
         self.active_tools = choices.active;
+        self.seat_guests();
         let now = model_name(&*self.agent.provider);
         if now != before {
             self.hooks.set_model(&now);
@@ -202,7 +220,29 @@ impl Session {
             };
             self.hooks.tell::<ModelChange>(payload).await;
         }
+        self.note_choices();
         true
+    }
+
+    /// Entries tell from where on another model answers, or thinks more or less.
+    fn note_choices(&mut self) {
+        let Some(desk) = self.desk.as_ref().filter(|_| !self.beside) else {
+            return;
+        };
+        let usual = self.seated();
+        let model = self.hooks.scope().model.clone();
+        let noted = self.noted.model.clone();
+        if noted.unwrap_or_else(|| model_name(&*usual.provider)) != model {
+            desk.note_change(EntryContent::Model { model: model.clone() });
+            self.noted.model = Some(model);
+        }
+        let noted = self.noted.thinking.or(usual.settings.options.thinking);
+        if let Some(level) = self.agent.settings.options.thinking
+            && noted != Some(level)
+        {
+            desk.note_change(EntryContent::Thinking { level });
+            self.noted.thinking = Some(level);
+        }
     }
 
     /// The agent that has the word, before anything was chosen at the desk.
@@ -261,8 +301,14 @@ fn goes_on(ending: &Ending) -> bool {
 }
 
 impl Agent {
-    /// The same agent with what was chosen.
-    fn choosing(&self, choices: &Choices) -> Self {
+    /// The same agent with what was chosen, and with what guests have brought.
+    fn choosing(&self, choices: &Choices, brought: &Brought) -> Self {
+        let is_new = |tool: &&Arc<dyn Tool>| {
+            let name = &tool.spec().face.name;
+            !self.tools.iter().any(|own| own.spec().face.name == *name)
+        };
+        let brought = brought.tools.iter().filter(is_new);
+        let base: Vec<Arc<dyn Tool>> = self.tools.iter().chain(brought).cloned().collect();
         let usual = &self.settings;
         let model = choices.model.as_ref();
         let mut settings: AgentSettings = usual.clone();
@@ -273,12 +319,13 @@ impl Agent {
         Self {
             engine: Arc::clone(&self.engine),
             provider: Arc::clone(model.map_or(&self.provider, |model| &model.provider)),
-            tools: choices.tools(&self.tools, self.team.is_none()),
+            tools: choices.tools(&base, self.team.is_none()),
             store: Arc::clone(&self.store),
             front: Arc::clone(&self.front),
             mail: self.mail.clone(),
             team: self.team.clone(),
             desk: self.desk.clone(),
+            guests: self.guests.clone(),
             settings,
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becket_events::{
     OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload, PreCache,
-    PreCachePayload, PreToolOutput, PreToolOutputPayload, ToolEnd, ToolEndPayload, text_of,
+    PreCachePayload, PreToolOutput, PreToolOutputPayload, TailLimit, ToolEnd, ToolEndPayload, text_of,
 };
 use serde_json::{Map, Value};
 
@@ -121,7 +121,14 @@ impl OutputOf<'_> {
             .and_then(Value::as_str)
             .and_then(|path| VfsPath::parse(path).ok())
             .is_some_and(|path| OutputCache::holds(&path));
-        text.len() > self.settings.output_limit && !from_cache
+        let is_long = self.tail().is_some_and(|limit| limit.cuts(text));
+        (is_long || text.len() > self.settings.output_limit) && !from_cache
+    }
+
+    /// How much of the end is shown, where that is what is shown of a command.
+    fn tail(&self) -> Option<TailLimit> {
+        let is_command = self.operation == Some(OperationKind::Shell);
+        self.settings.wording.tail.filter(|_| is_command)
     }
 
     /// A preview never comes near the limit that it is there to keep.
@@ -150,18 +157,22 @@ impl OutputOf<'_> {
         let context_name = &self.hooks.scope().context_name;
         // An output that cannot be put aside is still an output: the model sees all of it.
         let cached = cache.put(context_name, self.tool_name, text).ok()?;
-        let preview = reply
-            .summary
-            .get()
-            .unwrap_or_else(|| preview(text, self.preview_chars()));
-        let stub = stub(self.called_as, &cached, line_count, &preview);
+        let address = cached.address.to_string();
+        let stub = match (reply.summary.get(), self.tail()) {
+            (Some(summary), _) => stub(self.called_as, &cached, line_count, &summary),
+            (None, Some(limit)) => (limit.told)(&limit.tail(text, &address)),
+            (None, None) => {
+                let preview = preview(text, self.preview_chars());
+                stub(self.called_as, &cached, line_count, &preview)
+            }
+        };
         self.hooks
             .tell::<PostCache>(|| PostCachePayload {
                 tool_call_id: self.tool_call_id.into(),
                 tool_name: self.tool_name.into(),
                 called_as: self.called_as.into(),
                 cache_id: cached.cache_id,
-                path: cached.address.to_string(),
+                path: address.clone(),
                 output_size: text.len() as u64,
                 preview_size: stub.len() as u64,
                 char_count,

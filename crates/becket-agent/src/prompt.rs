@@ -26,7 +26,12 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Of a context's own agent.
-    pub(crate) fn of_context(agent: &Agent, context_name: &str, flocks: FlockTexts) -> Self {
+    pub(crate) fn of_context(
+        agent: &Agent,
+        context_name: &str,
+        flocks: FlockTexts,
+        skills: Option<String>,
+    ) -> Self {
         let settings = &agent.settings;
         let files = ContextFiles::new(&settings.contexts, context_name);
         // A context's own prompt would make all members of a team the same.
@@ -42,6 +47,7 @@ impl Notes {
             blocks: [instructions, place(settings)]
                 .into_iter()
                 .chain(prompt_files)
+                .chain(skills)
                 .collect(),
             todos: files.read(ContextFile::Todos),
             goals: files.read(ContextFile::Goals),

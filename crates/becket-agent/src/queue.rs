@@ -13,6 +13,8 @@ use crate::run::Input;
 pub enum Said {
     /// Words, as the person would say them.
     Words(Input),
+    /// Words in which, whoever says them, a name of the shelf stands for what lies there.
+    Line(Input),
     /// A note.
     Note(NoteDraft),
 }
@@ -22,10 +24,22 @@ pub enum Said {
 pub enum Delivery {
     /// As soon as the tools of its current answer have run.
     Steering,
-    /// When everything is answered: it begins a run of its own.
+    /// When everything is answered, in the same run; where nothing runs it begins one.
     FollowUp,
     /// Right after the next prompt, whoever gives it.
     NextPrompt,
+    /// A note that causes nothing: it becomes part of the conversation when the turn is over. Words come with the next
+    /// prompt.
+    Aside,
+}
+
+/// How much of what waits the model hears at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// What was said first.
+    One,
+    /// Everything.
+    All,
 }
 
 /// What becomes of a note that is said while nothing runs.
@@ -50,8 +64,10 @@ struct Shared {
     rested: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
+    steering_pace: Pace,
+    follow_up_pace: Pace,
     steering: VecDeque<Said>,
     follow_ups: VecDeque<Said>,
     with_next: Vec<Said>,
@@ -72,6 +88,21 @@ enum Work {
     Compacts,
     /// Something runs.
     Runs,
+}
+
+impl Default for Waiting {
+    /// Words in between are heard together, and each that waits for an answer gets one.
+    fn default() -> Self {
+        Self {
+            steering_pace: Pace::All,
+            follow_up_pace: Pace::One,
+            steering: VecDeque::new(),
+            follow_ups: VecDeque::new(),
+            with_next: Vec::new(),
+            notes: Vec::new(),
+            work: Work::default(),
+        }
+    }
 }
 
 impl Waiting {
@@ -103,13 +134,44 @@ impl Queues {
         self.waiting().is_empty()
     }
 
+    /// The words of the person's that wait, and when they are heard.
+    pub fn waiting_words(&self) -> Vec<(Delivery, String)> {
+        let waiting = self.waiting();
+        let steering = waiting.steering.iter().map(|said| (Delivery::Steering, said));
+        let follow_ups = waiting.follow_ups.iter().map(|said| (Delivery::FollowUp, said));
+        let said = steering.chain(follow_ups);
+        let words =
+            said.filter_map(|(delivery, said)| Some((delivery, said.words_of_the_person()?.to_owned())));
+        words.collect()
+    }
+
+    /// Takes back what the person has said and nobody has heard yet. What others have said goes on waiting.
+    pub fn take_back(&self) -> Vec<String> {
+        let mut waiting = self.waiting();
+        let Waiting {
+            steering, follow_ups, ..
+        } = &mut *waiting;
+        let mut taken = Vec::new();
+        for queue in [steering, follow_ups] {
+            queue.retain(|said| match said.words_of_the_person() {
+                Some(words) => {
+                    taken.push(words.to_owned());
+                    false
+                }
+                None => true,
+            });
+        }
+        taken
+    }
+
     /// Something is said. While nothing runs it begins a run, unless it waits for a prompt or is only to be kept.
     pub(crate) fn say(&self, said: Said, delivery: Delivery, when_idle: WhenIdle) {
         let mut waiting = self.waiting();
         let keeps = waiting.work != Work::Runs && when_idle == WhenIdle::Keep;
         match (delivery, said) {
-            (Delivery::NextPrompt, said) => waiting.with_next.push(said),
-            (_, Said::Note(note)) if keeps => waiting.notes.push(note),
+            (Delivery::Aside, Said::Note(note)) => waiting.notes.push(note),
+            (_, Said::Note(note)) if keeps && delivery != Delivery::NextPrompt => waiting.notes.push(note),
+            (Delivery::NextPrompt | Delivery::Aside, said) => waiting.with_next.push(said),
             (Delivery::Steering, said) => waiting.steering.push_back(said),
             (Delivery::FollowUp, said) => waiting.follow_ups.push_back(said),
         }
@@ -117,12 +179,38 @@ impl Queues {
         self.tell();
     }
 
+    /// All that waits, in the order in which it is heard.
+    pub(crate) fn all_waiting(&self) -> Vec<Said> {
+        let waiting = self.waiting();
+        waiting
+            .steering
+            .iter()
+            .chain(&waiting.follow_ups)
+            .cloned()
+            .collect()
+    }
+
     pub(crate) fn has_steering(&self) -> bool {
         !self.waiting().steering.is_empty()
     }
 
     pub(crate) fn take_steering(&self) -> Vec<Said> {
-        self.waiting().steering.drain(..).collect()
+        let mut waiting = self.waiting();
+        let count = match waiting.steering_pace {
+            Pace::One => waiting.steering.len().min(1),
+            Pace::All => waiting.steering.len(),
+        };
+        waiting.steering.drain(..count).collect()
+    }
+
+    /// How much of what is said this way is heard at once. What comes with a prompt always comes together.
+    pub(crate) fn set_pace(&self, delivery: Delivery, pace: Pace) {
+        let mut waiting = self.waiting();
+        match delivery {
+            Delivery::Steering => waiting.steering_pace = pace,
+            Delivery::FollowUp => waiting.follow_up_pace = pace,
+            Delivery::NextPrompt | Delivery::Aside => {}
+        }
     }
 
     pub(crate) fn take_with_next(&self) -> Vec<Said> {
@@ -152,8 +240,27 @@ impl Queues {
     pub(crate) fn next(&self) -> Option<Said> {
         let mut waiting = self.waiting();
         waiting.work = Work::Begins;
-        let steering = waiting.steering.pop_front();
-        steering.or_else(|| waiting.follow_ups.pop_front())
+        if let Some(steering) = waiting.steering.pop_front() {
+            return Some(steering);
+        }
+        let next = waiting.follow_ups.pop_front();
+        if waiting.follow_up_pace == Pace::All {
+            let others = std::mem::take(&mut waiting.follow_ups);
+            waiting.with_next.extend(others);
+        }
+        next
+    }
+
+    /// What was said to be heard when everything is answered, if it is the person's or hooks may speak.
+    pub(crate) fn take_follow_up(&self, hooks_may: bool) -> Option<Said> {
+        let mut waiting = self.waiting();
+        let may = |said: &Said| hooks_may || said.is_of_the_person();
+        let next = waiting.follow_ups.pop_front_if(|said| may(said));
+        if next.is_some() && waiting.follow_up_pace == Pace::All {
+            let others = std::mem::take(&mut waiting.follow_ups);
+            waiting.with_next.extend(others);
+        }
+        next
     }
 
     /// The work is over.
@@ -174,6 +281,14 @@ impl Queues {
     /// Forgets what waits to be heard, and says how much that was.
     pub(crate) fn drop_waiting(&self) -> usize {
         self.waiting().take_all().count()
+    }
+
+    /// Forgets everything that waits: whom it was said to is not there any more.
+    pub(crate) fn forget(&self) {
+        let mut waiting = self.waiting();
+        waiting.take_all().for_each(drop);
+        waiting.with_next.clear();
+        waiting.notes.clear();
     }
 
     /// Whether something runs.
@@ -229,12 +344,27 @@ impl Queues {
 }
 
 impl Said {
+    /// What the person said, if it was the person.
+    fn words_of_the_person(&self) -> Option<&str> {
+        match self {
+            Self::Words(input) if self.is_of_the_person() => Some(&input.text),
+            _ => None,
+        }
+    }
+
     /// Whether the person said it, here or in another program.
     pub(crate) fn is_of_the_person(&self) -> bool {
         match self {
-            Self::Words(input) => !matches!(input.source, InputSource::Hook | InputSource::Agent),
+            Self::Words(input) | Self::Line(input) => {
+                !matches!(input.source, InputSource::Hook | InputSource::Agent)
+            }
             Self::Note(_) => false,
         }
+    }
+
+    /// Whether a name of the shelf in it stands for what lies there.
+    pub(crate) fn may_name(&self) -> bool {
+        matches!(self, Self::Line(_)) || self.is_of_the_person()
     }
 }
 

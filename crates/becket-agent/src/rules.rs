@@ -154,17 +154,21 @@ impl Rules {
         self
     }
 
+    /// The first rule that allows a call, as it was written.
+    pub fn allowing(&self, call: RuledCall<'_>) -> Option<&str> {
+        let mut allow = self.allow.iter();
+        let found =
+            allow.find(|rule| rule.names_certainly(call) && rule.covers(call) && !rule.is_outwitted_by(call));
+        found.map(|rule| rule.text.as_str())
+    }
+
     /// What the rules say about a call.
     pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
         let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call);
         if let Some(rule) = self.deny.iter().find(forbids) {
             return RuleVerdict::Deny(&rule.text);
         }
-        if self
-            .allow
-            .iter()
-            .any(|rule| rule.names_certainly(call) && rule.covers(call) && !rule.is_outwitted_by(call))
-        {
+        if self.allowing(call).is_some() {
             return RuleVerdict::Allow;
         }
         match self.ask.iter().find(forbids) {

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
@@ -15,6 +16,7 @@ use becket_events::{
     TurnEndedReply, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
     UserPromptPayload, text_of,
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::batch::{Batch, FinishedBatch};
@@ -31,7 +33,7 @@ use crate::queue::Said;
 use crate::repetition::Repetition;
 use crate::session::{Joins, Session};
 use crate::settings::AgentSettings;
-use crate::store::StoreError;
+use crate::store::{Span, SpanKind, StoreError};
 use crate::subagent::Parent;
 use crate::tasks::Tasks;
 use crate::tool::Tool;
@@ -137,6 +139,8 @@ pub(crate) struct Run {
     pub(crate) overflowed: bool,
     pub(crate) usage: Usage,
     pub(crate) answer: String,
+    /// The turn since which nobody but hooks has caused anything.
+    unasked_since: Option<u32>,
 }
 
 impl Run {
@@ -167,7 +171,20 @@ impl Run {
             overflowed: false,
             usage: Usage::default(),
             answer: String::new(),
+            unasked_since: None,
         }
+    }
+
+    /// Another prompt is answered in the same run. What was counted for the one before does not count for it.
+    fn take_up(&mut self, prompt: String, context: Vec<String>, fuel: Fuel) {
+        (self.prompt, self.context, self.fuel) = (prompt, context, fuel);
+        self.continuation = 0;
+        self.stop_continuations = 0;
+        self.last_stop_reason = None;
+        self.note = None;
+        self.repetition = Repetition::default();
+        self.empty_answers = 0;
+        self.summary_failed = false;
     }
 
     /// Another member goes on: with its own prompt, and with as many requests as it has left for this prompt, so that
@@ -207,11 +224,7 @@ impl Session {
 
     /// Takes what was said to an answer, if it is not taken care of otherwise.
     pub(crate) async fn run_said(&mut self, said: Said) -> Result<RunEnd, StoreError> {
-        let said = match said {
-            Said::Words(input) => self.hear(input).await.map(Said::Words),
-            note @ Said::Note(_) => Ok(note),
-        };
-        match said {
+        match self.hear(said).await {
             Ok(said) => {
                 // What hooks have said while they heard the words stands before them.
                 self.keep().await?;
@@ -224,8 +237,12 @@ impl Session {
         }
     }
 
-    /// Lets hooks rewrite the words or take care of them.
-    async fn hear(&self, input: Input) -> Result<Input, Ending> {
+    /// Lets hooks rewrite words or take care of them. If they name something of the shelf then, they stand for it.
+    async fn hear(&self, said: Said) -> Result<Said, Ending> {
+        let may_name = said.may_name();
+        let (Said::Words(input) | Said::Line(input)) = said else {
+            return Ok(said);
+        };
         let Input { text, images, source } = input;
         let payload = || UserInputPayload {
             text: text.clone(),
@@ -233,24 +250,29 @@ impl Session {
             source,
         };
         let reply = self.hooks.ask::<UserInput>(payload).await;
-        match reply.handled.get() {
-            Some(handled) => Err(Ending::Handled(handled.message)),
-            None => Ok(Input {
-                text: reply.text.get().unwrap_or(text),
-                images: reply.images.get().unwrap_or(images),
-                source,
-            }),
+        if let Some(handled) = reply.handled.get() {
+            return Err(Ending::Handled(handled.message));
         }
+        let text = reply.text.get().unwrap_or(text);
+        Ok(Said::Words(Input {
+            text: match may_name {
+                true => self.expanded(text).await,
+                false => text,
+            },
+            images: reply.images.get().unwrap_or(images),
+            source,
+        }))
     }
 
     /// Takes a prompt to its answer.
     pub(crate) async fn run(&mut self, said: Said) -> Result<RunEnd, StoreError> {
+        let unasked_since = (!said.is_of_the_person()).then_some(self.turn);
         self.queues.run();
         if !self.is_subagent() {
             self.lineage.family = Arc::default();
         }
         let mut run = match self.begin(said).await? {
-            Ok(run) => run,
+            Ok(run) => Run { unasked_since, ..run },
             Err(ending) => {
                 return Ok(RunEnd {
                     answer: String::new(),
@@ -259,6 +281,7 @@ impl Session {
             }
         };
         let result = self.turns(&mut run).await;
+        self.count_unasked(&mut run);
         // The person has said it, also where no turn has begun.
         let result = match self.store_prompt(&mut run).await {
             Ok(()) => result,
@@ -333,7 +356,20 @@ impl Session {
             run.system_prompt_is_fixed = true;
             self.show_system_prompt(&run);
         }
-        let notes = started.messages.into_iter().map(from_draft);
+        let notes = started.messages.into_iter().map(from_draft).collect();
+        self.expect(&mut run, (note, images), notes, arrivals).await;
+        self.start_loop(&mut run).await;
+        Ok(Ok(run))
+    }
+
+    /// The prompt becomes part of the conversation with the next turn, and what waited for a prompt comes with it.
+    async fn expect(
+        &mut self,
+        run: &mut Run,
+        (note, images): (Option<NoteDraft>, Vec<Part>),
+        notes: Vec<Message>,
+        arrivals: Arrivals,
+    ) {
         let first = match note {
             None => user(&run.prompt, images),
             Some(note) => from_draft(reworded(note, &run.prompt, images)),
@@ -342,8 +378,6 @@ impl Session {
         let messages = std::iter::once(first).chain(waited).chain(notes).collect();
         run.coming = Some(Coming { messages, arrivals });
         run.tasks = self.open_tasks();
-        self.start_loop(&mut run).await;
-        Ok(Ok(run))
     }
 
     /// Makes the prompt a part of the conversation, once.
@@ -390,7 +424,10 @@ impl Session {
         let summary = self.summary();
         let notes = match self.is_subagent() {
             true => Notes::of_subagent(settings, !self.agent.tools.is_empty()),
-            false => Notes::of_context(&self.agent, &self.hooks.scope().context_name, self.flock_texts()),
+            false => {
+                let context = &self.hooks.scope().context_name;
+                Notes::of_context(&self.agent, context, self.flock_texts(), self.skills())
+            }
         };
         let text = system_prompt(&self.hooks, notes, summary, &run.fuel).await;
         if !run.system_prompt_is_fixed {
@@ -463,9 +500,66 @@ impl Session {
             if changed {
                 self.write_system_prompt(run).await;
             }
-            if let Some(ending) = self.turn(run).await? {
-                return Ok(ending);
+            let ending = self.turn(run).await?;
+            // What was said aside stands behind the turn, and not between a call and its result.
+            self.keep().await?;
+            match ending {
+                Some(Ending::Answered) => match self.follow(run).await? {
+                    Some(Ok(())) => {}
+                    Some(Err(ending)) => return Ok(ending),
+                    None => return Ok(Ending::Answered),
+                },
+                Some(ending) => return Ok(ending),
+                None => {}
             }
+        }
+    }
+
+    /// What waits until everything is answered belongs to the same run, and passes the hooks of prompts as the first
+    /// words did. `None` if nothing waits; the inner error says how the run ends because of it.
+    async fn follow(&mut self, run: &mut Run) -> Result<Option<Result<(), Ending>>, StoreError> {
+        self.count_unasked(run);
+        let said = loop {
+            let hooks_may = self.unasked < self.agent.settings.max_iterations;
+            let Some(said) = self.queues.take_follow_up(hooks_may) else {
+                return Ok(None);
+            };
+            if said.is_of_the_person() {
+                self.unasked = 0;
+                run.limit = run.iteration + self.agent.settings.max_iterations;
+            } else {
+                run.unasked_since = Some(self.turn);
+            }
+            match self.hear(said).await {
+                Ok(said) => break said,
+                Err(Ending::Handled(Some(message))) => self.agent.front.show(Sight::Notice(&message)),
+                Err(_) => {}
+            }
+            self.count_unasked(run);
+        };
+        self.keep().await?;
+        let (Input { text, images, source }, note) = opening(said);
+        let (prompt, context) = match self.consider(text, &images, source, 0).await {
+            Ok(considered) => considered,
+            Err(ending) => return Ok(Some(Err(ending))),
+        };
+        let arrivals = match &note {
+            None => self.arrived().await?,
+            Some(_) => Arrivals::default(),
+        };
+        let lent = self.lineage.fuel.clone();
+        let fuel = lent.unwrap_or_else(|| Fuel::full(self.agent.settings.fuel));
+        run.take_up(arrivals.before(prompt), context, fuel);
+        self.write_system_prompt(run).await;
+        self.expect(run, (note, images), Vec::new(), arrivals).await;
+        run.fallback = self.agent.settings.fallback;
+        Ok(Some(Ok(())))
+    }
+
+    /// Requests that only hooks have caused are counted until the person speaks.
+    fn count_unasked(&mut self, run: &mut Run) {
+        if let Some(since) = run.unasked_since.take() {
+            self.unasked += (self.turn - since).max(1);
         }
     }
 
@@ -521,6 +615,7 @@ impl Session {
         run.iteration += 1;
         self.turn += 1;
         self.hooks.set_turn(self.turn);
+        let began = Instant::now();
         let started = self
             .hooks
             .ask::<TurnStart>(|| TurnStartPayload {
@@ -533,6 +628,12 @@ impl Session {
             Err(error) => Err(error),
         };
         let ended = self.tell_turn_end(turn_index, &result).await;
+        let reason = result.as_ref().map_or(TurnEnd::Error, |over| over.reason);
+        let span = Span::over(SpanKind::Turn, "", self.turn, began);
+        self.agent.store.span(
+            &self.hooks.scope().session_id,
+            span.with(json!({"reason": reason})),
+        );
         let ending = self.after_turn(run, ended, result?.ending).await?;
         // Whatever ended the turn, the conversation says already that another one goes on.
         if let Some(member) = run.handed_to.take() {
@@ -595,14 +696,13 @@ impl Session {
     async fn messages_of(&self, said: Vec<Said>) -> (Vec<Message>, Vec<String>) {
         let (mut messages, mut words) = (Vec::new(), Vec::new());
         for said in said {
-            match said {
-                Said::Note(note) => messages.push(from_draft(note)),
-                Said::Words(input) => {
-                    if let Ok(input) = self.hear(input).await {
-                        messages.push(user(&input.text, input.images));
-                        words.push(input.text);
-                    }
+            match self.hear(said).await {
+                Ok(Said::Note(note)) => messages.push(from_draft(note)),
+                Ok(Said::Words(input) | Said::Line(input)) => {
+                    messages.push(user(&input.text, input.images));
+                    words.push(input.text);
                 }
+                Err(_) => {}
             }
         }
         (messages, words)
@@ -711,7 +811,7 @@ impl Session {
 /// What a run begins with: words, or a note that stands for them.
 fn opening(said: Said) -> (Input, Option<NoteDraft>) {
     match said {
-        Said::Words(input) => (input, None),
+        Said::Words(input) | Said::Line(input) => (input, None),
         Said::Note(note) => {
             let images = note.content.iter();
             let input = Input {

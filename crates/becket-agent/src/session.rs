@@ -1,29 +1,34 @@
 //! A session: one run of a context, from its start to its end, with everything that lasts between prompts.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use becket_events::{
-    EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Message, MessageEnd, MessageEndPayload,
-    MessageStart, MessageStartPayload, Notification, NotificationPayload, Scope, SessionEnd,
-    SessionEndPayload, SessionStart, SessionStartPayload, StandingSummary, StartReason, Usage,
+    Class, EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, EventId, Level, Message, MessageEnd,
+    MessageEndPayload, MessageStart, MessageStartPayload, Notification, NotificationPayload, Scope,
+    SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StandingSummary, StartReason, Usage,
 };
 use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::{AuditRecord, Audited};
 use crate::cache::OutputCache;
-use crate::context_files::ContextFiles;
+use crate::context_files::{ContextFile, ContextFiles};
 use crate::desk::{Base, Desk, Place};
 use crate::family::Family;
 use crate::front::{Front, Sight};
 use crate::fuel::Fuel;
 use crate::gate::Gate;
+use crate::guests::{Brought, Guests};
 use crate::hooks::Hooks;
 use crate::mail::MailSource;
 use crate::message::{new_id, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
-use crate::store::{Conversation, NewEntry, NewSession, Store, StoreError, StoredEntry, standing_summary};
+use crate::store::{
+    Conversation, NewEntry, NewSession, Noted, OpenedSession, Origin, Seed, Store, StoreError,
+};
 use crate::team::Team;
 use crate::tool::Tool;
 use crate::vfs::Vfs;
@@ -47,6 +52,8 @@ pub struct Agent {
     pub team: Option<Arc<Team>>,
     /// Where code outside of the loop sees and steers the session, if there is any.
     pub desk: Option<Desk>,
+    /// Who brings tools while a session runs, if anybody does.
+    pub guests: Option<Arc<dyn Guests>>,
     /// What the agent was told at its start.
     pub settings: AgentSettings,
 }
@@ -81,6 +88,8 @@ pub struct Session {
     pub(crate) desk: Option<Desk>,
     /// The tools that the model is offered, where somebody has chosen.
     pub(crate) active_tools: Option<Vec<String>>,
+    /// The tools that guests have brought.
+    pub(crate) brought: Brought,
     /// Whether something has run since hooks were told that nothing is left to do.
     pub(crate) unsettled: bool,
     /// How many requests hooks have caused by what they said since the person last spoke.
@@ -95,6 +104,8 @@ pub struct Session {
     pub(crate) unmeasured: usize,
     /// How long the conversation is, as far as it was looked at.
     pub(crate) measured: Measured,
+    /// The model, and how much it thinks, as entries of the conversation last said it.
+    pub(crate) noted: Noted,
     /// What hooks of `session_start` want the model to see in every turn.
     pub(crate) context: Vec<String>,
     pub(crate) usage: Usage,
@@ -103,6 +114,29 @@ pub struct Session {
     pub(crate) lineage: Lineage,
     /// Whether the context existed before the session.
     resumed: bool,
+    /// The session that this one replaces.
+    replaces: Option<Replaced>,
+}
+
+/// A session that another one has replaced.
+#[derive(Debug, Clone)]
+pub(crate) struct Replaced {
+    pub(crate) session_id: String,
+    pub(crate) file: String,
+    /// Why it was.
+    pub(crate) reason: StartReason,
+}
+
+/// How a session begins.
+#[derive(Default)]
+pub(crate) struct Beginning {
+    pub(crate) lineage: Lineage,
+    /// The gate of the session above it, or of the one that it replaces.
+    pub(crate) gate: Option<Arc<Gate>>,
+    /// The conversation that its new context begins with.
+    pub(crate) seed: Option<Seed>,
+    /// The session that this one replaces.
+    pub(crate) replaces: Option<Replaced>,
 }
 
 /// An agent as a session is given it, and the one that is at work in its place: a member of its team, if it has one.
@@ -154,8 +188,15 @@ pub(crate) struct Measured {
 impl Session {
     /// Begins a session in a context, which is made if it is new. No other process works on the context meanwhile.
     pub async fn open(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
-        let seats = Seats::of(agent);
-        let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
+        Self::open_as(agent, context_name, Beginning::default()).await
+    }
+
+    pub(crate) async fn open_as(
+        agent: Arc<Agent>,
+        context_name: &str,
+        beginning: Beginning,
+    ) -> Result<Self, StoreError> {
+        let mut session = Self::unannounced(Seats::of(agent), context_name, beginning).await?;
         session.answer_interrupted_calls().await?;
         session.heed().await;
         session.announce().await;
@@ -166,7 +207,7 @@ impl Session {
     /// becomes part of the conversation.
     pub async fn open_beside(agent: Arc<Agent>, context_name: &str) -> Result<Self, StoreError> {
         let seats = Seats::of(agent);
-        let mut session = Self::unannounced(seats, context_name, Lineage::default(), None).await?;
+        let mut session = Self::unannounced(seats, context_name, Beginning::default()).await?;
         session.beside = true;
         session.heed().await;
         session.announce().await;
@@ -177,38 +218,44 @@ impl Session {
     pub(crate) async fn unannounced(
         seats: Seats,
         context_name: &str,
-        lineage: Lineage,
-        gate: Option<Arc<Gate>>,
+        beginning: Beginning,
     ) -> Result<Self, StoreError> {
         let Seats {
             given,
             at_work: agent,
         } = seats;
+        let Beginning {
+            lineage,
+            gate,
+            seed,
+            replaces,
+        } = beginning;
         let settings = &agent.settings;
         let scope = agent.scope(context_name, &lineage);
-        let opened = agent
-            .store
-            .begin_session(NewSession {
-                session_id: scope.session_id.clone(),
-                parent_session_id: scope.parent_session_id.clone(),
-                context_name: scope.context_name.clone(),
-                model: scope.model.clone(),
-                cwd: scope.cwd.clone(),
-            })
-            .await?;
-        let Conversation {
-            messages,
-            unmeasured,
-            speaker,
-        } = Conversation::of(opened.entries.iter().map(|entry| &entry.content));
-        let standing = standing_summary(&opened.entries);
+        let new = NewSession {
+            session_id: scope.session_id.clone(),
+            parent_session_id: scope.parent_session_id.clone(),
+            context_name: scope.context_name.clone(),
+            model: scope.model.clone(),
+            cwd: scope.cwd.clone(),
+        };
+        let opened = match seed {
+            Some(seed) => agent.store.plant(new, seed).await?,
+            None => agent.store.begin_session(new).await?,
+        };
         let gate = gate.unwrap_or_else(|| {
             let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
-            Arc::new(Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front)))
+            let gate = Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front));
+            Arc::new(gate.recording(Arc::clone(&agent.store)))
         });
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
         let desk = agent.desk.clone();
+        let OpenedSession {
+            resumed,
+            entries,
+            origin,
+        } = opened;
         let mut session = Self {
             agent,
             given,
@@ -217,40 +264,65 @@ impl Session {
             queues: desk.as_ref().map(Desk::queues).unwrap_or_default(),
             desk,
             active_tools: None,
+            brought: Brought::default(),
             unsettled: false,
             unasked: 0,
             beside: false,
-            messages,
-            standing,
-            unmeasured,
+            messages: Vec::new(),
+            standing: None,
+            unmeasured: 0,
             measured: Measured::default(),
+            noted: Noted::default(),
             context: Vec::new(),
             usage: Usage::default(),
             turn: 0,
             lineage,
-            resumed: opened.resumed,
+            resumed,
+            replaces,
         };
-        if let Some(speaker) = speaker {
-            session.seat(&speaker);
-        }
-        session.show_beginning(opened.entries);
+        session.take_up(Conversation::of(&entries));
+        session.show_beginning(origin).await?;
         Ok(session)
     }
 
+    /// Goes on with a conversation as its entries tell it.
+    pub(crate) fn take_up(&mut self, conversation: Conversation) {
+        let Conversation {
+            messages,
+            unmeasured,
+            speaker,
+            standing,
+            noted,
+        } = conversation;
+        self.messages = messages;
+        self.unmeasured = unmeasured;
+        self.measured = Measured::default();
+        self.standing = standing;
+        self.noted = noted;
+        if let Some(speaker) = speaker {
+            self.seat(&speaker);
+        }
+    }
+
     /// Shows at the desk what there is before the first prompt.
-    fn show_beginning(&mut self, entries: Vec<StoredEntry>) {
+    async fn show_beginning(&mut self, origin: Option<Origin>) -> Result<(), StoreError> {
         let Some(desk) = &self.desk else {
-            return;
+            return Ok(());
         };
+        let tree = self.agent.store.tree(self.id()).await?;
         let scope = self.hooks.scope();
         let place = Place {
             session_id: scope.session_id.clone(),
             context_name: scope.context_name.clone(),
             cwd: scope.cwd.clone(),
+            files: self.files(),
+            origin,
         };
         let instructions = &self.agent.settings.instructions;
-        desk.begin(place, entries, Base::of(&self.agent), instructions);
+        let of_session = (instructions.as_str(), self.shell_judge());
+        desk.begin(place, tree, Base::of(&self.agent), of_session);
         self.show_usage();
+        Ok(())
     }
 
     /// Identifies the session.
@@ -261,6 +333,11 @@ impl Session {
     /// The agent that has the word.
     pub fn agent_name(&self) -> &str {
         &self.agent.settings.agent_name
+    }
+
+    /// Where the conversation of the session's context can be read, once somebody has asked for that.
+    pub(crate) fn file(&self) -> String {
+        file_of(&self.agent.settings.contexts, &self.hooks.scope().context_name)
     }
 
     /// The files of the session's context.
@@ -283,13 +360,32 @@ impl Session {
         self.queues.clone()
     }
 
+    /// How many messages the conversation has, as the model sees it.
+    pub fn message_count(&self) -> usize {
+        self.messages.len()
+    }
+
     /// What all requests of the session cost.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Ends the session.
-    pub async fn end(mut self, reason: EndReason) -> Result<(), StoreError> {
+    pub async fn end(self, reason: EndReason) -> Result<(), StoreError> {
+        let desk = self.desk.clone();
+        let ended = self.end_for(reason, None).await;
+        if let Some(desk) = desk {
+            desk.end();
+        }
+        ended
+    }
+
+    /// Ends the session, for another one to begin in its place if one does. What is at the desk stays there.
+    pub(crate) async fn end_for(
+        mut self,
+        reason: EndReason,
+        successor: Option<Successor<'_>>,
+    ) -> Result<(), StoreError> {
         self.heed().await;
         let settings = &self.agent.settings;
         // Whoever hears of the end finds nothing of the session still at work, whichever member has started it.
@@ -304,8 +400,11 @@ impl Session {
             project_root: settings.project_root.display().to_string(),
             tool_count: self.agent.tools.len() as u32,
             usage: self.usage,
+            next: successor.as_ref().map(|next| next.reason),
+            next_session_file: successor.map(|next| file_of(&settings.contexts, next.context_name)),
         };
         self.hooks.tell::<SessionEnd>(payload).await;
+        self.dismiss_guests();
         let cache = OutputCache::new(Vfs::new(&settings.vfs));
         // Once for all of the family is enough.
         if !self.is_subagent()
@@ -316,9 +415,10 @@ impl Session {
         }
         // Whoever heard of the end may have had something to remember.
         let kept = self.keep().await;
-        if let Some(desk) = &self.desk {
-            desk.end();
-        }
+        let ledger = Audited::Ledger(self.hooks.ledger().counts());
+        self.agent
+            .store
+            .audit(AuditRecord::now(self.hooks.scope(), ledger));
         let word = serde_json::to_value(reason).ok();
         let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("ended");
         let ended = self.agent.store.end_session(self.id(), word).await;
@@ -326,10 +426,12 @@ impl Session {
     }
 
     pub(crate) async fn announce(&mut self) {
-        let reason = match self.resumed {
+        self.seat_guests();
+        let reason = match (&self.replaces, self.resumed) {
+            (Some(replaced), _) => replaced.reason,
             _ if self.is_subagent() => StartReason::Subagent,
-            true => StartReason::Resume,
-            false => StartReason::Startup,
+            (None, true) => StartReason::Resume,
+            (None, false) => StartReason::Startup,
         };
         let settings = &self.agent.settings;
         let payload = || SessionStartPayload {
@@ -338,10 +440,15 @@ impl Session {
             project_root: settings.project_root.display().to_string(),
             tool_count: self.agent.tools.len() as u32,
             message_count: self.messages.len() as u32,
-            previous_session_id: None,
+            previous_session_id: self.replaces.as_ref().map(|replaced| replaced.session_id.clone()),
+            previous_session_file: self.replaces.as_ref().map(|replaced| replaced.file.clone()),
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
         self.context = reply.context.0;
+        // Beside another session there is no prompt that could want something of it.
+        if !self.is_subagent() && !self.beside {
+            self.fill_shelf(reason).await;
+        }
     }
 
     /// Calls that a killed process left without results get one, so that the conversation is whole again.
@@ -452,6 +559,18 @@ impl Session {
     }
 }
 
+/// The session that takes the place of another one.
+pub(crate) struct Successor<'a> {
+    pub(crate) reason: StartReason,
+    pub(crate) context_name: &'a str,
+}
+
+/// Where the conversation of a context can be read, once somebody has asked for that.
+pub(crate) fn file_of(contexts: &Path, context_name: &str) -> String {
+    let files = ContextFiles::new(contexts, context_name);
+    files.path(ContextFile::Session).display().to_string()
+}
+
 /// The call that a message answers.
 fn answered_call(message: &Message) -> Option<&str> {
     match message.body() {
@@ -485,5 +604,12 @@ impl Witness for RecordKeeper {
 
     fn failed(&self, failure: &ReportedFailure) {
         self.front.show(Sight::HookFailed(failure));
+    }
+
+    /// Everything that guards can be asked about, so that one which is written later can be tried on it. Events that
+    /// hold the conversation are left out: each turn would cost all turns before it.
+    fn keeps(&self, event: EventId) -> bool {
+        let holds_conversation = [EventId::ModelContext, EventId::PreRequest, EventId::PreCompact];
+        event.info().class == Class::Guard && !holds_conversation.contains(&event)
     }
 }

@@ -1,12 +1,14 @@
 //! What an agent is told at its start.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use becket_events::{Fallback, Wording};
 
 use crate::gate::ApprovalSettings;
 use crate::provider::RequestOptions;
+use crate::shelf::Shelf;
 
 /// What an agent is told at its start. `Default` is fit for tests: everything in the current directory, nobody asked.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct AgentSettings {
     pub instructions: String,
     /// Texts that are added to the system prompt, such as AGENTS.md, each with its origin.
     pub prompt_files: Vec<(String, String)>,
+    /// Skills and prompts that lie ready, if there can be any.
+    pub shelf: Option<Arc<dyn Shelf>>,
     /// How many requests one prompt may cause.
     pub max_iterations: u32,
     /// How many rounds of tools one prompt may cause; `None` or 0 for no limit of its own.
@@ -136,6 +140,7 @@ impl Default for AgentSettings {
             vfs: PathBuf::from("vfs"),
             instructions: INSTRUCTIONS.into(),
             prompt_files: Vec::new(),
+            shelf: None,
             max_iterations: 200,
             fuel: None,
             empty_answer_cost: 15,

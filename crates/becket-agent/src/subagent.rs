@@ -24,7 +24,7 @@ use crate::hooks::Hooks;
 use crate::provider::{Provider, RequestOptions};
 use crate::queue::Said;
 use crate::run::{Ending, Input};
-use crate::session::{Agent, Lineage, Seats, Session};
+use crate::session::{Agent, Beginning, Lineage, Seats, Session};
 use crate::settings::{AgentSettings, EndingTool};
 use crate::store::StoreError;
 use crate::team::Member;
@@ -92,6 +92,8 @@ pub struct Parent {
     fuel: Fuel,
     /// What its sub-agents have cost.
     spent: Arc<Mutex<Usage>>,
+    /// Whether its calls are made while somebody waits for them in the middle of another call, whose turn it may be.
+    in_passing: bool,
 }
 
 impl fmt::Debug for Parent {
@@ -118,7 +120,32 @@ impl Parent {
             places: Arc::new(Semaphore::new(places as usize)),
             fuel,
             spent: Arc::default(),
+            in_passing: false,
         }
+    }
+
+    /// The same for calls that hooks make: these take no turns, since the call that a hook judges may have its turn and
+    /// waits for the hook.
+    pub(crate) fn in_passing(self) -> Self {
+        Self {
+            in_passing: true,
+            ..self
+        }
+    }
+
+    /// Whether its calls take no turns.
+    pub(crate) fn is_in_passing(&self) -> bool {
+        self.in_passing
+    }
+
+    /// Identifies the session.
+    pub fn session_id(&self) -> &str {
+        &self.hooks.scope().session_id
+    }
+
+    /// The context in which it runs.
+    pub fn context_name(&self) -> &str {
+        &self.hooks.scope().context_name
     }
 
     /// What its sub-agents have cost so far.
@@ -378,6 +405,7 @@ impl SubAgent {
             // One that was made up on the way belongs to no team.
             team: self.member.as_ref().and_then(|_| agent.team.clone()),
             desk: None,
+            guests: agent.guests.clone(),
             settings: AgentSettings {
                 agent_name: name,
                 instructions: self.system_prompt.clone(),
@@ -464,7 +492,12 @@ impl Session {
             fuel: Some(parent.fuel.lent()),
         };
         let gate = Arc::clone(&parent.gate);
-        let mut child = Self::unannounced(seats, &scope.context_name, lineage, Some(gate)).await?;
+        let beginning = Beginning {
+            lineage,
+            gate: Some(gate),
+            ..Beginning::default()
+        };
+        let mut child = Self::unannounced(seats, &scope.context_name, beginning).await?;
         child.hooks.set_cancel(parent.hooks.cancel().child_token());
         child.announce().await;
         Ok(child)

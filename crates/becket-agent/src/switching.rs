@@ -1,15 +1,21 @@
-//! What a session does with its context as a whole: entering it by choice, and clearing it.
+//! What a session does with its context as a whole: entering it by choice, clearing it, and leaving it for another one:
+//! for a fork of it, for a new one, or for one that there was.
+
+use std::sync::Arc;
 
 use becket_events::{
-    ErrorKind, PostClear, PostClearPayload, PostSessionSwitch, PostSessionSwitchPayload, PreClear,
-    PreClearPayload, PreSessionSwitch, PreSessionSwitchPayload, SwitchReason,
+    EndReason, ErrorKind, PostClear, PostClearPayload, PostSessionFork, PostSessionForkPayload,
+    PostSessionSwitch, PostSessionSwitchPayload, PreClear, PreClearPayload, PreSessionFork,
+    PreSessionForkPayload, PreSessionSwitch, PreSessionSwitchPayload, StartReason, SwitchReason,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::context_files::{ContextFile, Whose};
 use crate::front::Sight;
-use crate::session::{Measured, Session};
-use crate::store::StoreError;
+use crate::going::place_of;
+use crate::session::{Beginning, Measured, Replaced as ReplacedSession, Session, Successor, file_of};
+use crate::store::{EntryContent, NewEntry, Origin, Seed, SeedEntry, StoreError, StoredEntry};
+use crate::tree::Tree;
 
 /// A choice of context, as the person made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +33,62 @@ pub enum Lasting {
     Always,
     /// For this run; the current context stays what it is.
     ThisRun,
+}
+
+/// A fork of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The entry at which it begins.
+    pub entry_id: String,
+    /// Whether that entry belongs to it.
+    pub position: Position,
+    /// The context that it will be, which must be new.
+    pub to_context: String,
+}
+
+/// Where a fork begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// Before the entry.
+    Before,
+    /// With the entry.
+    At,
+}
+
+/// How a fork ended. Where nothing was forked, the session goes on.
+pub enum Forked {
+    /// The session of the new context took the place of the one before.
+    Forked {
+        /// That session.
+        session: Box<Session>,
+        /// What was said at the entry, to be said again in other words.
+        text: Option<String>,
+    },
+    /// The conversation has no such entry.
+    NoEntry(Box<Session>),
+    /// A hook does not want it, or the person does not.
+    Refused(Box<Session>, Refused),
+}
+
+/// Another conversation that takes the place of this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// Its context, which is made if it is new.
+    pub to_context: String,
+    /// Whether it is a new one or one that there was.
+    pub reason: SwitchReason,
+    /// The session that is taken up, if it is known.
+    pub target_session_id: Option<String>,
+    /// How long the choice of that context lasts.
+    pub lasting: Lasting,
+}
+
+/// How a replacement ended.
+pub enum Replaced {
+    /// This session took the place of the one before.
+    By(Box<Session>),
+    /// A hook does not want it, or the person does not: the session goes on.
+    Refused(Box<Session>, Refused),
 }
 
 /// A hook did not let it happen; its reason.
@@ -48,6 +110,7 @@ impl Session {
             from_context: from_context.clone(),
             to_context: to_context.clone(),
             target_session_id: None,
+            target_session_file: Some(self.file()),
             transient,
         };
         let (reply, handlers) = self.hooks.ask_whom::<PreSessionSwitch>(payload).await;
@@ -67,6 +130,7 @@ impl Session {
             from_context,
             to_context,
             previous_session_id: None,
+            previous_session_file: None,
             transient,
         };
         self.hooks.tell::<PostSessionSwitch>(payload).await;
@@ -118,5 +182,206 @@ impl Session {
         };
         self.hooks.tell::<PostClear>(payload).await;
         Ok(Ok(()))
+    }
+
+    /// Goes on in a fork of the conversation, if no hook minds: a new context with what was said until there.
+    /// `meanwhile` is done when this session has ended and the other one has not begun.
+    pub async fn fork(
+        mut self,
+        fork: Fork,
+        cancel: CancellationToken,
+        meanwhile: impl AsyncFnOnce(),
+    ) -> Result<Forked, StoreError> {
+        self.hooks.set_cancel(cancel);
+        self.heed().await;
+        self.keep().await?;
+        let tree = self.tree().await?;
+        let Some(entry) = tree.entry(&fork.entry_id).cloned() else {
+            return Ok(Forked::NoEntry(Box::new(self)));
+        };
+        let payload = || PreSessionForkPayload {
+            entry_id: fork.entry_id.clone(),
+            including: fork.position == Position::At,
+            to_context: fork.to_context.clone(),
+        };
+        let (reply, handlers) = self.hooks.ask_whom::<PreSessionFork>(payload).await;
+        let consent = self
+            .gate
+            .consent(&self.hooks, "this fork", reply.verdict, handlers)
+            .await;
+        if let Err(reason) = self.unless_cancelled(consent) {
+            self.raise(ErrorKind::HookBlocked, &reason).await;
+            return Ok(Forked::Refused(Box::new(self), Refused(reason)));
+        }
+        let (leaf_id, text) = match fork.position {
+            Position::Before => (entry.parent_id.clone(), place_of(&entry).1),
+            Position::At => (Some(entry.id.clone()), None),
+        };
+        let leaf_id = leaf_id.filter(|_| reply.without_messages.0 != Some(true));
+        let origin = Origin::Fork {
+            context_name: self.hooks.scope().context_name.clone(),
+            session_id: self.id().into(),
+            entry_id: entry.id.clone(),
+        };
+        let seed = seed_of(&tree, leaf_id.as_deref(), origin);
+        let (from_context, previous) = (
+            self.hooks.scope().context_name.clone(),
+            self.replaced(StartReason::Fork),
+        );
+        let seeded = async || {
+            meanwhile().await;
+            Some(seed)
+        };
+        let session = self
+            .succeeded_by(&fork.to_context, StartReason::Fork, seeded)
+            .await?;
+        let payload = || PostSessionForkPayload {
+            entry_id: fork.entry_id,
+            previous_session_id: previous.session_id,
+            from_context,
+            previous_session_file: Some(previous.file),
+        };
+        session.hooks.tell::<PostSessionFork>(payload).await;
+        let session = Box::new(session);
+        Ok(Forked::Forked { session, text })
+    }
+
+    /// Goes on with another conversation, if no hook minds. `meanwhile` is done when this session has ended and the
+    /// other one has not begun, and gives what a new conversation begins with, if that is something.
+    pub async fn leave_for(
+        mut self,
+        replacement: Replacement,
+        cancel: CancellationToken,
+        meanwhile: impl AsyncFnOnce() -> Option<Seed>,
+    ) -> Result<Replaced, StoreError> {
+        let Replacement {
+            to_context,
+            reason,
+            target_session_id,
+            lasting,
+        } = replacement;
+        self.hooks.set_cancel(cancel);
+        self.heed().await;
+        let from_context = self.hooks.scope().context_name.clone();
+        let transient = lasting == Lasting::ThisRun;
+        let is_new = reason == SwitchReason::New;
+        let payload = || PreSessionSwitchPayload {
+            reason,
+            from_context: from_context.clone(),
+            to_context: to_context.clone(),
+            target_session_id,
+            target_session_file: (!is_new).then(|| file_of(&self.agent.settings.contexts, &to_context)),
+            transient,
+        };
+        let (reply, handlers) = self.hooks.ask_whom::<PreSessionSwitch>(payload).await;
+        let consent = self
+            .gate
+            .consent(&self.hooks, "this switch", reply.verdict, handlers)
+            .await;
+        if let Err(reason) = self.unless_cancelled(consent) {
+            self.raise(ErrorKind::HookBlocked, &reason).await;
+            return Ok(Replaced::Refused(Box::new(self), Refused(reason)));
+        }
+        let start = if is_new {
+            StartReason::New
+        } else {
+            StartReason::Resume
+        };
+        let previous = self.replaced(start);
+        let session = self.succeeded_by(&to_context, start, meanwhile).await?;
+        if !transient {
+            session.agent.store.make_current(&to_context).await?;
+        }
+        let payload = || PostSessionSwitchPayload {
+            reason,
+            from_context,
+            to_context,
+            previous_session_id: Some(previous.session_id),
+            previous_session_file: Some(previous.file),
+            transient,
+        };
+        session.hooks.tell::<PostSessionSwitch>(payload).await;
+        Ok(Replaced::By(Box::new(session)))
+    }
+
+    /// The consent of others counts only as long as the person has not thought better of it.
+    fn unless_cancelled(&self, consent: Result<(), String>) -> Result<(), String> {
+        match self.hooks.cancel().is_cancelled() {
+            true => Err("cancelled".into()),
+            false => consent,
+        }
+    }
+
+    /// This session, as the one that takes its place knows it.
+    fn replaced(&self, reason: StartReason) -> ReplacedSession {
+        ReplacedSession {
+            session_id: self.id().into(),
+            file: self.file(),
+            reason,
+        }
+    }
+
+    /// Ends this session and begins another one of the same agent, at the same desk. What was said to this one and
+    /// nobody has heard is not for the other.
+    async fn succeeded_by(
+        self,
+        context_name: &str,
+        reason: StartReason,
+        meanwhile: impl AsyncFnOnce() -> Option<Seed>,
+    ) -> Result<Self, StoreError> {
+        let agent = Arc::clone(&self.given);
+        let (replaces, queues) = (Some(self.replaced(reason)), self.queues.clone());
+        let successor = Successor { reason, context_name };
+        self.end_for(EndReason::Switched, Some(successor)).await?;
+        queues.forget();
+        let seed = meanwhile().await;
+        let beginning = Beginning {
+            seed,
+            replaces,
+            ..Beginning::default()
+        };
+        Self::open_as(agent, context_name, beginning).await
+    }
+}
+
+/// The conversation up to an entry, for another context. Entries keep their ids, so whatever names one stays right. The
+/// labels that they have now come at the end, wherever they were given.
+fn seed_of(tree: &Tree, leaf_id: Option<&str>, origin: Origin) -> Seed {
+    let is_label = |entry: &StoredEntry| matches!(entry.content, EntryContent::Label { .. });
+    let path = tree.path_to(leaf_id);
+    let path: Vec<&StoredEntry> = path
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|entry| !is_label(entry))
+        .collect();
+    let labels = path.iter().filter_map(|entry| {
+        let label = tree.label(&entry.id)?;
+        let content = EntryContent::Label {
+            target_id: entry.id.clone(),
+            label: Some(label.text.clone()),
+        };
+        let mut given = NewEntry::new(content);
+        given.time_ms = label.time_ms;
+        Some((given, None))
+    });
+    let copied = path.iter().map(|entry| {
+        let copy = NewEntry {
+            id: entry.id.clone(),
+            time_ms: entry.time_ms,
+            content: entry.content.clone(),
+        };
+        (copy, entry.source.clone())
+    });
+    let mut leaf_id = None;
+    let entries = copied.chain(labels).map(|(entry, source)| SeedEntry {
+        parent_id: leaf_id.replace(entry.id.clone()),
+        entry,
+        source,
+    });
+    let entries = entries.collect();
+    Seed {
+        entries,
+        leaf_id,
+        origin,
     }
 }

@@ -142,6 +142,7 @@ impl Agent {
             mail: self.mail.clone(),
             team: self.team.clone(),
             desk: self.desk.clone(),
+            guests: self.guests.clone(),
             settings: AgentSettings {
                 agent_name: member.name.clone(),
                 instructions,

@@ -64,6 +64,11 @@ pub trait Tool: Send + Sync {
         Box::pin(std::future::ready(()))
     }
 
+    /// Whether the person has put it there, so that it needs no yes; the gate knows of others by their source.
+    fn is_installed(&self) -> bool {
+        false
+    }
+
     /// Runs the call that the permit allows.
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
 }

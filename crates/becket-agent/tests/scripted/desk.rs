@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use becket_agent::desk::{ChosenModel, Delivery, Desk, DeskError, WhenIdle};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{ProviderErrorKind, RequestOptions, ThinkingLevel};
-use becket_agent::store::EntryContent;
+use becket_agent::store::{EntryContent, ShellRun};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{CompactEnd, Ending, Input, Outcome, Session, SubAgent, ToolChoice};
 use becket_events::{
     AgentEnd, AgentStart, Answer, EndReason, Handled, InputSource, MessageEnd, ModelChoice, NoteDraft, Part,
-    SessionEnd, SessionStart, ToolStart, TurnEnded, UserInput, UserInputReply,
+    SessionEnd, SessionStart, ShellResult, ToolStart, TurnEnded, TurnStart, UserInput, UserInputReply,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -66,6 +66,10 @@ fn kinds<'a>(contents: impl IntoIterator<Item = &'a EntryContent>) -> Vec<String
         EntryContent::Name { name } => format!("name:{name}"),
         EntryContent::Compaction { .. } => "compaction".into(),
         EntryContent::Speaker { .. } => "speaker".into(),
+        EntryContent::Model { model } => format!("model:{model}"),
+        EntryContent::Thinking { level } => format!("thinking:{level:?}"),
+        EntryContent::BranchSummary { .. } => "branch".into(),
+        EntryContent::Shell(run) => format!("shell:{}", run.command),
     });
     kinds.collect()
 }
@@ -320,7 +324,48 @@ async fn words_said_while_nothing_runs_begin_a_run() {
     // Words that steer nothing are a prompt as well.
     desk.say(words("now"), Delivery::Steering).unwrap();
     assert_eq!(attend(&mut session, &stage).await, Some(Ending::Answered));
-    assert_eq!(stage.events_named("agent_end").len(), 3);
+    assert_eq!(stage.events_named("agent_end").len(), 2);
+}
+
+/// A command that the person ran.
+fn ran(command: &str, hidden: bool) -> ShellRun {
+    let result = ShellResult {
+        output: "out".into(),
+        exit_code: Some(0),
+        cancelled: false,
+        truncated: false,
+        full_output_path: None,
+    };
+    ShellRun {
+        command: command.into(),
+        result,
+        hidden,
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_the_person_s_is_kept_and_one_that_is_hidden_is_not_seen() {
+    let (stage, desk) = stage(vec![Turn::Say("one"), Turn::Say("two")]);
+    let mut session = stage.open().await;
+    let shown = desk.keep_shell_run(ran("ls", false));
+    let hidden = desk.keep_shell_run(ran("secret", true));
+    assert!(desk.has_wish());
+    attend(&mut session, &stage).await;
+    assert_eq!((shown.await, hidden.await), (Ok(()), Ok(())));
+    at!(
+        stage,
+        TurnStart,
+        desk,
+        drop(desk.keep_shell_run(ran("now", false)))
+    );
+    prompt(&mut session, &stage, "go").await;
+    let heard = stage.seen_by_model(0);
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert!(heard[0].contains("Ran `ls`") && heard[1] == "go", "{heard:?}");
+    // What is run while the model works is heard with the next prompt.
+    prompt(&mut session, &stage, "more").await;
+    let heard = stage.seen_by_model(1);
+    assert!(heard[3].contains("Ran `now`") && heard[4] == "more", "{heard:?}");
 }
 
 #[tokio::test]
@@ -568,14 +613,9 @@ async fn tools_are_chosen_added_and_taken_away() {
         "the system prompt is written anew whenever something is chosen"
     );
     desk.add_tool(Arc::new(Prop::new("new", None, &stage.runs)));
-    desk.remove_tool("shell");
     assert_eq!(attend(&mut session, &stage).await, None);
     prompt(&mut session, &stage, "go").await;
     assert_eq!(offered(3), json!(["shell", "new"]), "what is added is active");
-    assert_eq!(
-        desk.tools().unwrap()[0].spec.operation,
-        Some(becket_events::OperationKind::Shell)
-    );
     assert_no_hook_failed(&stage);
 }
 
@@ -696,10 +736,13 @@ async fn sub_agents_follow_the_choice_and_do_not_change_what_is_seen() {
     assert_eq!(other.requests.lock().unwrap().len(), 3);
     let views = views.lock().unwrap();
     let lengths: Vec<usize> = views.iter().map(|(length, _)| *length).collect();
-    // Own prompt and call; the sub-agent's prompt and answer; result and answer.
-    assert_eq!(lengths, [0, 1, 2, 2, 2, 3]);
+    // The choice of the model; own prompt and call; the sub-agent's prompt and answer; result and answer.
+    assert_eq!(lengths, [1, 2, 3, 3, 3, 4]);
     assert!(views.iter().all(|(_, prompt)| !prompt.contains("You count.")));
-    assert_eq!(seen(&desk), ["m:go", "m:", "m:three", "m:three!"]);
+    assert_eq!(
+        seen(&desk),
+        ["model:stage/other", "m:go", "m:", "m:three", "m:three!"]
+    );
     assert_eq!(desk.place().unwrap().session_id, session.id());
 }
 

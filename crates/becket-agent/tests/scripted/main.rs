@@ -8,6 +8,7 @@ mod desk;
 mod endings;
 mod handoff;
 mod hooks;
+mod ledger;
 mod limits;
 mod mail;
 mod stage;

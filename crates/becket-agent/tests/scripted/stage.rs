@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becket_agent::audit::AuditRecord;
 use becket_agent::desk::Desk;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::Permit;
@@ -11,7 +12,8 @@ use becket_agent::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
 };
 use becket_agent::store::{
-    Consumed, Letter, NewEntry, NewSession, OpenedSession, Store, StoreError, StoredEntry, WaitingLetter,
+    Consumed, Letter, NewEntry, NewSession, OpenedSession, Seed, Store, StoreError, StoredEntry, Tree,
+    WaitingLetter,
 };
 use becket_agent::team::Team;
 use becket_agent::tool::{BUILTIN, Handoff, Progress, Tool, ToolOutput, ToolRun, ToolSpec};
@@ -277,11 +279,26 @@ impl Tool for Prop {
 pub struct Memory {
     pub entries: Mutex<Vec<StoredEntry>>,
     pub traces: Mutex<Vec<DispatchTrace>>,
+    pub audit: Mutex<Vec<AuditRecord>>,
     pub fail_appends: Mutex<bool>,
     pub current: Mutex<Option<String>>,
     pub inbox: Mutex<Vec<WaitingLetter>>,
     /// Sessions of sub-agents, whose entries are no part of the context.
     pub below: Mutex<Vec<String>>,
+    /// Where the conversation stands, if that is not its newest entry.
+    pub moved: Mutex<Option<Option<String>>>,
+}
+
+impl Memory {
+    /// The conversation with all its branches.
+    pub fn conversation(&self) -> Tree {
+        let mut entries = self.entries.lock().unwrap().clone();
+        let below = self.below.lock().unwrap();
+        entries.retain(|entry| !below.contains(&entry.session_id));
+        let newest = entries.last().map(|entry| entry.id.clone());
+        let leaf = self.moved.lock().unwrap().clone();
+        Tree::new(entries, leaf.unwrap_or(newest))
+    }
 }
 
 impl Store for Memory {
@@ -297,8 +314,48 @@ impl Store for Memory {
             Ok(OpenedSession {
                 resumed: !entries.is_empty(),
                 entries,
+                origin: None,
             })
         })
+    }
+
+    fn plant<'a>(
+        &'a self,
+        session: NewSession,
+        seed: Seed,
+    ) -> BoxFuture<'a, Result<OpenedSession, StoreError>> {
+        let planted = seed.entries.into_iter().map(|planted| StoredEntry {
+            id: planted.entry.id,
+            parent_id: planted.parent_id,
+            session_id: session.session_id.clone(),
+            time_ms: planted.entry.time_ms,
+            content: planted.entry.content,
+            source: planted.source,
+        });
+        let entries: Vec<StoredEntry> = planted.collect();
+        *self.entries.lock().unwrap() = entries.clone();
+        *self.moved.lock().unwrap() = None;
+        Box::pin(async {
+            Ok(OpenedSession {
+                resumed: false,
+                entries,
+                origin: Some(seed.origin),
+            })
+        })
+    }
+
+    fn tree<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Tree, StoreError>> {
+        Box::pin(async { Ok(self.conversation()) })
+    }
+
+    fn move_to<'a>(
+        &'a self,
+        session: &'a str,
+        leaf_id: Option<String>,
+        entries: Vec<NewEntry>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        *self.moved.lock().unwrap() = Some(leaf_id);
+        self.append(session, entries)
     }
 
     fn append<'a>(&'a self, session: &'a str, new: Vec<NewEntry>) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -308,13 +365,15 @@ impl Store for Memory {
             }
             let mut entries = self.entries.lock().unwrap();
             for NewEntry { id, time_ms, content } in new {
-                let parent_id = entries.last().map(|entry| entry.id.clone());
+                let newest = entries.last().map(|entry| entry.id.clone());
+                let parent_id = self.moved.lock().unwrap().take().unwrap_or(newest);
                 entries.push(StoredEntry {
                     id,
                     parent_id,
                     session_id: session.into(),
                     time_ms,
                     content,
+                    source: None,
                 });
             }
             Ok(())
@@ -388,6 +447,10 @@ impl Store for Memory {
 
     fn trace(&self, _: &str, trace: DispatchTrace) {
         self.traces.lock().unwrap().push(trace);
+    }
+
+    fn audit(&self, record: AuditRecord) {
+        self.audit.lock().unwrap().push(record);
     }
 }
 
@@ -492,6 +555,7 @@ impl Stage {
             mail: None,
             team: self.team.clone(),
             desk: self.desk.clone(),
+            guests: None,
             settings: self.settings.clone(),
         })
     }

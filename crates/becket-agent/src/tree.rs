@@ -1,0 +1,154 @@
+//! A conversation with all its branches: the entries, what labels they have, and where it stands.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::store::{EntryContent, StoredEntry};
+
+/// A conversation as a tree. An entry's parent always stands before it.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    entries: Vec<Arc<StoredEntry>>,
+    /// Where an entry is among them.
+    places: HashMap<String, usize>,
+    leaf_id: Option<String>,
+    labels: HashMap<String, Label>,
+    name: Option<String>,
+}
+
+/// What an entry was labelled with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The label.
+    pub text: String,
+    /// When it was given, in milliseconds since 1970.
+    pub time_ms: u64,
+}
+
+/// Entries of a tree, in order.
+pub type Branch = Vec<Arc<StoredEntry>>;
+
+impl Tree {
+    /// A tree of entries, the oldest first, that stands at one of them or before the first.
+    pub fn new(entries: impl IntoIterator<Item = StoredEntry>, leaf_id: Option<String>) -> Self {
+        let mut tree = Self::default();
+        entries.into_iter().for_each(|entry| tree.push(entry));
+        tree.leaf_id = leaf_id;
+        tree
+    }
+
+    /// All entries, the oldest first.
+    pub fn entries(&self) -> &[Arc<StoredEntry>] {
+        &self.entries
+    }
+
+    /// The entry with that id.
+    pub fn entry(&self, id: &str) -> Option<&Arc<StoredEntry>> {
+        self.places.get(id).map(|place| &self.entries[*place])
+    }
+
+    /// Where the conversation stands; `None` before its first entry.
+    pub fn leaf_id(&self) -> Option<&str> {
+        self.leaf_id.as_deref()
+    }
+
+    /// The entries from the root to where the conversation stands.
+    pub fn path(&self) -> Branch {
+        self.path_to(self.leaf_id())
+    }
+
+    /// The entries from the root to this one; none for one that is not there.
+    pub fn path_to(&self, id: Option<&str>) -> Branch {
+        let mut path = Branch::new();
+        let mut next = id.and_then(|id| self.entry(id));
+        while let Some(entry) = next {
+            path.push(Arc::clone(entry));
+            next = entry.parent_id.as_deref().and_then(|id| self.entry(id));
+        }
+        path.reverse();
+        path
+    }
+
+    /// The entries that come after this one, or without one those that begin a conversation; the oldest first.
+    pub fn children(&self, id: Option<&str>) -> Branch {
+        let is_child = |entry: &&Arc<StoredEntry>| entry.parent_id.as_deref() == id;
+        self.entries.iter().filter(is_child).cloned().collect()
+    }
+
+    /// What an entry was labelled with last.
+    pub fn label(&self, id: &str) -> Option<&Label> {
+        self.labels.get(id)
+    }
+
+    /// The name that the conversation was given last, on whichever branch.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What is left when the conversation goes to another entry: the last entry that is on the way to both, and those
+    /// behind it on the way to where it stands.
+    pub fn left_for(&self, target_id: &str) -> (Option<Arc<StoredEntry>>, Branch) {
+        let target = self.path_to(Some(target_id));
+        let on_the_way: HashSet<&str> = target.iter().map(|entry| entry.id.as_str()).collect();
+        let mut left = self.path();
+        let common = left
+            .iter()
+            .rposition(|entry| on_the_way.contains(entry.id.as_str()));
+        let left_behind = left.split_off(common.map_or(0, |place| place + 1));
+        (left.pop(), left_behind)
+    }
+
+    /// Adds an entry, which its tree stands at from now on. One whose parent is not there begins a conversation.
+    pub(crate) fn push(&mut self, mut entry: StoredEntry) {
+        if let Some(parent) = &entry.parent_id
+            && !self.places.contains_key(parent)
+        {
+            entry.parent_id = None;
+        }
+        self.note(&entry);
+        self.places.insert(entry.id.clone(), self.entries.len());
+        self.leaf_id = Some(entry.id.clone());
+        self.entries.push(Arc::new(entry));
+    }
+
+    /// Takes entries away; what stood behind them stands behind what is left before them.
+    pub(crate) fn remove(&mut self, ids: &[String]) {
+        let before = std::mem::take(self);
+        let left = |mut id: Option<String>| {
+            while let Some(gone) = id.as_ref().filter(|id| ids.contains(id)) {
+                id = before.entry(gone).and_then(|entry| entry.parent_id.clone());
+            }
+            id
+        };
+        for entry in before.entries.iter().filter(|entry| !ids.contains(&entry.id)) {
+            self.push(StoredEntry {
+                parent_id: left(entry.parent_id.clone()),
+                ..StoredEntry::clone(entry)
+            });
+        }
+        self.leaf_id = left(before.leaf_id.clone());
+    }
+
+    /// Keeps what an entry says about others.
+    fn note(&mut self, entry: &StoredEntry) {
+        match &entry.content {
+            EntryContent::Name { name } => {
+                self.name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+            }
+            EntryContent::Label { target_id, label } => {
+                let label = label.clone().filter(|label| !label.is_empty());
+                match label {
+                    Some(text) => self.labels.insert(
+                        target_id.clone(),
+                        Label {
+                            text,
+                            time_ms: entry.time_ms,
+                        },
+                    ),
+                    None => self.labels.remove(target_id),
+                };
+            }
+            _ => {}
+        }
+    }
+}
