@@ -10,11 +10,14 @@ mod alignment;
 mod called;
 pub mod chibi;
 pub mod docker_agent;
+mod faults;
 pub mod pi;
 mod words;
 pub mod yaml;
 
 use becket_events::{Class, EventId, Profile};
+
+pub use faults::lets_through;
 
 /// The names that `profile_named` knows.
 pub const PROFILE_NAMES: &[&str] = &["becket", "chibi", "docker-agent", "pi"];

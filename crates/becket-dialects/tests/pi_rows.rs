@@ -50,6 +50,8 @@ fn silent() -> Result<Answered, Failure> {
 
 fn owner(name: &str) -> ExtensionOwner {
     ExtensionOwner {
+        lane: becket_hooks::LaneKind::Javascript,
+        priority: 0,
         name: name.into(),
         source: format!("{name}.ts"),
         order: vec![name.into()],
@@ -270,6 +272,8 @@ fn tree() -> PreSessionTreePayload {
         abandoned: conversation(),
         wants_summary: true,
         instructions: Some("the errors".into()),
+        instructions_alone: true,
+        label: Some("back".into()),
     }
 }
 
@@ -283,6 +287,7 @@ fn stepped() -> PostSessionTreePayload {
             details: None,
         }),
         summary_id: Some("b".into()),
+        place_id: Some("u".into()),
         by_hook: true,
     }
 }
@@ -330,11 +335,14 @@ async fn what_is_documented_is_what_handlers_are_given() {
     let fork = PreSessionForkPayload {
         entry_id: "u".into(),
         including: false,
+        to_context: "side".into(),
     };
     check::<PreSessionFork>("session_before_fork", fork, stale).await;
     let forked = PostSessionForkPayload {
         entry_id: "u".into(),
         previous_session_id: "s0".into(),
+        from_context: "default".into(),
+        previous_session_file: Some("/contexts/default/session.jsonl".into()),
     };
     check::<PostSessionFork>("session_fork", forked, stale).await;
     check::<PreSessionTree>("session_before_tree", tree(), stale).await;
@@ -369,6 +377,7 @@ async fn why_a_session_begins_is_told_in_pis_words() {
     let start = |reason, previous: Option<&str>| SessionStartPayload {
         reason,
         previous_session_id: previous.map(Into::into),
+        previous_session_file: previous.map(Into::into),
         ..example::<SessionStart>()
     };
     for (payload, reason) in [
@@ -768,6 +777,7 @@ async fn a_guard_that_breaks_or_answers_nonsense_blocks() {
         (returning(json!(true)), "it returned true"),
         (returning(json!("no")), "it returned \"no\""),
         (returning(json!([])), "it returned []"),
+        // The prelude says true where something is true in JavaScript; what comes past it is not guessed at.
         (returning(json!({"block": "yes"})), "`block` is true or false"),
         (
             returning(json!({"block": true, "reason": 5})),
@@ -888,6 +898,7 @@ async fn what_is_about_to_happen_to_a_session_can_be_cancelled() {
     let fork = || PreSessionForkPayload {
         entry_id: "u".into(),
         including: true,
+        to_context: "side".into(),
     };
     let forked = reply::<PreSessionFork>("session_before_fork", fork(), cancel()).await;
     for verdict in [switch.verdict, compact.verdict, step.verdict, forked.verdict] {
@@ -952,12 +963,24 @@ async fn turn_end_is_a_chain_of_proposals() {
     assert_eq!(heard[1]["continue"], true);
     assert_eq!(outcome.reply.go_on.0, Some(false));
     assert_eq!(outcome.reply.entries.0.unwrap().len(), 2);
-    let answer = returning(json!({"continue": true, "entries": [
-        {"type": "custom_message", "customType": "nudge", "content": "test it", "display": false},
-    ]}));
-    let said = reply::<Stop>("agent_before_settle", example::<Stop>(), answer).await;
-    assert_eq!(said.continue_with.0.as_deref(), Some("test it"));
-    assert!(said.entries.0.is_empty());
+    let note =
+        json!({"type": "custom_message", "customType": "nudge", "content": "test it", "display": false});
+    let answers = vec![
+        returning(json!({"continue": true, "entries": [note]})),
+        returning(json!({})),
+    ];
+    let (outcome, heard) = ask::<Stop>("agent_before_settle", example::<Stop>(), answers).await;
+    assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+    assert_eq!(
+        (&heard[0]["entries"], &heard[0]["continue"]),
+        (&json!([]), &json!(false))
+    );
+    assert_eq!(
+        (&heard[1]["entries"][0], &heard[1]["continue"]),
+        (&note, &json!(true))
+    );
+    assert_eq!(outcome.reply.go_on.0, Some(true));
+    assert_eq!(outcome.reply.entries.0.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -51,6 +51,33 @@ impl Answer {
         }
     }
 
+    /// Reads what a procedure has returned, as JSON text.
+    pub(super) fn written(text: &str) -> Result<Self, Failure> {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(Value::Null) => Ok(Self::default()),
+            _ => Err(wrong_shape(format!(
+                "an answer is an alist with strings as keys, not {}",
+                beginning(text)
+            ))),
+        }
+    }
+
+    /// Whether a field holds more than one value.
+    pub(super) fn is_nested(&self) -> bool {
+        self.0
+            .values()
+            .any(|value| value.is_object() || value.is_array() || value.is_null())
+    }
+
+    /// The same with other fields.
+    pub(super) fn map(self, change: impl FnOnce(Value) -> Value) -> Self {
+        match change(Value::Object(self.0)) {
+            Value::Object(fields) => Self(fields),
+            _ => Self::default(),
+        }
+    }
+
     /// A text.
     pub(super) fn text(&self, field: &str) -> Result<Option<String>, Failure> {
         self.get(field, "a text", |value| value.as_str().map(str::to_owned))

@@ -89,7 +89,8 @@ fn origin(source: &str) -> Option<&'static str> {
     match source.split(':').next().unwrap_or_default() {
         "builtin" => None,
         "mcp" => Some("mcp"),
-        "scheme" => Some("synthesised"),
+        // A file of the virtual file system.
+        "vfs" => Some("synthesised"),
         _ => Some("plugin"),
     }
 }

@@ -5,18 +5,20 @@
 //! plugins of either find their fields.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use becket_events::{Class, CompactScope, Event, EventId, Scope};
 use becket_hooks::{
-    Action, Cause, Dialect, Engine, Failure, HandlerInfo, LaneKind, Matcher, Registration, Row, RowHandler,
-    nearest,
+    Action, Cause, Dialect, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher,
+    Occasion, Registration, Row, RowHandler, ScriptHandler, nearest,
 };
+use futures_util::future::BoxFuture;
 
 use super::answer::Answer;
 use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, lane, patience};
 use super::plugin::{Generation, Host, Plugin};
 use super::words::Words;
-use super::{read, show};
+use super::{read, scheme, show};
 
 /// One hook: an event in chibi's words.
 pub trait Hook: Send + Sync {
@@ -31,7 +33,27 @@ pub trait Hook: Send + Sync {
 
     /// Lets a plugin answer it.
     fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host);
+
+    /// Lets a procedure in Scheme answer it.
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey;
 }
+
+/// A procedure in Scheme that wants to answer a hook.
+pub struct ScriptHook {
+    /// The file, as messages name it.
+    pub file: String,
+    /// Where in it the procedure stands.
+    pub source: String,
+    /// The procedure.
+    pub function: Arc<dyn ScriptHandler>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Whose events it hears.
+    pub hears: Arc<dyn Fn(&Scope) -> bool + Send + Sync>,
+}
+
+/// Procedures in Scheme are asked after all plugins: no name of a file sorts behind this.
+const AFTER_PLUGINS: &str = "\u{10ffff}";
 
 /// A hook with the types of its event.
 struct HookRow<E: Event> {
@@ -325,6 +347,7 @@ impl<E: Event> Hook for HookRow<E> {
             class: self.class,
             priority: 0,
             timeout,
+            matcher: None,
         };
         let handler = RowHandler {
             lane: Arc::new(lane(&plugin.path, host, call)),
@@ -339,7 +362,81 @@ impl<E: Event> Hook for HookRow<E> {
             action: Action::Other(Arc::new(handler)),
         });
     }
+
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey {
+        let ScriptHook {
+            file,
+            source,
+            function,
+            timeout,
+            hears,
+        } = script;
+        let info = HandlerInfo {
+            name: file.clone(),
+            source,
+            dialect: Dialect::Chibi,
+            known_as: Some(self.name),
+            lane: LaneKind::Scheme,
+            class: self.class,
+            priority: 0,
+            timeout,
+            matcher: None,
+        };
+        let row = ScriptRow::<E> {
+            function,
+            class: self.class,
+            show: self.show,
+            read: self.read,
+            teller: Teller {
+                host: host.clone(),
+                plugin: file.clone(),
+                words: Words::of(Generation::Newer),
+            },
+        };
+        let own = self.condition;
+        let condition = move |scope: &Scope, payload: &E::Payload| {
+            hears(scope) && own.is_none_or(|own| own(scope, payload))
+        };
+        engine.register(Registration {
+            info,
+            order: vec![AFTER_PLUGINS.into(), file],
+            matcher: Matcher::default(),
+            condition: Some(Arc::new(condition)),
+            action: Action::Other(Arc::new(row)),
+        })
+    }
 }
+
+/// A procedure in Scheme behind a hook.
+struct ScriptRow<E: Event> {
+    function: Arc<dyn ScriptHandler>,
+    class: Class,
+    show: Show<E>,
+    read: Read<E>,
+    teller: Teller,
+}
+
+impl<E: Event> Handler<E> for ScriptRow<E> {
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
+        Box::pin(async move {
+            let scope = occasion.scope;
+            let situation = self.teller.situation(occasion.payload, &scope.context_name);
+            let shown = occasion.text(NEWER, || (self.show)(&situation));
+            let quoted = |text: &str| serde_json::Value::from(text).to_string();
+            let fields = vec![
+                Field::new(scheme::PAYLOAD, Arc::clone(&shown)),
+                Field::new(scheme::CONTEXT_NAME, quoted(&scope.context_name)),
+                Field::new(scheme::SESSION_ID, quoted(&scope.session_id)),
+            ];
+            let answered = occasion.call(&*self.function, fields).await?;
+            let answer = scheme::answer(self.class, answered.returned.as_deref(), &shown)?;
+            (self.read)(&situation, answer)
+        })
+    }
+}
+
+/// The format of what newer plugins are shown, and procedures in Scheme.
+const NEWER: &str = "chibi";
 
 impl<E: Event> HookRow<E> {
     fn call(&self, plugin: &Plugin) -> Call {
@@ -367,7 +464,7 @@ impl<E: Event> HookRow<E> {
         Row {
             format: match generation {
                 Generation::Older => "chibi, older",
-                Generation::Newer => "chibi",
+                Generation::Newer => NEWER,
             },
             encode: Box::new(move |occasion| {
                 show(&teller.situation(occasion.payload, &occasion.scope.context_name))

@@ -100,7 +100,7 @@ pub fn read_home_url_rules(text: &str) -> Result<Option<UrlRules>, String> {
     read(text).map(|file: HomeFile| file.url_policy)
 }
 
-fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let before = error
             .span()

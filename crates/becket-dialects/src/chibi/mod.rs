@@ -5,7 +5,7 @@
 //! is called. `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions, `words.rs` turns
 //! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
 //! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
-//! `inbox.rs` takes messages that plugins leave for contexts.
+//! `inbox.rs` takes messages that plugins leave for contexts. `scheme.rs` is what files in Scheme find and say.
 
 mod answer;
 mod bridge;
@@ -23,6 +23,7 @@ mod read;
 mod results;
 mod schema;
 mod schema_cache;
+pub mod scheme;
 mod show;
 mod tools;
 mod traits;
@@ -38,7 +39,7 @@ pub use call::{
 pub use discovery::Remark;
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
 pub use home::{HOME_VARIABLE, home, plugins_folder};
-pub use hooks::{ABSENT, Hook, hook_named, hooks, register};
+pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, register};
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use loading::{Asking, LoadSettings, Loaded, load};
 pub use local_settings::{

@@ -95,7 +95,7 @@ pub fn fetch(operation: &Operation, finding: &Finding) -> String {
 pub fn other(_: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::Done(words) => words.clone(),
-        Finding::Failure(reason) => format!("Error: {reason}"),
+        Finding::Failure { words, .. } => format!("Error: {words}"),
         _ => "Error: the result is of another kind than this tool's.".to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 //! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
 //! `results.rs`, the translation of `file_edit` in `edit.rs`.
 
-use becket_events::{Face, OWN_EXTRAS, OperationKind, Profile, Telling, Wording};
+use becket_events::{Face, Manner, OWN_EXTRAS, OperationKind, Profile, Telling, Wording};
 use serde_json::{Map, Value, json};
 
 use super::{edit, results};
@@ -41,6 +41,7 @@ pub fn profile() -> Profile {
         absent: vec![OperationKind::Mkdir, OperationKind::Rmdir],
         extras: [OWN_EXTRAS, &["call_user"]].concat(),
         wording: Wording::default(),
+        manner: Manner::default(),
         plurals: Vec::new(),
     }
 }

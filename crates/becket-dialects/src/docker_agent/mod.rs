@@ -42,7 +42,7 @@ pub use file::{
     Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
-pub use named_fields::meaningless_fields;
+pub use named_fields::{has_key, meaningless_fields, rewriting_fields};
 pub use output::Output;
 pub use permissions::{MissingTool, RuleKind, TranslatedRule, idle_matcher, missing_tool, translate_rule};
 pub use rows::{ABSENT, contracts, register};

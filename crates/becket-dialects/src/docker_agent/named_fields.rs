@@ -11,6 +11,14 @@ pub fn meaningless_fields(command: &str, contract: &Contract) -> Vec<&'static st
     meaningless.filter(|field| is_answered(command, field)).collect()
 }
 
+/// The fields by which a command seems to put something else in the place of what it was told.
+pub fn rewriting_fields(command: &str, contract: &Contract) -> Vec<&'static str> {
+    const REWRITING: &[&str] = &["updated_input", "updated_messages", "updated_tool_response"];
+    let rewriting = REWRITING.iter().copied();
+    let rewriting = rewriting.filter(|field| contract.means(field));
+    rewriting.filter(|field| is_answered(command, field)).collect()
+}
+
 fn is_answered(command: &str, field: &str) -> bool {
     let is_key = |value: &str| {
         let spelt = [field.to_owned(), camel_case(field)];
@@ -33,7 +41,7 @@ fn is_answered(command: &str, field: &str) -> bool {
 
 /// Whether the text has an object with that key, and with a value that begins so. The key stands in quotes, or as jq
 /// writes it behind a brace or a comma.
-fn has_key(text: &str, key: &str, value: &str) -> bool {
+pub fn has_key(text: &str, key: &str, value: &str) -> bool {
     const QUOTES: [char; 2] = ['"', '\''];
     let blanks = |letter: char| letter.is_whitespace() || letter == '\\';
     text.match_indices(key).any(|(start, _)| {

@@ -58,7 +58,7 @@ fn nodes(entries: &[Entry]) -> Vec<Value> {
 
 fn failure(finding: &Finding) -> String {
     match finding {
-        Finding::Done(words) | Finding::Failure(words) => words.clone(),
+        Finding::Done(words) | Finding::Failure { words, .. } => words.clone(),
         other => format!("{other:?}"),
     }
 }

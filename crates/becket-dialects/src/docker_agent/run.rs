@@ -10,7 +10,7 @@ use std::time::Duration;
 use becket_events::{Class, Event, Reply, Scope};
 use becket_hooks::{
     Action, Cause, CommandLane, Dialect, Engine, Failure, Handler, HandlerInfo, HookEnvironment, Invocation,
-    Lane, LaneKind, Matcher, Occasion, Pattern, Program, Registration,
+    LaneKind, Matcher, Occasion, Pattern, Program, Registration,
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -78,6 +78,7 @@ pub(super) fn register<E: Event>(
         class,
         priority: 0,
         timeout: entry.timeout,
+        matcher: entry.matcher.clone(),
     };
     let tools = tools(entry, &mut remarks);
     let handler = HookHandler {
@@ -272,8 +273,9 @@ impl<E: Event> HookHandler<E> {
             echo_proof(&self.input(name, occasion.scope, occasion.payload))
         });
         let heard = match &self.runner {
-            Runner::Command(lane) => self.run(lane, occasion.scope, text).await?,
+            Runner::Command(lane) => self.run(lane, occasion, text).await?,
             _ => {
+                occasion.part(&text)?;
                 let output = self.ask(occasion, &text).await?;
                 output.check_words()?;
                 self.rules().check(Heard {
@@ -307,19 +309,23 @@ impl<E: Event> HookHandler<E> {
         }
     }
 
-    async fn run(&self, lane: &CommandLane, scope: &Scope, text: Arc<str>) -> Result<Heard, Failure> {
-        let directory = match scope.cwd.as_str() {
+    async fn run(
+        &self,
+        lane: &CommandLane,
+        occasion: &Occasion<'_, E>,
+        text: Arc<str>,
+    ) -> Result<Heard, Failure> {
+        let directory = match occasion.scope.cwd.as_str() {
             "" => self.directory.clone(),
             cwd => cwd.into(),
         };
-        let finished = lane
-            .run(Invocation {
-                input: text,
-                environment: Vec::new(),
-                directory,
-                timeout: self.entry.timeout,
-            })
-            .await?;
+        let invocation = Invocation {
+            input: text,
+            environment: Vec::new(),
+            directory,
+            timeout: self.entry.timeout,
+        };
+        let finished = occasion.run(lane, invocation).await?;
         let heard = self.rules().hear(&finished);
         heard.map_err(|failure| failure.with_stderr(finished.stderr))
     }

@@ -221,6 +221,8 @@ fn stopping() -> StopPayload {
         response: "done".into(),
         prompt: "hello".into(),
         continuations: 0,
+        entries: Vec::new(),
+        go_on: false,
     }
 }
 
@@ -658,6 +660,7 @@ fn session() -> SessionStartPayload {
         tool_count: 0,
         message_count: 0,
         previous_session_id: None,
+        previous_session_file: None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use becket_events::{
-    AfterFailure, Face, JOB_EXTRAS, OperationKind, Plural, Profile, Telling, ToOwn, Wording,
+    AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, Telling, ToOwn, Wording,
 };
 use serde_json::{Map, Value, json};
 
@@ -105,6 +105,7 @@ pub fn profile() -> Profile {
         absent: [&[OperationKind::Find], OperationKind::VFS].concat(),
         extras: [JOB_EXTRAS, &notes, memories, TEAM_EXTRAS].concat(),
         wording: Wording::default(),
+        manner: Manner::default(),
         plurals: plurals(),
     }
 }

@@ -25,6 +25,8 @@ pub enum Object {
 pub enum State {
     /// What pi does.
     Works,
+    /// What pi does, where there is a screen; elsewhere it is taken and has no effect, as in pi.
+    OnScreen,
     /// It is taken, and has no effect: there is nothing here that it could change, such as a screen of pi's.
     Quiet,
     /// It is there, and throws when it is used.
@@ -67,19 +69,16 @@ impl Object {
 }
 
 impl Member {
+    /// What of a member that works does not, if anything.
+    pub fn without(&self) -> Option<&'static str> {
+        let path = self.path();
+        let found = WITHOUT.iter().find(|(member, _)| *member == path);
+        found.map(|(_, words)| *words)
+    }
+
     /// As an extension writes it: `pi.exec`, `ctx.ui.notify`.
     pub fn path(&self) -> String {
         format!("{}.{}", self.object.path(), self.name)
-    }
-
-    /// Whether an extension names it behind what it belongs to: `ui.notify`, `sessionManager.getBranch`.
-    pub fn is_used_in(&self, text: &str) -> bool {
-        let last = self.object.path().rsplit('.').next().unwrap_or_default();
-        let named = format!("{last}.{}", self.name);
-        let mut places = text
-            .match_indices(&named)
-            .map(|(place, _)| &text[place + named.len()..]);
-        places.any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
     }
 }
 
@@ -95,6 +94,23 @@ pub fn api() -> Vec<Member> {
     members.collect()
 }
 
+/// What members that work leave out. Whoever uses it is told.
+const WITHOUT: &[(&str, &str)] = &[
+    (
+        "pi.registerProvider",
+        "`oauth`, `images`, `classifiers`, `refreshModels` and a provider as an object",
+    ),
+    (
+        "ctx.modelRegistry.registerProvider",
+        "`oauth`, `images`, `classifiers`, `refreshModels` and a provider as an object",
+    ),
+    (
+        "pi.registerVirtualModel",
+        "streaming: an answer comes in one piece",
+    ),
+    ("ctx.ui.setTheme", "an effect where nothing is drawn: it says so"),
+];
+
 // tidy: a table
 const MEMBERS: &[(Object, State, &str)] = &[
     (
@@ -102,19 +118,23 @@ const MEMBERS: &[(Object, State, &str)] = &[
         State::Works,
         "on registerTool registerCommand registerFlag getFlag registerProvider unregisterProvider events
         sendMessage sendUserMessage appendEntry setSessionName getSessionName setLabel exec getActiveTools
-        setActiveTools getAllTools getCommands setModel getThinkingLevel setThinkingLevel",
+        setActiveTools getAllTools getCommands setModel getThinkingLevel setThinkingLevel registerVirtualModel
+        unregisterVirtualModel",
+    ),
+    (
+        Object::Pi,
+        State::OnScreen,
+        "registerShortcut registerMessageRenderer registerEntryRenderer",
     ),
     (
         Object::Pi,
         State::Quiet,
-        "registerShortcut registerMessageRenderer registerEntryRenderer registerToolRenderer
-        registerMarkdownTransformer",
+        "registerToolRenderer registerMarkdownTransformer",
     ),
     (
         Object::Pi,
         State::Later,
-        "getSettings registerMcpServer unregisterMcpServer getMcpServers registerVirtualModel
-        unregisterVirtualModel",
+        "getSettings registerMcpServer unregisterMcpServer getMcpServers",
     ),
     (
         Object::Context,
@@ -125,11 +145,10 @@ const MEMBERS: &[(Object, State, &str)] = &[
     (Object::Context, State::Quiet, "scopedModels"),
     (Object::ToolContext, State::Works, "tools"),
     (Object::ToolContext, State::Later, "executeTool"),
-    (Object::CommandContext, State::Works, "waitForIdle"),
     (
         Object::CommandContext,
-        State::Later,
-        "newSession fork navigateTree switchSession reload getSystemPromptOptions",
+        State::Works,
+        "waitForIdle getSystemPromptOptions newSession fork navigateTree switchSession reload",
     ),
     (
         Object::Ui,
@@ -139,16 +158,16 @@ const MEMBERS: &[(Object, State, &str)] = &[
     ),
     (
         Object::Ui,
-        State::Quiet,
-        "onTerminalInput setWorkingMessage setWorkingVisible setWorkingIndicator setHiddenThinkingLabel setWidget
-        setFooter setHeader setTitle pasteToEditor setEditorText addAutocompleteProvider setEditorComponent
-        getEditorComponent setToolsExpanded",
+        State::OnScreen,
+        "onTerminalInput setWorkingMessage setWorkingVisible setWorkingIndicator setWidget setFooter setHeader setTitle
+        pasteToEditor setEditorText addAutocompleteProvider setEditorComponent getEditorComponent setToolsExpanded",
     ),
+    (Object::Ui, State::Quiet, "setHiddenThinkingLabel"),
     (
         Object::SessionManager,
         State::Works,
         "getCwd getSessionDir getSessionId getSessionFile getSessionName getLeafId getLeafEntry getEntry getLabel
-        getBranch getHeader getEntries getTree buildSessionContext",
+        getChildren getBranch getHeader getEntries getTree buildSessionContext",
     ),
     (
         Object::SessionManager,

@@ -16,7 +16,7 @@ use super::settings_file::{Package, Settings};
 pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 
 /// The folder of a project in which pi looks.
-const PROJECT_FOLDER: &str = ".pi";
+pub(super) const PROJECT_FOLDER: &str = ".pi";
 
 /// Where extensions lie in either of them.
 pub(super) const EXTENSIONS: &str = "extensions";
@@ -25,6 +25,11 @@ pub(super) const EXTENSIONS: &str = "extensions";
 pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
     let usual = || Some(persons_home?.join(".pi/agent")).filter(|folder| folder.is_dir());
     named.map(|named| from_home(&named, persons_home)).or_else(usual)
+}
+
+/// The settings of the project around a folder, whether they are there or not.
+pub fn project_settings(cwd: &Path) -> PathBuf {
+    Settings::file(&cwd.join(PROJECT_FOLDER))
 }
 
 /// Where extensions are looked for.
@@ -77,6 +82,15 @@ pub struct Candidate {
     pub file: PathBuf,
     /// Where it comes from.
     pub origin: Origin,
+    /// The copy of its file that is loaded in its place, where there is one.
+    pub copy: Option<PathBuf>,
+}
+
+impl Candidate {
+    /// The file that is loaded.
+    pub fn code(&self) -> &Path {
+        self.copy.as_deref().unwrap_or(&self.file)
+    }
 }
 
 /// What was found.
@@ -215,6 +229,7 @@ impl Finder<'_> {
                 },
                 file,
                 origin: origin.clone(),
+                copy: None,
             });
         }
     }
@@ -265,7 +280,7 @@ impl Finder<'_> {
             return Ok(());
         };
         let entries = match root.is_dir() {
-            true => of_package(&root, package.extensions.as_deref())?,
+            true => of_package(&root, package.of(EXTENSIONS))?,
             false => vec![Entry::of_file(root)],
         };
         self.add(entries, &Origin::Package(package.source.clone()));

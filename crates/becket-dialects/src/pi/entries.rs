@@ -4,7 +4,7 @@ use becket_events::{Message, MessageBody};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
-use super::messages::{add, shown, words_or_parts};
+use super::messages::{CommandRun, add, command_run, shown, words_or_parts};
 use super::words::ModelName;
 
 /// An entry of a conversation.
@@ -72,6 +72,8 @@ pub enum EntryKind<'a> {
     ModelChange(ModelName<'a>),
     /// The model thinks more or less from here on.
     ThinkingLevelChange(&'a str),
+    /// A command that the person ran.
+    Command(&'a CommandRun),
 }
 
 impl Entry<'_> {
@@ -127,6 +129,7 @@ impl Entry<'_> {
                 entry["modelId"] = model.id.into();
             }
             EntryKind::ThinkingLevelChange(level) => entry["thinkingLevel"] = level.into(),
+            EntryKind::Command(run) => entry["message"] = command_run(run, self.time_ms),
         }
         entry
     }
@@ -136,7 +139,7 @@ impl Entry<'_> {
             EntryKind::Message(message) if matches!(message.body(), MessageBody::Note { .. }) => {
                 "custom_message"
             }
-            EntryKind::Message(_) => "message",
+            EntryKind::Message(_) | EntryKind::Command(_) => "message",
             EntryKind::Custom { .. } => "custom",
             EntryKind::Compaction { .. } => "compaction",
             EntryKind::BranchSummary { .. } => "branch_summary",

@@ -40,7 +40,7 @@ pub(super) fn in_folder(folder: &Path) -> Result<Vec<Entry>, String> {
 /// `wanted` are patterns of whoever uses it; an empty list wants nothing.
 pub(super) fn of_package(root: &Path, wanted: Option<&[String]>) -> Result<Vec<Entry>, String> {
     let usual = root.join(EXTENSIONS);
-    let entries = match manifest(root) {
+    let entries = match manifest(root, EXTENSIONS) {
         Some(named) => of_manifest(root, &named),
         None if usual.is_dir() => in_folder(&usual)?,
         None => in_folder(root)?,
@@ -54,7 +54,7 @@ pub(super) fn of_package(root: &Path, wanted: Option<&[String]>) -> Result<Vec<E
 
 /// What a folder itself says it is: the files of its manifest, or its index.
 fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
-    let named = manifest(folder).map(|named| of_manifest(folder, &named));
+    let named = manifest(folder, EXTENSIONS).map(|named| of_manifest(folder, &named));
     if let Some(entries) = named.filter(|entries| !entries.is_empty()) {
         return Some(entries);
     }
@@ -63,11 +63,11 @@ fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
     Some(vec![Entry::of_file(index)])
 }
 
-/// The paths that `pi.extensions` of a folder's `package.json` names; `None` where it names none.
-fn manifest(folder: &Path) -> Option<Vec<String>> {
+/// The paths that a list of `pi` in a folder's `package.json` names; `None` where there is no such list.
+pub(super) fn manifest(folder: &Path, list: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(folder.join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
-    let named = package["pi"][EXTENSIONS].as_array()?;
+    let named = package["pi"][list].as_array()?;
     let named = named.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
     Some(named.collect())
 }
@@ -106,7 +106,7 @@ fn name_after(root: &Path, entries: &mut [Entry]) {
 }
 
 /// The files and folders under a root that a pattern names.
-fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
+pub(super) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = glob(pattern.strip_prefix("./").unwrap_or(pattern));
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -128,7 +128,7 @@ fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
 }
 
 /// What lies in a folder, sorted; without hidden files and foreign packages.
-fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let entries = std::fs::read_dir(folder)?;
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort();
@@ -137,7 +137,7 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-fn ignored_in(folder: &Path) -> Gitignore {
+pub(super) fn ignored_in(folder: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for name in IGNORE_FILES {
         // A file that is not there, or a line that makes no sense, leaves nothing out.

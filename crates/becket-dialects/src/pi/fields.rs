@@ -39,6 +39,14 @@ impl Fields {
         self
     }
 
+    /// The same with a field whose changes count, if there is a value.
+    pub(super) fn maybe_mutable(self, name: &'static str, value: Option<impl Serialize>) -> Self {
+        match value {
+            Some(value) => self.mutable(name, json(&value)),
+            None => self,
+        }
+    }
+
     pub(super) fn done(self) -> Vec<Field> {
         self.0
     }

@@ -56,6 +56,13 @@ impl Growing {
             event["partial"] = message.clone();
             events.push((message, event));
         };
+        if update.delta == Delta::End {
+            if let Some(last) = answer.blocks.len().checked_sub(1) {
+                let ended = answer.ended(last);
+                tell(answer, ended);
+            }
+            return events;
+        }
         let place = match answer.place_of(&update.delta) {
             Some(place) => place,
             None => {
@@ -170,6 +177,7 @@ impl Block {
             Delta::ToolCall { index, id, name } => call(*index, id, name),
             // A handler that began to listen in the middle of an answer.
             Delta::Arguments { index, .. } => call(*index, "", ""),
+            Delta::End => Self::Said(Part::text("")),
         }
     }
 

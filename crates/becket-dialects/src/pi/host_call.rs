@@ -2,7 +2,7 @@
 //!
 //! The prelude (`js/prelude.ts`) is pi's API in TypeScript, over two host functions: one that answers at once
 //! (`HostCall`) and one that takes its time (`HostCallAsync`). Both are asked under one name, [`HOST_CALL`], with one
-//! value: the variant with its fields, `{"set_status": {"key": …}}`, or its bare name where it has none, `"is_idle"`.
+//! value: the variant with its fields, `{"get_flag": {"name": …}}`, or its bare name where it has none, `"is_idle"`.
 //! The line after each variant says what is answered; what is not JSON there is `null`. Messages, entries, models and
 //! content are in pi's JSON shapes.
 //!
@@ -61,6 +61,11 @@ pub enum HostCall {
         /// What it does, in a line.
         description: Option<String>,
     },
+    /// Messages of a kind are drawn by the extension (service `RenderMessage`).
+    RegisterRenderer {
+        /// The kind.
+        custom_type: String,
+    },
     /// There is an option for the command line.
     RegisterFlag(FlagDefinition),
     /// What an option of this extension's was set to.
@@ -96,19 +101,22 @@ pub enum HostCall {
     SendMessage {
         /// The message.
         message: CustomMessage,
-        /// Whether the model answers it.
-        #[serde(default)]
-        trigger_turn: bool,
+        /// Whether the model answers it. Where that is said to be false, it causes nothing while the agent works
+        /// either: it is appended when the turn is over.
+        trigger_turn: Option<bool>,
         /// When it is heard.
         deliver_as: Option<Delivery>,
     },
     /// A message as if the person had said it. Always begins a run, or is queued while the agent works; without
-    /// `deliver_as` that is an error then. Never read as a command.
+    /// `deliver_as` that is an error then.
     SendUserMessage {
         /// A string, or pi's list of text and images.
         content: Value,
         /// When it is heard, if the agent works.
         deliver_as: Option<Delivery>,
+        /// Whether commands, skills and prompt templates can be called in it.
+        #[serde(default)]
+        expand_prompt_templates: bool,
     },
     /// An entry of the session that the model never sees.
     AppendEntry {
@@ -167,6 +175,12 @@ pub enum HostCall {
     GetContextUsage,
     /// Answer: the system prompt as it stands.
     GetSystemPrompt,
+    /// What the system prompt is made of.
+    /// Answer: [`PromptOptions`].
+    SystemPromptOptions,
+    /// The conversation at the end of a turn.
+    /// Answer: `{contextEntries, contextMessages, pendingMessages}`.
+    BoundaryContext,
     /// Whether what lies in the working directory is trusted.
     /// Answer: a boolean.
     IsProjectTrusted,
@@ -176,7 +190,10 @@ pub enum HostCall {
     /// Answer: the first line of pi's session file, `{type: "session", version, id, timestamp, cwd, …}`; `null` for
     /// none.
     SessionHeader,
-    /// Answer: all entries without the header, in the order of their writing.
+    /// Writes the session as a file of pi's, now and after each run from now on.
+    /// Answer: the path; `null` where nothing is kept.
+    SessionFile,
+    /// Answer: all entries on all branches without the header, in the order of their writing.
     SessionEntries,
     /// The way to an entry.
     /// Answer: the entries from the root to it.
@@ -206,21 +223,88 @@ pub enum HostCall {
         /// Only those that can be used: a key is configured, or none is needed.
         available: bool,
     },
+    /// One model of a provider. becket has no list of a known provider's models, so it believes every name.
+    /// Answer: the model in pi's shape; `null` for none.
+    FindModel {
+        /// The provider.
+        provider: String,
+        /// The model's id there; any if not said.
+        id: Option<String>,
+        /// Only if it can be used.
+        available: bool,
+    },
 
-    /// Words for the person.
-    Notify {
-        /// What to show.
-        message: String,
-        /// How much it matters.
-        level: Level,
+    /// The themes there are.
+    /// Answer: a list of `{name, path?}`.
+    Themes,
+    /// Answer: the theme `{name, path?, colors}`; `null` where there is none of that name.
+    Theme {
+        /// Its name; the one that things are drawn with if not said.
+        name: Option<String>,
     },
-    /// A line of state for the person, until it changes.
-    SetStatus {
-        /// Which of the extension's lines.
-        key: String,
-        /// The line; none takes it away.
-        text: Option<String>,
+    /// Draws with that theme from now on.
+    /// Answer: `{success, error?}`.
+    SetTheme {
+        /// Its name.
+        name: String,
     },
+
+    /// Something for the person to see. Where there is nobody, or nothing that could show it, nothing happens.
+    Show(Shown),
+    /// Answer: what the person has typed so far.
+    GetEditorText,
+    /// Whether the person sees the whole output of tools.
+    /// Answer: a boolean.
+    GetToolsExpanded,
+
+    /// Puts a component on the screen, where it stays until it is closed or something else takes its place. Its lines
+    /// are asked for by the service `RenderComponent`.
+    PlaceComponent(Placed),
+    /// Other lines of a component.
+    Draw {
+        /// The component.
+        id: u32,
+        /// Its lines.
+        lines: Vec<String>,
+    },
+    /// Takes a component from the screen.
+    CloseComponent {
+        /// The component.
+        id: u32,
+    },
+    /// Does something with an overlay, or asks about it.
+    /// Answer: a boolean.
+    Overlay {
+        /// The component in it.
+        id: u32,
+        /// What is wanted.
+        wish: OverlayWish,
+    },
+    /// The extension hears keys before whoever has the focus (service `TerminalInput`), or not any more.
+    Intercept {
+        /// Whether it does.
+        on: bool,
+    },
+    /// The extension says what could be meant by what the person types (service `Suggest`).
+    RegisterCompleter,
+    /// Lines for the person to read, as they are.
+    Print {
+        /// The lines.
+        lines: Vec<String>,
+    },
+    /// Something has happened in an editor that the extension has put in the place of the usual one.
+    Editor(EditorNews),
+    /// The extension wants the terminal for another program, or gives it back.
+    LendTerminal {
+        /// Whether it has it from now on.
+        lent: bool,
+    },
+    /// Answer: `{columns, rows}` of the screen; `null` where there is none.
+    ScreenSize,
+    /// Answer: a list of pairs, names and texts of the lines of state.
+    Statuses,
+    /// Answer: the branch of the repository in which the agent works; `null` for none.
+    GitBranch,
 
     /// Part of what a running tool gives (service `ExecuteTool`).
     ToolUpdate {
@@ -295,6 +379,19 @@ pub enum HostCallAsync {
         /// Milliseconds after which nobody answers any more.
         timeout: Option<f64>,
     },
+    /// What the program, and extensions before this one, would complete.
+    /// Answer: `{prefix, items: [{value, label, description?}]}`; `null` where there is no screen.
+    Complete {
+        /// The whole text.
+        text: String,
+        /// What stands before the cursor.
+        before: String,
+        /// Whether the person asked for it, or only typed.
+        forced: bool,
+    },
+    /// Puts a component on the screen for a while. While it is there, no handler's time runs out.
+    /// Answer: nothing, when it is gone; at once where there is no screen.
+    Component(Placed),
     /// Chooses a model for the session.
     /// Answer: whether it can be used; `false` where its key is not configured.
     SetModel {
@@ -309,6 +406,47 @@ pub enum HostCallAsync {
         /// What the summary should look at.
         custom_instructions: Option<String>,
     },
+    /// Goes on in a new conversation, as soon as nothing runs. What runs is ended. This and the next four are asked for
+    /// by commands and by programs only.
+    /// Answer: [`WentOn`]; an error says why it does not go on there.
+    NewSession {
+        /// The file of the conversation that it follows.
+        parent_session: Option<String>,
+        /// The function that sets it up (service `SetUp`).
+        setup: Option<u32>,
+    },
+    /// Goes on in an earlier conversation, as soon as nothing runs. What runs is ended.
+    /// Answer: [`WentOn`].
+    SwitchSession {
+        /// Its file, or the beginning of the id of one of its sessions.
+        session_path: String,
+    },
+    /// Goes on in a copy of the conversation up to an entry, as soon as nothing runs. What runs is ended.
+    /// Answer: [`WentOn`].
+    Fork {
+        /// The entry.
+        entry_id: String,
+        /// Whether the copy ends before it, which must be words of the person's then, or with it.
+        #[serde(default)]
+        position: ForkPosition,
+    },
+    /// Goes on from another entry, as soon as nothing runs.
+    /// Answer: [`WentOn`].
+    NavigateTree {
+        /// The entry.
+        target_id: String,
+        /// Whether a summary tells of the branch that is left.
+        summarize: Option<bool>,
+        /// What it should look at.
+        custom_instructions: Option<String>,
+        /// Whether these instructions are the whole of what the model is told.
+        replace_instructions: Option<bool>,
+        /// A label for the place.
+        label: Option<String>,
+    },
+    /// Loads extensions and resources as their files are now, as soon as nothing runs.
+    /// Answer: [`WentOn`].
+    Reload,
     /// Answered when nothing runs any more.
     WaitForIdle,
     /// Answered when what the agent does is over.
@@ -345,6 +483,27 @@ pub enum HostCallAsync {
         #[serde(default)]
         options: Map<String, Value>,
     },
+}
+
+/// Where a copy of a conversation ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ForkPosition {
+    /// Before the entry.
+    #[default]
+    Before,
+    /// With the entry.
+    At,
+}
+
+/// How a wish to go on elsewhere ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WentOn {
+    /// Whether somebody did not want it.
+    pub cancelled: bool,
+    /// What was said at the chosen place, to be said again in other words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 impl HostCall {
@@ -394,6 +553,13 @@ pub enum Mode {
     Print,
 }
 
+impl Mode {
+    /// Whether somebody can answer dialogs.
+    pub fn has_ui(self) -> bool {
+        matches!(self, Self::Tui | Self::Rpc)
+    }
+}
+
 /// A tool that an extension brings. Runs by the service `ExecuteTool`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -416,6 +582,12 @@ pub struct ToolDefinition {
     /// Whether arguments go through the service `PrepareArguments` before they are validated.
     #[serde(default)]
     pub prepares_arguments: bool,
+    /// Whether it draws its calls (service `RenderCall`).
+    #[serde(default)]
+    pub renders_call: bool,
+    /// Whether it draws what it gives (service `RenderResult`).
+    #[serde(default)]
+    pub renders_result: bool,
 }
 
 /// How calls of a tool run.
@@ -623,6 +795,59 @@ pub struct SourceInfo {
     pub base_dir: Option<String>,
 }
 
+/// What the system prompt is made of. Handlers may change it; then the prompt changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptOptions {
+    /// The directory in which the agent works.
+    pub cwd: String,
+    /// The tools that the model is offered.
+    pub selected_tools: Vec<String>,
+    /// Those among them that are only reached through others; becket has none.
+    pub hidden_tools: Vec<String>,
+    /// A line about each tool that has one.
+    pub tool_snippets: BTreeMap<String, String>,
+    /// Advice about each tool that has some.
+    pub tool_guidelines: BTreeMap<String, Vec<String>>,
+    /// Further advice; becket has none.
+    pub prompt_guidelines: Vec<String>,
+    /// Text that is added to the prompt.
+    pub append_system_prompt: String,
+    /// Texts that are added to the prompt, each in a tag of its name.
+    pub sections: BTreeMap<String, String>,
+    /// The project's files of instructions.
+    pub context_files: Vec<ContextFile>,
+    /// The skills there are.
+    pub skills: Vec<SkillInfo>,
+}
+
+/// A file of instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ContextFile {
+    /// Where it lies.
+    pub path: String,
+    /// What it says.
+    pub content: String,
+}
+
+/// A skill, as extensions see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its file.
+    pub file_path: String,
+    /// The folder that its paths are relative to.
+    pub base_dir: String,
+    /// Where it comes from.
+    pub source_info: SourceInfo,
+    /// Whether the model is not told of it.
+    pub disable_model_invocation: bool,
+}
+
 /// How full the model's window is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -645,16 +870,234 @@ pub struct SessionInfo {
     pub session_dir: String,
     /// Its id.
     pub session_id: String,
-    /// Its file; none where it is not in a file of its own.
-    pub session_file: Option<String>,
     /// The entry where it stands.
     pub leaf_id: Option<String>,
     /// Its name.
     pub name: Option<String>,
 }
 
-/// How much some words for the person matter.
+/// Something for the person to see.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub enum Shown {
+    /// Words.
+    Notify {
+        /// What to show.
+        message: String,
+        /// How much it matters.
+        level: Level,
+    },
+    /// A line of state, until it changes.
+    Status {
+        /// Which of the extension's lines.
+        key: String,
+        /// The line; none takes it away.
+        text: Option<String>,
+    },
+    /// A few lines beside the editor, until they change.
+    Widget {
+        /// Which of the extension's widgets.
+        key: String,
+        /// The lines; none takes them away.
+        lines: Option<Vec<String>>,
+        /// Where they stand.
+        placement: Option<Placement>,
+    },
+    /// The title of the window.
+    Title {
+        /// The title.
+        title: String,
+    },
+    /// What stands in the editor.
+    EditorText {
+        /// The text.
+        text: String,
+    },
+    /// More text for the editor, where its cursor stands.
+    Paste {
+        /// The text.
+        text: String,
+    },
+    /// What is shown while the agent works.
+    WorkingMessage {
+        /// The words; the usual ones if none are said.
+        text: Option<String>,
+    },
+    /// Whether it is shown that the agent works.
+    WorkingVisible {
+        /// Whether it is.
+        visible: bool,
+    },
+    /// What moves while the agent works.
+    WorkingIndicator {
+        /// Its pictures, one after the other; the usual ones if none are said.
+        frames: Option<Vec<String>>,
+        /// Milliseconds for each.
+        interval_ms: Option<f64>,
+    },
+    /// What stands for thoughts that are not shown.
+    HiddenThinkingLabel {
+        /// The words; the usual ones if none are said.
+        text: Option<String>,
+    },
+    /// Whether the person sees the whole output of tools.
+    ToolsExpanded {
+        /// Whether that is so.
+        expanded: bool,
+    },
+}
+
+impl Shown {
+    /// What takes it away again, where it stays until it changes.
+    pub fn undone(&self) -> Option<Self> {
+        match self {
+            Self::Status { key, .. } => Some(Self::Status {
+                key: key.clone(),
+                text: None,
+            }),
+            Self::Widget { key, .. } => Some(Self::Widget {
+                key: key.clone(),
+                lines: None,
+                placement: None,
+            }),
+            Self::WorkingMessage { .. } => Some(Self::WorkingMessage { text: None }),
+            _ => None,
+        }
+    }
+}
+
+/// Where a widget stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Placement {
+    /// Above the editor.
+    AboveEditor,
+    /// Below it.
+    BelowEditor,
+}
+
+/// A component of an extension's, and where it stands.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Placed {
+    /// Its number in its extension.
+    pub id: u32,
+    /// Where it stands.
+    pub place: Place,
+    /// Whether it wants to hear when a key is let go.
+    pub releases: bool,
+}
+
+/// Where a component stands.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Place {
+    /// In the editor's place, with all keys.
+    Custom,
+    /// In the editor's place, as an editor.
+    Editor,
+    /// On top of everything.
+    Overlay(Box<OverlayPlace>),
+    /// Beside the editor.
+    Widget {
+        /// Which of the widgets.
+        key: String,
+        /// On which side.
+        placement: Option<Placement>,
+    },
+    /// Above everything else.
+    Header,
+    /// Below everything else.
+    Footer,
+}
+
+/// Where an overlay stands, in pi's words: numbers of rows and columns, or parts of the screen (`50%`).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct OverlayPlace {
+    /// To which point of the screen it clings.
+    pub anchor: Option<String>,
+    /// How wide it is.
+    pub width: Option<String>,
+    /// How wide it is at least.
+    pub min_width: Option<f64>,
+    /// How high it is at most.
+    pub max_height: Option<String>,
+    /// The row, in place of the anchor.
+    pub row: Option<String>,
+    /// The column.
+    pub col: Option<String>,
+    /// Columns to the right of its place.
+    pub offset_x: Option<f64>,
+    /// Rows below its place.
+    pub offset_y: Option<f64>,
+    /// What stays free at the edges.
+    pub margin: Option<Sides>,
+    /// Whether keys stay with whoever had them.
+    pub non_capturing: bool,
+}
+
+/// A number for each side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sides {
+    /// At the top.
+    pub top: Option<f64>,
+    /// At the right.
+    pub right: Option<f64>,
+    /// At the bottom.
+    pub bottom: Option<f64>,
+    /// At the left.
+    pub left: Option<f64>,
+}
+
+/// What is wanted of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlayWish {
+    /// Not to be seen for a while.
+    Hide,
+    /// To be seen again.
+    Show,
+    /// To have the keys.
+    Focus,
+    /// To give them back.
+    Unfocus,
+    /// Whether it cannot be seen.
+    IsHidden,
+    /// Whether it has the keys.
+    IsFocused,
+}
+
+/// What happens in an editor of an extension's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum EditorNews {
+    /// Another text stands in it.
+    Changed {
+        /// The text.
+        text: String,
+    },
+    /// A text was handed over.
+    Submitted {
+        /// The text.
+        text: String,
+        /// The key: `enter`, or `alt+enter` for a follow-up.
+        key: String,
+    },
+    /// A key was pressed that is the program's: `escape`, `ctrl+c`, `ctrl+d`, `alt+up`.
+    Pressed {
+        /// The key.
+        key: String,
+    },
+}
+
+/// How much some words for the person matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.
@@ -697,6 +1140,16 @@ pub enum Dialog {
         /// The text to begin with.
         prefill: Option<String>,
     },
+}
+
+impl Dialog {
+    /// What counts as the answer where there is nobody, or nobody answers in time.
+    pub fn unanswered(&self) -> DialogAnswer {
+        match self {
+            Self::Confirm { .. } => DialogAnswer::Confirmed(false),
+            _ => DialogAnswer::Nobody,
+        }
+    }
 }
 
 /// What the person answered.

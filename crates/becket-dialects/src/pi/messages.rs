@@ -4,9 +4,11 @@
 //! not see; one that was changed keeps what pi has no word for.
 
 use becket_events::{
-    Message, MessageBody, MessageRecord, NoteDraft, Part, StandingSummary, StopReason, ToolCall, Usage,
+    BRANCH_NOTE, Message, MessageBody, MessageRecord, NoteDraft, Part, SHELL_NOTE, ShellResult,
+    StandingSummary, StopReason, ToolCall, Usage,
 };
 use becket_hooks::{Cause, Failure};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::words::{ModelName, called_tool, own_arguments, written_call};
@@ -33,6 +35,7 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
             let calls = tool_calls.iter().map(shown_call);
             let content: Vec<Value> = content.iter().map(part).chain(calls).collect();
             let aborted = (*stop_reason == StopReason::Cancelled).then(|| ABORTED.to_owned());
+            let error = error.clone().or(aborted).map(Value::from);
             let mut shown = json!({
                 "role": "assistant",
                 "content": content,
@@ -43,48 +46,110 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
                 "stopReason": stop_word(*stop_reason),
                 "timestamp": time,
             });
-            add(
-                &mut shown,
-                "errorMessage",
-                error.clone().or(aborted).map(Value::from),
-            );
+            add(&mut shown, "errorMessage", error);
             shown
         }
-        MessageBody::Tool {
-            tool_call_id,
-            tool_name,
-            content,
-            is_error,
-            details,
-        } => {
-            let mut shown = json!({
-                "role": "toolResult",
-                "toolCallId": tool_call_id,
-                "toolName": called_tool(tool_name),
-                "content": parts(content),
-                "isError": is_error,
-                "timestamp": time,
-            });
-            add(&mut shown, "details", details.clone());
-            shown
+        MessageBody::Note { kind, details, .. } if own_note(kind, details.as_ref(), time).is_some() => {
+            own_note(kind, details.as_ref(), time).unwrap_or_default()
         }
         MessageBody::Note {
             kind,
             content,
             display,
             details,
-        } => {
-            let mut shown = json!({
+        } => with_details(
+            json!({
                 "role": "custom",
                 "customType": kind,
                 "content": words_or_parts(content),
                 "display": display,
                 "timestamp": time,
-            });
-            add(&mut shown, "details", details.clone());
-            shown
-        }
+            }),
+            details,
+        ),
+        MessageBody::Tool {
+            tool_call_id,
+            tool_name,
+            content,
+            is_error,
+            details,
+        } => with_details(
+            json!({
+                "role": "toolResult",
+                "toolCallId": tool_call_id,
+                "toolName": called_tool(tool_name),
+                "content": parts(content),
+                "isError": is_error,
+                "timestamp": time,
+            }),
+            details,
+        ),
     }
+}
+
+/// A message as a model reads it: there only the person, the model and its tools speak.
+pub fn said(message: &Message, model: ModelName<'_>) -> Value {
+    match message.body() {
+        MessageBody::Note { content, .. } => {
+            json!({"role": "user", "content": parts(content), "timestamp": message.record().time_ms})
+        }
+        _ => shown(message, model),
+    }
+}
+
+fn with_details(mut shown: Value, details: &Option<Value>) -> Value {
+    add(&mut shown, "details", details.clone());
+    shown
+}
+
+/// A note of becket's own for which pi has a role of its own.
+fn own_note(kind: &str, details: Option<&Value>, time_ms: u64) -> Option<Value> {
+    let details = details?;
+    match kind {
+        BRANCH_NOTE => Some(json!({
+            "role": "branchSummary",
+            "summary": details["summary"].as_str()?,
+            "fromId": details["from_id"].as_str().unwrap_or("root"),
+            "timestamp": time_ms,
+        })),
+        SHELL_NOTE => serde_json::from_value(details.clone())
+            .ok()
+            .map(|run| command_run(&run, time_ms)),
+        _ => None,
+    }
+}
+
+/// A command that the person ran, as extensions read of it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct CommandRun {
+    /// The command line.
+    pub command: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub result: ShellResult,
+    /// Whether the model never sees it.
+    pub hidden: bool,
+}
+
+/// The message of a command that the person ran.
+pub(super) fn command_run(run: &CommandRun, time_ms: u64) -> Value {
+    let mut shown = json!({
+        "role": "bashExecution",
+        "command": run.command,
+        "output": run.result.output,
+    });
+    add(&mut shown, "exitCode", run.result.exit_code.map(Value::from));
+    shown["cancelled"] = run.result.cancelled.into();
+    shown["truncated"] = run.result.truncated.into();
+    let file = run.result.full_output_path.clone().map(Value::from);
+    add(&mut shown, "fullOutputPath", file);
+    shown["timestamp"] = time_ms.into();
+    add(
+        &mut shown,
+        "excludeFromContext",
+        run.hidden.then_some(true.into()),
+    );
+    shown
 }
 
 /// The messages that an extension wrote, as messages of becket's.
@@ -211,6 +276,19 @@ pub fn shown_usage(usage: &Usage) -> Value {
             "total": usage.cost.unwrap_or(0.0),
         },
     })
+}
+
+/// What a request cost, as pi wrote it.
+pub(super) fn read_usage(value: &Value) -> Usage {
+    let count = |name: &str| value[name].as_u64().unwrap_or(0);
+    let (read, written) = (count("cacheRead"), count("cacheWrite"));
+    Usage {
+        input_tokens: count("input") + read + written,
+        output_tokens: count("output"),
+        cache_read_tokens: read,
+        cache_write_tokens: written,
+        cost: value["cost"]["total"].as_f64().filter(|cost| *cost > 0.0),
+    }
 }
 
 /// Why a model stopped.

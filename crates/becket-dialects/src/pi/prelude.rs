@@ -25,6 +25,7 @@ macro_rules! modules {
 pub fn prelude_modules() -> &'static [Module] {
     modules![
         "api" "bus" "commands" "context" "events" "host" "models"
-        "prelude" "providers" "run-commands" "run-shell" "run-tools" "session" "theme" "tools" "ui"
+        "prelude" "providers" "renderers" "run-commands" "run-shell" "run-tools" "screen" "session" "setting-up" "theme"
+        "tools" "ui" "virtual-models"
     ]
 }

@@ -53,6 +53,12 @@ impl Said {
         let changed = self.0.changed.iter().find(|(field, _)| *field == name);
         changed.map(|(_, json)| json.as_str())
     }
+
+    /// The same as a value.
+    fn rewritten(&self, name: &str) -> Result<Option<Value>, Failure> {
+        let changed = self.changed(name).map(|text| parsed(&format!("`{name}`"), text));
+        Ok(changed.transpose()?.filter(|value| !value.is_null()))
+    }
 }
 
 impl Returned {
@@ -262,28 +268,11 @@ pub(super) fn turn_end(_: &Occasion<'_, TurnEnded>, said: &Said) -> Result<TurnE
     })
 }
 
-/// Why the model goes on, where an extension has no words for it.
-const GO_ON: &str = "An extension wants you to go on.";
-
-/// The model goes on with what the extension says, if it says something.
 pub(super) fn agent_before_settle(_: &Occasion<'_, Stop>, said: &Said) -> Result<StopReply, Failure> {
     let mut returned = said.object()?;
-    let mut entries = drafts(&mut returned)?.unwrap_or_default();
-    let goes_on = returned.truth("continue")? == Some(true);
-    let spoken = entries
-        .iter()
-        .rposition(|entry| matches!(entry, EntryDraft::Note(note) if !note.display));
-    let words = match (goes_on, spoken) {
-        (false, _) => None,
-        (true, None) => Some(GO_ON.to_owned()),
-        (true, Some(place)) => match entries.remove(place) {
-            EntryDraft::Note(note) => Some(becket_events::text_of(&note.content)),
-            EntryDraft::Record { .. } => None,
-        },
-    };
     Ok(StopReply {
-        continue_with: First(words),
-        entries: Append(entries),
+        entries: Rewrite(drafts(&mut returned)?),
+        go_on: Rewrite(returned.truth("continue")?),
         ..Default::default()
     })
 }
@@ -350,7 +339,7 @@ pub(super) fn message_end(
     occasion: &Occasion<'_, MessageEnd>,
     said: &Said,
 ) -> Result<MessageEndReply, Failure> {
-    let Some(message) = said.object()?.take("message") else {
+    let Some(message) = said.object()?.take("message").or(said.rewritten("message")?) else {
         return Ok(MessageEndReply::default());
     };
     let model = ModelName::in_use(occasion.scope);
@@ -431,11 +420,11 @@ pub(super) fn tool_result(
     said: &Said,
 ) -> Result<PreToolOutputReply, Failure> {
     let mut returned = said.object()?;
-    let content = returned.take("content");
+    let content = returned.take("content").or(said.rewritten("content")?);
     let content = content.map(|content| written_parts(&content, "content"));
     Ok(PreToolOutputReply {
         content: Rewrite(content.transpose()?),
-        details: Rewrite(returned.take("details")),
+        details: Rewrite(returned.take("details").or(said.rewritten("details")?)),
         is_error: Rewrite(returned.truth("isError")?),
         ..Default::default()
     })

@@ -3,7 +3,11 @@
 //! What is too long for an answer is put aside by becket, whichever tool it comes from; pi's own way, a file among the
 //! temporary ones, is not followed.
 
-use becket_events::{EntryKind, Finding, GrepArguments, Operation, Passage, ReadLines, ReadStop};
+use becket_events::{
+    EditFault, EntryKind, Finding, GrepArguments, Operation, OperationKind, Passage, ReadLines, ReadStop,
+    Tail, TailCut, Why,
+};
+use serde_json::{Value, json};
 
 /// The most bytes of a text, as they are told.
 const MOST_BYTES: u64 = 50 * 1024;
@@ -51,10 +55,33 @@ pub fn bash(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
+/// The end of a long output, and where all of it is.
+pub fn tail(tail: &Tail<'_>) -> String {
+    let Tail {
+        text,
+        first_line,
+        lines,
+        cut,
+        address,
+    } = tail;
+    let shown = match cut {
+        TailCut::Lines => format!("lines {first_line}-{lines} of {lines}"),
+        TailCut::Bytes => format!(
+            "lines {first_line}-{lines} of {lines} ({} limit)",
+            size(MOST_BYTES)
+        ),
+        TailCut::Line => format!("last {} of line {lines}", size(text.len() as u64)),
+    };
+    format!(
+        "{}\n\n[Showing {shown}. Full output: {address}]",
+        text.trim_end_matches('\n')
+    )
+}
+
 /// Lines of a file, and where to go on.
 pub fn read(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Read { text, lines, notice }, Operation::Read(arguments)) = (finding, operation) else {
-        return other(finding);
+        return read_failure(operation, finding).unwrap_or_else(|| other(finding));
     };
     let text = text
         .strip_suffix('\n')
@@ -65,6 +92,58 @@ pub fn read(operation: &Operation, finding: &Finding) -> String {
         (Some(words), _) => format!("{text}\n\n{words}"),
         (None, Some(notice)) => format!("{text}\n\n{notice}"),
         (None, None) => text.to_owned(),
+    }
+}
+
+fn read_failure(operation: &Operation, finding: &Finding) -> Option<String> {
+    let Operation::Read(arguments) = operation else {
+        return None;
+    };
+    match why(finding)? {
+        Why::PastEnd(lines) => {
+            let offset = arguments.offset.unwrap_or(1);
+            Some(format!(
+                "Offset {offset} is beyond end of file ({lines} lines total)"
+            ))
+        }
+        Why::System { code: "EISDIR", .. } => Some(system("EISDIR", "read", None)),
+        Why::System { code, path } => Some(system(code, "access", Some(path))),
+        _ => None,
+    }
+}
+
+/// What Node says about a failure of the system.
+fn system(code: &str, call: &str, path: Option<&str>) -> String {
+    let what = match code {
+        "ENOENT" => "no such file or directory",
+        "EACCES" => "permission denied",
+        "EPERM" => "operation not permitted",
+        "EISDIR" => "illegal operation on a directory",
+        "ENOTDIR" => "not a directory",
+        "EROFS" => "read-only file system",
+        "ENAMETOOLONG" => "name too long",
+        _ => "no space left on device",
+    };
+    let path = path.map(|path| format!(" '{path}'")).unwrap_or_default();
+    format!("{code}: {what}, {call}{path}")
+}
+
+fn why(finding: &Finding) -> Option<&Why> {
+    match finding {
+        Finding::Failure { why, .. } => Some(why),
+        _ => None,
+    }
+}
+
+/// A place where nothing can be looked for.
+fn not_found(finding: &Finding) -> Option<String> {
+    match why(finding)? {
+        Why::System { code: "ENOENT", path } => Some(format!("Path not found: {path}")),
+        Why::System {
+            code: "ENOTDIR",
+            path,
+        } => Some(format!("Not a directory: {path}")),
+        _ => None,
     }
 }
 
@@ -102,7 +181,10 @@ pub fn write(operation: &Operation, finding: &Finding) -> String {
             let length = arguments.content.encode_utf16().count();
             format!("Successfully wrote {length} bytes to {}", arguments.path)
         }
-        _ => other(finding),
+        _ => match why(finding) {
+            Some(Why::System { code, path }) => system(code, "open", Some(path)),
+            _ => other(finding),
+        },
     }
 }
 
@@ -113,14 +195,117 @@ pub fn edit(operation: &Operation, finding: &Finding) -> String {
             let blocks = arguments.edits.len() + arguments.lines.len();
             format!("Successfully replaced {blocks} block(s) in {}.", arguments.path)
         }
+        (Operation::Edit(arguments), Finding::Failure { why, words }) => {
+            edit_failure(&arguments.path, why).unwrap_or_else(|| words.clone())
+        }
         _ => other(finding),
     }
+}
+
+fn edit_failure(path: &str, why: &Why) -> Option<String> {
+    let (index, fault, only) = match why {
+        Why::System { code, .. } => return Some(format!("Could not edit file: {path}. Error code: {code}.")),
+        Why::Edit { index, of, fault } => (index, fault, *of == 1),
+        _ => return None,
+    };
+    Some(match (fault, only) {
+        (EditFault::Absent, true) => format!(
+            "Could not find the exact text in {path}. The old text must match exactly including all \
+             whitespace and newlines."
+        ),
+        (EditFault::Absent, false) => format!(
+            "Could not find edits[{index}] in {path}. The oldText must match exactly including all whitespace \
+             and newlines."
+        ),
+        (EditFault::Several(count), true) => format!(
+            "Found {count} occurrences of the text in {path}. The text must be unique. Please provide more \
+             context to make it unique."
+        ),
+        (EditFault::Several(count), false) => format!(
+            "Found {count} occurrences of edits[{index}] in {path}. Each oldText must be unique. Please provide \
+             more context to make it unique."
+        ),
+        (EditFault::Empty, true) => format!("oldText must not be empty in {path}."),
+        (EditFault::Empty, false) => format!("edits[{index}].oldText must not be empty in {path}."),
+        (EditFault::Same, true) => format!(
+            "No changes made to {path}. The replacement produced identical content. This might indicate an issue \
+             with special characters or the text not existing as expected."
+        ),
+        (EditFault::Same, false) => {
+            format!("No changes made to {path}. The replacements produced identical content.")
+        }
+        (EditFault::Overlaps(other), _) => format!(
+            "edits[{index}] and edits[{other}] overlap in {path}. Merge them into one edit or target disjoint \
+             regions."
+        ),
+    })
+}
+
+/// What extensions read besides a result's words: becket's data, and pi's where it has some.
+pub fn details(operation: Option<OperationKind>, details: &Value) -> Value {
+    let mut shown = details.clone();
+    match operation {
+        // What a handler has changed is shown as it left it.
+        Some(OperationKind::Edit) if details.get("firstChangedLine").is_none() => {
+            if let Some(diff) = details["diff"].as_str() {
+                shown["diff"] = numbered(diff).into();
+                shown["firstChangedLine"] = details["first_changed_line"].clone();
+            }
+        }
+        Some(OperationKind::Read) => {
+            if let Some(limit) = details["cut_by"].as_str() {
+                shown["truncation"] = json!({
+                    "truncated": true,
+                    "truncatedBy": limit,
+                    "totalLines": details["total_lines"],
+                    "outputLines": details["lines"],
+                    "maxLines": 2000,
+                    "maxBytes": MOST_BYTES,
+                });
+            }
+        }
+        _ => {}
+    }
+    shown
+}
+
+/// A unified diff with the numbers of its lines in place of its headings.
+fn numbered(diff: &str) -> String {
+    let beginnings = |heading: &str| -> Option<(usize, usize)> {
+        let mut ranges = heading.strip_prefix("@@ -")?.split(" +");
+        let mut first = || ranges.next()?.split([',', ' ']).next()?.parse().ok();
+        Some((first()?, first()?))
+    };
+    let headings = diff.lines().filter_map(beginnings);
+    let last = headings.map(|(old, new)| old.max(new)).max().unwrap_or(0) + diff.lines().count();
+    let width = last.to_string().len();
+    let (mut old, mut new) = (1, 1);
+    let mut lines = Vec::new();
+    for line in diff.lines() {
+        if let Some(begin) = beginnings(line) {
+            if begin.0 > old {
+                lines.push(format!(" {:width$} ...", ""));
+            }
+            (old, new) = begin;
+            continue;
+        }
+        let (mark, text) = line.split_at_checked(1).unwrap_or((" ", line));
+        match mark {
+            "+" => lines.push(format!("+{new:>width$} {text}")),
+            "-" => lines.push(format!("-{old:>width$} {text}")),
+            " " => lines.push(format!(" {old:>width$} {text}")),
+            _ => lines.push(line.to_owned()),
+        }
+        old += usize::from(mark != "+");
+        new += usize::from(mark != "-");
+    }
+    lines.join("\n")
 }
 
 /// Matches: `file:line: text`, and `file-line- text` for the lines beside them.
 pub fn grep(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Grep { passages, notice }, Operation::Grep(arguments)) = (finding, operation) else {
-        return other(finding);
+        return not_found(finding).unwrap_or_else(|| other(finding));
     };
     if passages.is_empty() && notice.is_none() {
         return "No matches found".to_owned();
@@ -169,7 +354,7 @@ fn limit_notice(arguments: &GrepArguments, passages: &[Passage]) -> Option<Strin
 /// Paths from the searched directory.
 pub fn find(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Find { files, notice }, Operation::Find(arguments)) = (finding, operation) else {
-        return other(finding);
+        return not_found(finding).unwrap_or_else(|| other(finding));
     };
     if files.is_empty() && notice.is_none() {
         return "No files found matching pattern".to_owned();
@@ -185,7 +370,7 @@ pub fn find(operation: &Operation, finding: &Finding) -> String {
 /// Names, those of directories with a slash.
 pub fn ls(operation: &Operation, finding: &Finding) -> String {
     let (Finding::List { entries, notice, .. }, Operation::List(arguments)) = (finding, operation) else {
-        return other(finding);
+        return not_found(finding).unwrap_or_else(|| other(finding));
     };
     if entries.is_empty() {
         return "(empty directory)".to_owned();
@@ -229,7 +414,7 @@ fn unbracketed(notice: &str) -> String {
 /// What has no words of its own here: becket's.
 fn other(finding: &Finding) -> String {
     match finding {
-        Finding::Done(words) | Finding::Failure(words) => words.clone(),
+        Finding::Done(words) | Finding::Failure { words, .. } => words.clone(),
         other => format!("{other:?}"),
     }
 }
@@ -242,8 +427,12 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becket_events::{OperationKind, PassageLine};
-    use serde_json::{Value, json};
+    use becket_events::PassageLine;
+
+    fn failure(words: &str, why: Why) -> Finding {
+        let words = words.to_owned();
+        Finding::Failure { words, why }
+    }
 
     fn operation(kind: OperationKind, arguments: Value) -> Operation {
         kind.read(arguments.as_object().unwrap().clone()).unwrap()
@@ -274,7 +463,7 @@ mod tests {
             ),
             (shell("a", None, true), "a\n\nCommand timed out after 3 seconds"),
             (shell("", None, false), "Command aborted"),
-            (Finding::Failure("no shell".into()), "no shell"),
+            (failure("no shell", Why::Other), "no shell"),
         ];
         for (finding, words) in table {
             assert_eq!(bash(&call, &finding), words);
@@ -328,7 +517,73 @@ mod tests {
         let edits = json!([{"old_text": "a", "new_text": "b"}, {"old_text": "c", "new_text": "d"}]);
         let call = operation(OperationKind::Edit, json!({"path": "a", "edits": edits}));
         assert_eq!(edit(&call, &done), "Successfully replaced 2 block(s) in a.");
-        assert_eq!(edit(&call, &Finding::Failure("not found".into())), "not found");
+        assert_eq!(edit(&call, &failure("not found", Why::Other)), "not found");
+    }
+
+    #[test]
+    fn what_failed() {
+        let missing = |code| Why::System {
+            code,
+            path: "/w/a".into(),
+        };
+        let of_edits = |index, of, fault| Why::Edit { index, of, fault };
+        let call = |kind, arguments| operation(kind, arguments);
+        let read_call = call(OperationKind::Read, json!({"path": "a", "offset": 9}));
+        let told = |why| read(&read_call, &failure("x", why));
+        assert_eq!(
+            told(missing("ENOENT")),
+            "ENOENT: no such file or directory, access '/w/a'"
+        );
+        assert_eq!(
+            told(missing("EISDIR")),
+            "EISDIR: illegal operation on a directory, read"
+        );
+        assert_eq!(
+            told(Why::PastEnd(4)),
+            "Offset 9 is beyond end of file (4 lines total)"
+        );
+        assert_eq!(told(Why::Other), "x");
+        let edits = json!([{"old_text": "a", "new_text": "b"}]);
+        let edit_call = call(OperationKind::Edit, json!({"path": "a", "edits": edits}));
+        let told = |why| edit(&edit_call, &failure("x", why));
+        assert_eq!(
+            told(missing("ENOENT")),
+            "Could not edit file: a. Error code: ENOENT."
+        );
+        assert!(told(of_edits(0, 1, EditFault::Absent)).starts_with("Could not find the exact text in a."));
+        assert!(
+            told(of_edits(1, 2, EditFault::Several(3))).starts_with("Found 3 occurrences of edits[1] in a.")
+        );
+        assert!(
+            told(of_edits(0, 2, EditFault::Overlaps(1))).starts_with("edits[0] and edits[1] overlap in a.")
+        );
+        let list_call = call(OperationKind::List, json!({}));
+        assert_eq!(
+            ls(&list_call, &failure("x", missing("ENOENT"))),
+            "Path not found: /w/a"
+        );
+        assert_eq!(
+            ls(&list_call, &failure("x", missing("ENOTDIR"))),
+            "Not a directory: /w/a"
+        );
+    }
+
+    #[test]
+    fn a_diff_has_numbers() {
+        let diff = "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+2b\n@@ -9,1 +10,1 @@\n-nine\n+9\n";
+        let shown = details(
+            Some(OperationKind::Edit),
+            &json!({"diff": diff, "first_changed_line": 2}),
+        );
+        let lines = [
+            "  1 one", "- 2 two", "+ 2 2", "+ 3 2b", "    ...", "- 9 nine", "+10 9",
+        ];
+        assert_eq!(shown["diff"], lines.join("\n"));
+        assert_eq!(shown["firstChangedLine"], 2);
+        assert_eq!(
+            details(Some(OperationKind::Shell), &json!({"exit_code": 0})),
+            json!({"exit_code": 0})
+        );
     }
 
     #[test]

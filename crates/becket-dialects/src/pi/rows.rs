@@ -34,6 +34,10 @@ pub struct ExtensionOwner {
     pub order: Vec<String>,
     /// How long one run of a handler may take.
     pub timeout: Duration,
+    /// What runs it.
+    pub lane: LaneKind,
+    /// Its place among all handlers; those with a higher one come first.
+    pub priority: i32,
 }
 
 /// One of pi's events.
@@ -90,6 +94,12 @@ pub fn loaded_again() -> (&'static str, Vec<Field>) {
     (event, Fields::of(event).with("reason", "reload").done())
 }
 
+/// The event and the fields by which an extension hears that it is about to be loaded anew.
+pub fn about_to_be_loaded_again() -> (&'static str, Vec<Field>) {
+    let event = "session_shutdown";
+    (event, Fields::of(event).with("reason", "reload").done())
+}
+
 /// All events, in the order in which a run meets them. Sub-agents are processes of their own in pi, with extensions of
 /// their own: so what is about the conversation hears nothing of them, and what is about tools and requests hears all.
 // tidy: a table
@@ -98,7 +108,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
     vec![
         own::<SessionStart>("session_start", show::session_start),
         changing::<Resources>(
-            "resources_discover",
+            RESOURCES_EVENT,
             show::resources_discover,
             read::resources_discover,
         ),
@@ -108,11 +118,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             show::before_agent_start,
             read::before_agent_start,
         ),
-        // What goes on without the person is still the same run.
-        Box::new(RowOf::<LoopStart> {
-            condition: |scope, start| is_own(scope) && start.continuation == 0,
-            ..telling("agent_start", show::agent_start)
-        }),
+        agent_start(),
         own::<TurnStart>("turn_start", show::turn_start),
         // A summary is no turn of the conversation.
         Box::new(RowOf::<ModelContext> {
@@ -137,13 +143,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             condition: |scope, start| is_own(scope) && !start.at_rest,
             ..telling("message_start", show::message_start)
         }),
-        Box::new(RowOf::<MessageUpdate> {
-            name: "message_update",
-            class: Class::Observe,
-            condition: |scope, _| is_own(scope),
-            show: Show::Growing(message_update),
-            read: read::nothing,
-        }),
+        growing("message_update", message_update),
         Box::new(RowOf::<MessageEnd> {
             class: Transform,
             condition: |scope, end| is_own(scope) && !end.at_rest,
@@ -157,13 +157,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             read: read::tool_call,
             ..telling("tool_call", show::tool_call)
         }),
-        Box::new(RowOf::<ToolUpdate> {
-            name: "tool_execution_update",
-            class: Class::Observe,
-            condition: |scope, _| is_own(scope),
-            show: Show::Growing(tool_execution_update),
-            read: read::nothing,
-        }),
+        growing("tool_execution_update", tool_execution_update),
         // A call that did not run has no result there.
         Box::new(RowOf::<PreToolOutput> {
             class: Transform,
@@ -215,6 +209,42 @@ pub fn rows() -> Vec<Box<dyn Row>> {
     ]
 }
 
+/// The events that pi's own front ends hear, each with the fields that it has for them. They hear of every message.
+// tidy: a table
+pub(super) fn front_rows() -> Vec<(Box<dyn Row>, &'static [&'static str])> {
+    vec![
+        (agent_start(), &[]),
+        (own::<AgentEnd>("agent_end", show::agent_end), &["messages"]),
+        (own::<Settled>("agent_settled", show::agent_settled), &["aborted"]),
+        (own::<TurnStart>("turn_start", show::turn_start), &[]),
+        (
+            own::<TurnEnded>("turn_end", show::turn_end),
+            &["message", "toolResults"],
+        ),
+        (
+            own::<MessageStart>("message_start", show::message_start),
+            &["message"],
+        ),
+        (
+            growing("message_update", message_update),
+            &["message", "assistantMessageEvent"],
+        ),
+        (own::<MessageEnd>("message_end", show::message_end), &["message"]),
+        (
+            own::<ToolStart>("tool_execution_start", show::tool_execution_start),
+            &["toolCallId", "toolName", "args"],
+        ),
+        (
+            growing("tool_execution_update", tool_execution_update),
+            &["toolCallId", "toolName", "args", "partialResult"],
+        ),
+        (
+            own::<ToolEnd>("tool_execution_end", show::tool_execution_end),
+            &["toolCallId", "toolName", "result", "isError"],
+        ),
+    ]
+}
+
 /// becket's events for which pi has none.
 pub const ABSENT: &[EventId] = &[
     EventId::UserPrompt,
@@ -251,6 +281,9 @@ pub const ABSENT: &[EventId] = &[
     EventId::LimitRaised,
     EventId::HookFailed,
 ];
+
+/// pi's event by which extensions bring resources.
+pub const RESOURCES_EVENT: &str = "resources_discover";
 
 /// Events that some version of pi has and that nothing here causes, so that a handler of one of them is never called.
 pub const NEVER_FIRED: &[&str] = &[
@@ -309,6 +342,28 @@ fn telling<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> F
 
 fn own<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> Fields) -> Box<dyn Row> {
     Box::new(telling(name, show))
+}
+
+/// What goes on without the person is still the same run.
+fn agent_start() -> Box<dyn Row> {
+    Box::new(RowOf::<LoopStart> {
+        condition: |scope, start| is_own(scope) && start.continuation == 0,
+        ..telling("agent_start", show::agent_start)
+    })
+}
+
+/// A row of the person's own session about something that grows.
+fn growing<E: Event>(
+    name: &'static str,
+    show: fn(&'static str, &Occasion<'_, E>, &mut Growing) -> Vec<Fields>,
+) -> Box<dyn Row> {
+    Box::new(RowOf::<E> {
+        name,
+        class: Class::Observe,
+        condition: |scope, _| is_own(scope),
+        show: Show::Growing(show),
+        read: read::nothing,
+    })
 }
 
 /// A row of the person's own session that can change something.
@@ -395,10 +450,11 @@ impl<E: Event> Row for RowOf<E> {
                 source: owner.source.clone(),
                 dialect: Dialect::Pi,
                 known_as: Some(self.name),
-                lane: LaneKind::Javascript,
+                lane: owner.lane,
                 class: self.class,
-                priority: 0,
+                priority: owner.priority,
                 timeout: owner.timeout,
+                matcher: None,
             },
             order: owner.order.clone(),
             matcher: Matcher::default(),
@@ -439,7 +495,7 @@ impl<E: Event> Handler<E> for Listener<E> {
         Box::pin(async move {
             let mut said = Said::default();
             for fields in self.calls(occasion) {
-                said = Said(self.handler.call(fields).await?);
+                said = Said(occasion.call(&*self.handler, fields).await?);
             }
             (self.row.read)(occasion, &said)
         })

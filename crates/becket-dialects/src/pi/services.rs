@@ -83,6 +83,11 @@ services! {
         /// What was typed after it.
         arguments: String,
     }
+    /// Lets a function set up a new conversation, which its command has asked for (`HostCallAsync::NewSession`).
+    "set_up" => SetUp -> WasSetUp {
+        /// The function.
+        id: u32,
+    }
     /// Completes the argument of a command.
     "complete_argument" => CompleteArgument -> Option<Vec<Completion>> {
         /// The command.
@@ -136,6 +141,80 @@ services! {
         /// Its environment, if it is not that of the program.
         env: Option<Map<String, Value>>,
     }
+    /// The lines of a component on the screen, for a new width or because it has the keys now, or not any more.
+    "render_component" => RenderComponent -> Option<Vec<String>> {
+        /// The component.
+        id: u32,
+        /// How many columns it has.
+        width: usize,
+        /// Whether it has the keys.
+        focused: bool,
+        /// Whether the keyboard speaks the kitty protocol.
+        kitty: bool,
+    }
+    /// A component is given a key. Answers with its lines, if it is still there.
+    "component_key" => ComponentKey -> Option<Vec<String>> {
+        /// The component.
+        id: u32,
+        /// What the terminal sent.
+        data: String,
+    }
+    /// A key, before whoever has the focus gets it. Answers with what is left of it.
+    "terminal_input" => TerminalInput -> Option<String> {
+        /// What the terminal sent.
+        data: String,
+    }
+    /// What could be meant by what the person types.
+    "suggest" => Suggest -> Option<Suggestions> {
+        /// The whole text.
+        text: String,
+        /// What stands before the cursor.
+        before: String,
+        /// Whether the person asked for it, or only typed.
+        forced: bool,
+    }
+    /// The lines of a message of the extension's own.
+    "render_message" => RenderMessage -> Option<Vec<String>> {
+        /// The message in pi's shape.
+        message: Value,
+        /// How many columns there are.
+        width: usize,
+        /// Whether the person wants to see everything.
+        expanded: bool,
+    }
+    /// The lines of a call of one of its tools.
+    "render_call" => RenderCall -> Option<Vec<String>> {
+        /// The tool.
+        tool: String,
+        /// The arguments.
+        args: Value,
+        /// How many columns there are.
+        width: usize,
+        /// Whether the person wants to see everything.
+        expanded: bool,
+    }
+    /// The lines of what one of its tools gave.
+    "render_result" => RenderResult -> Option<Vec<String>> {
+        /// The tool.
+        tool: String,
+        /// The arguments.
+        args: Value,
+        /// What it gave: `content` and `details`.
+        result: Value,
+        /// Whether it failed.
+        is_error: bool,
+        /// How many columns there are.
+        width: usize,
+        /// Whether the person wants to see everything.
+        expanded: bool,
+    }
+    /// The text of an editor that the extension has put in the place of the usual one.
+    "set_editor_text" => SetEditorText -> () {
+        /// The text.
+        text: String,
+        /// Whether it stands where the cursor is, and not in place of all.
+        paste: bool,
+    }
     /// Ends such a run.
     "abort_shell" => AbortShell -> () {
         /// The run.
@@ -160,8 +239,31 @@ pub struct Ran {
     pub error: Option<String>,
 }
 
+/// What a session is to begin with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WasSetUp {
+    /// Its entries, in pi's shape.
+    pub entries: Vec<Value>,
+    /// Where it stands.
+    #[serde(default)]
+    pub leaf_id: Option<String>,
+    /// What the function threw.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+/// What could be meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suggestions {
+    /// The end of the text before the cursor that one of them replaces.
+    pub prefix: String,
+    /// What could be meant.
+    pub items: Vec<Completion>,
+}
+
 /// Something that an argument can be.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// What is written.
     pub value: String,

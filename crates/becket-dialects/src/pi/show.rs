@@ -2,6 +2,8 @@
 //!
 //! What is no data (`signal`, sets of files) the prelude makes of it.
 
+use std::sync::Arc;
+
 use becket_events::{
     AgentEnd, AgentStart, CompactReason, EndReason, EntryDraft, Event, InputSource, LoopStart, Message,
     MessageEnd, MessageStart, ModelChange, ModelChoice, ModelContext, Part, PostCompact, PostSessionFork,
@@ -16,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::entries::{Entry, EntryKind, entries};
 use super::fields::{Fields, json as text_of};
 use super::messages::{self, parts, words_or_parts};
+use super::results;
 use super::words::{ModelName, call_of, output_of, tool_name};
 
 /// What an extension finds in `preparation.settings` of a compaction, where becket has other settings: pi's usual ones.
@@ -117,11 +120,15 @@ pub(super) fn turn_end(fields: Fields, occasion: &Occasion<'_, TurnEnded>) -> Fi
         .with("continue", turn.go_on)
 }
 
-pub(super) fn agent_before_settle(fields: Fields, _: &Occasion<'_, Stop>) -> Fields {
+pub(super) fn agent_before_settle(fields: Fields, occasion: &Occasion<'_, Stop>) -> Fields {
+    let stop = occasion.payload;
     fields
         .with("outcome", "completed")
-        .with("entries", Vec::<Value>::new())
-        .with("continue", false)
+        .with(
+            "entries",
+            stop.entries.iter().map(shown_draft).collect::<Vec<_>>(),
+        )
+        .with("continue", stop.go_on)
 }
 
 fn shown_draft(draft: &EntryDraft) -> Value {
@@ -165,13 +172,16 @@ pub(super) fn message_start(fields: Fields, occasion: &Occasion<'_, MessageStart
 }
 
 pub(super) fn message_end(fields: Fields, occasion: &Occasion<'_, MessageEnd>) -> Fields {
-    message(fields, occasion, &occasion.payload.message)
+    fields.mutable("message", message_text(occasion, &occasion.payload.message))
 }
 
 fn message<E: Event>(fields: Fields, occasion: &Occasion<'_, E>, message: &Message) -> Fields {
+    fields.raw("message", message_text(occasion, message))
+}
+
+fn message_text<E: Event>(occasion: &Occasion<'_, E>, message: &Message) -> Arc<str> {
     let model = ModelName::in_use(occasion.scope);
-    let shown = occasion.text("pi message", || text_of(&messages::shown(message, model)));
-    fields.raw("message", shown)
+    occasion.text("pi message", || text_of(&messages::shown(message, model)))
 }
 
 // ---------------------------------------------------------------- tools
@@ -215,15 +225,19 @@ pub(super) fn tool_result(fields: Fields, occasion: &Occasion<'_, PreToolOutput>
         .with("toolCallId", call.id)
         .with("toolName", call.name())
         .with("input", call.foreign_arguments())
-        .with("content", parts(&output.content))
-        .maybe("details", present(&output.details))
+        .mutable("content", text_of(&parts(&output.content)))
+        .maybe_mutable(
+            "details",
+            present(&output.details).map(|own| results::details(output.operation, own)),
+        )
         .with("isError", output.is_error)
 }
 
 pub(super) fn tool_execution_end(fields: Fields, occasion: &Occasion<'_, ToolEnd>) -> Fields {
     let end = occasion.payload;
     let mut result = json!({"content": parts(&end.content)});
-    messages::add(&mut result, "details", present(&end.details).cloned());
+    let details = present(&end.details).map(|own| results::details(end.operation, own));
+    messages::add(&mut result, "details", details);
     fields
         .with("toolCallId", &end.tool_call_id)
         .with("toolName", tool_name(end.operation, &end.tool_name))
@@ -247,29 +261,36 @@ pub(super) fn session_start(fields: Fields, occasion: &Occasion<'_, SessionStart
     };
     fields
         .with("reason", reason)
-        .maybe("previousSessionFile", start.previous_session_id.as_ref())
+        .maybe("previousSessionFile", start.previous_session_file.as_ref())
 }
 
 pub(super) fn session_shutdown(fields: Fields, occasion: &Occasion<'_, SessionEnd>) -> Fields {
-    let reason = match occasion.payload.reason {
-        EndReason::Switched => "resume",
-        _ => "quit",
+    let end = occasion.payload;
+    let reason = match end.next {
+        Some(StartReason::New | StartReason::Clear) => "new",
+        Some(StartReason::Fork) => "fork",
+        Some(StartReason::Reload) => "reload",
+        Some(_) => "resume",
+        None if end.reason == EndReason::Switched => "resume",
+        None => "quit",
     };
-    fields.with("reason", reason)
+    fields
+        .with("reason", reason)
+        .maybe("targetSessionFile", end.next_session_file.as_ref())
 }
 
 pub(super) fn session_before_switch(fields: Fields, occasion: &Occasion<'_, PreSessionSwitch>) -> Fields {
     let switch = occasion.payload;
     fields
         .with("reason", switch_reason(switch.reason))
-        .maybe("targetSessionFile", switch.target_session_id.as_ref())
+        .maybe("targetSessionFile", switch.target_session_file.as_ref())
 }
 
 pub(super) fn session_switch(fields: Fields, occasion: &Occasion<'_, PostSessionSwitch>) -> Fields {
     let switch = occasion.payload;
     fields
         .with("reason", switch_reason(switch.reason))
-        .maybe("previousSessionFile", switch.previous_session_id.as_ref())
+        .maybe("previousSessionFile", switch.previous_session_file.as_ref())
 }
 
 /// Another context is another conversation that is taken up.
@@ -292,7 +313,10 @@ pub(super) fn session_before_fork(fields: Fields, occasion: &Occasion<'_, PreSes
 }
 
 pub(super) fn session_fork(fields: Fields, occasion: &Occasion<'_, PostSessionFork>) -> Fields {
-    fields.with("previousSessionFile", &occasion.payload.previous_session_id)
+    fields.maybe(
+        "previousSessionFile",
+        occasion.payload.previous_session_file.as_ref(),
+    )
 }
 
 pub(super) fn session_before_tree(fields: Fields, occasion: &Occasion<'_, PreSessionTree>) -> Fields {
@@ -306,6 +330,9 @@ pub(super) fn session_before_tree(fields: Fields, occasion: &Occasion<'_, PreSes
     });
     let instructions = tree.instructions.clone().map(Value::from);
     messages::add(&mut preparation, "customInstructions", instructions);
+    let alone = tree.instructions_alone.then_some(true.into());
+    messages::add(&mut preparation, "replaceInstructions", alone);
+    messages::add(&mut preparation, "label", tree.label.clone().map(Value::from));
     fields.with("preparation", preparation)
 }
 
@@ -315,10 +342,10 @@ pub(super) fn session_tree(fields: Fields, occasion: &Occasion<'_, PostSessionTr
         let id = tree.summary_id.as_deref().unwrap_or_default();
         let entry = Entry {
             id,
-            parent_id: tree.leaf_id.as_deref().filter(|leaf| *leaf != id),
+            parent_id: tree.place_id.as_deref(),
             time_ms: now_ms(),
             kind: EntryKind::BranchSummary {
-                from_id: tree.previous_leaf_id.as_deref().unwrap_or_default(),
+                from_id: tree.previous_leaf_id.as_deref().unwrap_or("root"),
                 summary: &summary.text,
                 details: summary.details.as_ref(),
                 by_hook: tree.by_hook,
@@ -385,7 +412,7 @@ pub(super) fn session_compact(fields: Fields, occasion: &Occasion<'_, PostCompac
         .with("willRetry", compaction.reason == CompactReason::Overflow)
 }
 
-fn compact_reason(reason: CompactReason) -> &'static str {
+pub(super) fn compact_reason(reason: CompactReason) -> &'static str {
     match reason {
         CompactReason::Manual => "manual",
         CompactReason::Threshold | CompactReason::ToolOverflow => "threshold",
@@ -455,13 +482,12 @@ pub(super) fn now_ms() -> u64 {
         .map_or(0, |age| age.as_millis() as u64)
 }
 
-/// Messages as text, made once for all handlers that see the same.
-/// Messages, after the summary of what was before them.
+/// Messages as text, after the summary of what was before them; made once for all handlers that see the same.
 fn shown_messages<E: Event>(
     occasion: &Occasion<'_, E>,
     summary: Option<&StandingSummary>,
     messages: &[Message],
-) -> std::sync::Arc<str> {
+) -> Arc<str> {
     let model = ModelName::in_use(occasion.scope);
     occasion.text("pi messages", || {
         let said = messages.iter().map(|message| messages::shown(message, model));

@@ -4,10 +4,10 @@
 //! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
 //! age finds its fields: a single replacement is shown in both forms, and both are read.
 
-use becket_events::{Face, OperationKind, Profile, Telling, Wording};
+use becket_events::{Face, Manner, OperationKind, Profile, TailLimit, Telling, Wording};
 use serde_json::{Map, Value, json};
 
-use super::results;
+use super::{arguments, results};
 use crate::words::{self, Renames, schema};
 
 const BASH: Renames = &[("timeout", "timeout_seconds")];
@@ -29,8 +29,62 @@ pub fn profile() -> Profile {
         wording: Wording {
             refused: str::to_owned,
             unknown_tool: |name, _| format!("Tool {name} not found"),
+            tail: Some(TailLimit {
+                lines: 2000,
+                bytes: 50 * 1024,
+                told: results::tail,
+            }),
+            settle: Some(settle),
+        },
+        manner: Manner {
+            shell: "/bin/bash",
+            forgives_typography: true,
         },
         plurals: Vec::new(),
+    }
+}
+
+/// Arguments as pi's tools take them: what has another type but a clear meaning becomes what the schema wants, an `@`
+/// before a path is left out, and so are names that mean nothing here.
+fn settle(tool: &str, schema: &Value, mut written: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    if tool == "edit" {
+        fold_single_edit(&mut written);
+    }
+    written.retain(|name, _| schema["properties"].get(name).is_some());
+    let Value::Object(mut settled) = arguments::validate(tool, schema, &Value::Object(written))? else {
+        return Ok(Map::new());
+    };
+    if let Some(Value::String(path)) = settled.get_mut("path")
+        && path.len() > 1
+        && path.starts_with('@')
+    {
+        path.remove(0);
+    }
+    Ok(settled)
+}
+
+/// The replacement of older versions stands among the others, and a list that was written as text is read.
+fn fold_single_edit(written: &mut Map<String, Value>) {
+    let listed = match written.get("edits") {
+        Some(Value::String(text)) => serde_json::from_str::<Value>(text).ok(),
+        listed => listed.cloned(),
+    };
+    let Some(mut edits) = listed.map_or_else(|| Some(Vec::new()), |listed| listed.as_array().cloned()) else {
+        return;
+    };
+    if let (Some(Value::String(old)), Some(Value::String(new))) =
+        (written.get("oldText"), written.get("newText"))
+    {
+        let single = json!({"oldText": old, "newText": new});
+        // Hooks are shown a single replacement in both forms, and so are models in their own calls.
+        if !edits.contains(&single) {
+            edits.push(single);
+        }
+        written.remove("oldText");
+        written.remove("newText");
+    }
+    if !edits.is_empty() {
+        written.insert("edits".to_owned(), edits.into());
     }
 }
 
@@ -38,7 +92,9 @@ fn files() -> Vec<Face> {
     vec![
         Face {
             name: "read",
-            description: "Read a text file or a picture. For long files use offset and limit.",
+            description: "Read a text file, or a picture (jpg, png, gif, webp). At most 2000 lines or 50KB \
+                          come back at once, whichever is less; go on with offset until you have all that \
+                          you need.",
             parameters: schema(
                 &[
                     ("path", "string", "The file."),
@@ -54,7 +110,9 @@ fn files() -> Vec<Face> {
         },
         Face {
             name: "bash",
-            description: "Run a command with the shell and return its output.",
+            description: "Run a command with the shell in the working directory. What it prints comes back, \
+                          errors included: the last 2000 lines or 50KB, whichever is less. If there was \
+                          more, the end says where all of it is.",
             parameters: schema(
                 &[
                     ("command", "string", "The command line."),
@@ -99,7 +157,9 @@ fn searching() -> Vec<Face> {
     vec![
         Face {
             name: "grep",
-            description: "Search the contents of files, leaving out what .gitignore names.",
+            description: "Search the contents of files, leaving out what .gitignore names. Gives lines with \
+                          their files and numbers: at most 100 matches or 50KB, and of long lines the first \
+                          500 characters.",
             parameters: schema(
                 &[
                     (
@@ -131,7 +191,8 @@ fn searching() -> Vec<Face> {
         },
         Face {
             name: "find",
-            description: "Find files by a glob pattern, leaving out what .gitignore names.",
+            description: "Find files by a glob pattern, leaving out what .gitignore names. Gives paths from \
+                          where it looks: at most 1000 or 50KB.",
             parameters: schema(
                 &[
                     ("pattern", "string", "The glob pattern, such as `**/*.ts`."),
@@ -151,7 +212,8 @@ fn searching() -> Vec<Face> {
         },
         Face {
             name: "ls",
-            description: "List a directory.",
+            description: "List a directory, hidden files included, by the alphabet; a `/` follows the names \
+                          of directories. At most 500 entries or 50KB.",
             parameters: schema(
                 &[
                     (

@@ -109,6 +109,27 @@ impl<'a> ModelName<'a> {
     }
 }
 
+/// Keys that pi keeps for itself: an extension that wants one of them does not get it.
+pub const RESERVED_KEYS: &[&str] = &[
+    "escape",
+    "ctrl+c",
+    "ctrl+d",
+    "ctrl+z",
+    "shift+tab",
+    "ctrl+p",
+    "ctrl+shift+p",
+    "ctrl+l",
+    "ctrl+o",
+    "ctrl+t",
+    "ctrl+g",
+    "alt+enter",
+    "enter",
+    "ctrl+k",
+];
+
+/// Where a component wants the cursor, in its lines.
+pub const CURSOR_MARKER: &str = "\x1b_pi:c\x07";
+
 #[cfg(test)]
 mod tests {
     use super::*;

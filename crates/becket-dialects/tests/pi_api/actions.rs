@@ -17,6 +17,7 @@ async fn asked(body: &str, answers: &[(&str, Value)], name: &str) -> Value {
 }
 
 #[tokio::test]
+// tidy: a table
 async fn each_action_is_one_question() {
     let table = [
         (
@@ -24,7 +25,13 @@ async fn each_action_is_one_question() {
             "send_message",
             json!({
                 "message": { "customType": "note", "content": "hi", "display": true, "details": { "x": 1 } },
-                "triggerTurn": false,
+            }),
+        ),
+        (
+            "pi.sendMessage({ customType: 'note', content: 'hi' }, { triggerTurn: false })",
+            "send_message",
+            json!({
+                "message": { "customType": "note", "content": "hi", "display": false }, "triggerTurn": false,
             }),
         ),
         (
@@ -38,7 +45,12 @@ async fn each_action_is_one_question() {
         (
             "pi.sendUserMessage('go', { deliverAs: 'followUp' })",
             "send_user_message",
-            json!({ "content": "go", "deliverAs": "followUp" }),
+            json!({ "content": "go", "deliverAs": "followUp", "expandPromptTemplates": false }),
+        ),
+        (
+            "pi.sendUserMessage('/go', { expandPromptTemplates: true })",
+            "send_user_message",
+            json!({ "content": "/go", "expandPromptTemplates": true }),
         ),
         (
             "pi.appendEntry('state', { n: 1 })",

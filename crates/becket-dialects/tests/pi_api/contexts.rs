@@ -86,10 +86,11 @@ async fn the_session_can_be_read() {
         { "type": "message", "id": "d", "parentId": "lost", "timestamp": "4" },
     ]);
     let session = json!({
-        "cwd": "/work", "sessionDir": "/s", "sessionId": "id", "sessionFile": null, "leafId": "b", "name": "n",
+        "cwd": "/work", "sessionDir": "/s", "sessionId": "id", "leafId": "b", "name": "n",
     });
     let answers = [
         ("session", session),
+        ("session_file", json!("/s/session.jsonl")),
         ("session_entries", entries.clone()),
         ("session_branch", json!([entries[0], entries[1]])),
         ("session_entry", entries[1].clone()),
@@ -103,7 +104,9 @@ async fn the_session_can_be_read() {
         ("s.getCwd()", json!("/work")),
         ("s.getSessionDir()", json!("/s")),
         ("s.getSessionId()", json!("id")),
-        ("s.getSessionFile() === undefined", json!(true)),
+        ("s.getSessionFile()", json!("/s/session.jsonl")),
+        ("s.getChildren('a').map((e) => e.id)", json!(["b"])),
+        ("s.getChildren(null).map((e) => e.id)", json!(["a"])),
         ("s.getSessionName()", json!("n")),
         ("s.getLeafId()", json!("b")),
         ("s.getLeafEntry().id", json!("b")),
@@ -160,8 +163,10 @@ async fn models_are_shown_and_keys_are_kept() {
     ];
     for (expression, expected) in table {
         let expression = format!("((r: any) => {expression})(ctx.modelRegistry)");
+        let is_known = !expression.contains("'x'") && !expression.contains("'q'");
         let answers = [
             ("models", json!([model])),
+            ("find_model", if is_known { model.clone() } else { Value::Null }),
             ("model_complete", json!({ "role": "assistant" })),
         ];
         let expression = format!("await {expression}");
@@ -197,6 +202,7 @@ async fn compaction_tells_how_it_ended() {
 }
 
 #[tokio::test]
+// tidy: a table
 async fn nobody_answers_dialogs_without_a_person() {
     let table = [
         (
@@ -216,7 +222,8 @@ async fn nobody_answers_dialogs_without_a_person() {
             "ctx.ui.setTheme('dark')",
             json!({ "success": false, "error": "UI not available" }),
         ),
-        ("ctx.ui.getAllThemes()", json!([])),
+        ("ctx.ui.getAllThemes()", json!([{ "name": "dark" }])),
+        ("ctx.ui.getTheme('unknown') === undefined", json!(true)),
         ("ctx.ui.getToolsExpanded()", json!(false)),
         (
             "ctx.ui.theme.fg('accent', ctx.ui.theme.bold('words'))",
@@ -227,7 +234,18 @@ async fn nobody_answers_dialogs_without_a_person() {
     ];
     for (expression, expected) in table {
         assert_eq!(
-            seen(expression, &[("dialog", json!(null))]).await,
+            seen(
+                expression,
+                &[
+                    ("dialog", json!(null)),
+                    ("themes", json!([{ "name": "dark" }])),
+                    (
+                        "set_theme",
+                        json!({ "success": false, "error": "UI not available" })
+                    ),
+                ]
+            )
+            .await,
             expected,
             "{expression}"
         );
@@ -264,20 +282,40 @@ async fn dialogs_and_words_reach_the_program() {
     let loaded = probing(
         "[
             await ctx.ui.select('t', ['a', 'b'], { timeout: 9 }), await ctx.ui.confirm('t', 'm'),
-            ctx.ui.notify('n', 'loud'), ctx.ui.setStatus('k'),
+            ctx.ui.notify('n', 'loud'), ctx.ui.setStatus('k'), ctx.ui.setWidget('w', ['1', 2]),
+            ctx.ui.setWidget('w', () => 'a component'), ctx.ui.setWidget('w', undefined, { placement: 'belowEditor' }),
+            ctx.ui.setTitle('t'), ctx.ui.setEditorText('e'), ctx.ui.pasteToEditor('p'),
+            ctx.ui.setWorkingMessage('w'), ctx.ui.setWorkingVisible(0), ctx.ui.setHiddenThinkingLabel(),
+            ctx.ui.setWorkingIndicator({ frames: ['a'], intervalMs: 5 }), ctx.ui.setToolsExpanded(true),
         ]",
         &answers,
     )
     .await;
-    assert_eq!(loaded.probe().await, json!(["b", false, null, null]));
+    let answers = loaded.probe().await;
+    assert_eq!(
+        answers.as_array().expect("a list")[..3],
+        [json!("b"), json!(false), Value::Null]
+    );
     let select =
         json!({ "id": 1, "dialog": { "kind": "select", "title": "t", "options": ["a", "b"] }, "timeout": 9 });
     assert_eq!(loaded.room.asked("dialog")[0], select);
     assert_eq!(
-        loaded.room.asked("notify"),
-        [json!({ "message": "n", "level": "info" })]
+        loaded.room.asked("show"),
+        [
+            json!({ "notify": { "message": "n", "level": "info" } }),
+            json!({ "status": { "key": "k" } }),
+            json!({ "widget": { "key": "w", "lines": ["1", "2"] } }),
+            json!({ "widget": { "key": "w", "placement": "belowEditor" } }),
+            json!({ "title": { "title": "t" } }),
+            json!({ "editor_text": { "text": "e" } }),
+            json!({ "paste": { "text": "p" } }),
+            json!({ "working_message": { "text": "w" } }),
+            json!({ "working_visible": { "visible": false } }),
+            json!({ "hidden_thinking_label": {} }),
+            json!({ "working_indicator": { "frames": ["a"], "intervalMs": 5 } }),
+            json!({ "tools_expanded": { "expanded": true } }),
+        ]
     );
-    assert_eq!(loaded.room.asked("set_status"), [json!({ "key": "k" })]);
     loaded.room.answer("dialog", json!(true));
     assert_eq!(loaded.probe().await[1], json!(true));
 }

@@ -43,11 +43,15 @@ export const api: Record<string, unknown> = {
     getFlag,
     registerProvider: (name: string, config: any): void => room("pi:providers").registerProvider(name, config),
     unregisterProvider: (name: string): void => room("pi:providers").unregisterProvider(name),
+    registerVirtualModel: (model: any): void => room("pi:virtual-models").registerVirtualModel(model),
+    unregisterVirtualModel: (provider: string, id: string): void =>
+        room("pi:virtual-models").unregisterVirtualModel(provider, id),
     get events() {
         return room("pi:bus").events;
     },
     registerMessageRenderer(type: string, renderer: unknown): void {
         notOver();
+        ask({ register_renderer: { customType: String(type) } });
         renderers.messages.set(type, renderer);
     },
     registerEntryRenderer(type: string, renderer: unknown): void {
@@ -64,18 +68,20 @@ export const api: Record<string, unknown> = {
     },
     sendMessage(message: any, options: any = {}): void {
         const { customType, content = "", display = false, details } = message ?? {};
-        const { triggerTurn = false, deliverAs } = options;
+        const { deliverAs } = options;
+        const triggerTurn = options.triggerTurn === undefined ? undefined : Boolean(options.triggerTurn);
         const sent = { customType: String(customType), content, display: Boolean(display), details };
         say("send_message", { send_message: { message: sent, triggerTurn, deliverAs } });
     },
     sendUserMessage(content: unknown, options: any = {}): void {
         const { deliverAs, expandPromptTemplates } = options;
-        if (expandPromptTemplates) later("sendUserMessage with expandPromptTemplates")();
-        say("send_user_message", { send_user_message: { content, deliverAs } });
+        const expands = Boolean(expandPromptTemplates);
+        say("send_user_message", { send_user_message: { content, deliverAs, expandPromptTemplates: expands } });
     },
     appendEntry(customType: string, data?: unknown): void {
         mustBe("string", customType, "appendEntry: the type");
         see({ append_entry: { customType, data } });
+        if (renderers.entries.has(customType)) room("pi:renderers").showEntry(customType, data);
     },
     setSessionName: (name: string): void => see({ set_session_name: { name: String(name) } }),
     getSessionName: (): string | undefined => see("session").name ?? undefined,
@@ -101,8 +107,7 @@ export const api: Record<string, unknown> = {
 };
 
 const OTHERS = [
-    "getSettings", "registerMcpServer", "unregisterMcpServer", "getMcpServers", "registerVirtualModel",
-    "unregisterVirtualModel",
+    "getSettings", "registerMcpServer", "unregisterMcpServer", "getMcpServers",
 ];
 
 for (const name of OTHERS) api[name] = later(`pi.${name}`);

@@ -34,11 +34,11 @@ export const about: About = ask("about");
 export const context = {
     get hasUI() {
         notOver();
-        return about.hasUI;
+        return ask("about").hasUI;
     },
     get mode() {
         notOver();
-        return about.mode;
+        return ask("about").mode;
     },
     get cwd() {
         notOver();

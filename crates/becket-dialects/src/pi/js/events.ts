@@ -7,7 +7,7 @@ type Handler = (event: any, ctx: unknown) => unknown;
 /** What an event has that is no data, and what an answer holds that is none. */
 type Shape = {
     enter?: (event: any) => void;
-    leave?: (answer: any) => unknown;
+    leave?: (answer: any, event: any) => unknown;
     fail?: (error: unknown) => never;
 };
 
@@ -15,10 +15,54 @@ function withSignal(event: any): void {
     Object.defineProperty(event, "signal", { configurable: true, enumerable: true, get: signalOfNow });
 }
 
-/** The tools that the model is offered, for those who write about them in the system prompt. */
-function withTools(event: any): void {
-    const get = (): string[] => ask("get_active_tools");
-    Object.defineProperty((event.systemPromptOptions ??= {}), "selectedTools", { configurable: true, enumerable: true, get });
+/** A field that is asked for when somebody looks, once. */
+function onDemand(event: any, name: string, find: () => any): void {
+    const set = (value: any): any => {
+        Object.defineProperty(event, name, { configurable: true, enumerable: true, writable: true, value });
+        return value;
+    };
+    Object.defineProperty(event, name, { configurable: true, enumerable: true, get: () => set(find()), set });
+}
+
+/** The options of an event as they were when its handler looked at them, in JSON. */
+const looked = new WeakMap<object, string>();
+
+/** What the system prompt is made of, for those who write about it or change it. */
+function withOptions(event: any): void {
+    onDemand(event, "systemPromptOptions", () => {
+        const options = ask("system_prompt_options");
+        looked.set(event, JSON.stringify(options));
+        return options;
+    });
+}
+
+/** An answer with what its handler has changed in place: more of the system prompt, or another choice of tools. */
+function rewritten(answer: any, event: any): unknown {
+    const before = looked.get(event);
+    if (before === undefined) return answer;
+    const options = event.systemPromptOptions ?? {};
+    if (JSON.stringify(options) === before) return answer;
+    const { selectedTools, sections = {}, appendSystemPrompt, forceSystemPrompt } = options;
+    const chosen = JSON.stringify(selectedTools);
+    if (chosen !== undefined && chosen !== JSON.stringify(JSON.parse(before).selectedTools)) {
+        ask({ set_active_tools: { names: Array.from(selectedTools, String) } });
+    }
+    const tagged = Object.entries(sections).filter(([, text]) => text)
+        .map(([tag, text]) => `<${tag}>\n${text}\n</${tag}>`);
+    const added = appendSystemPrompt ? [appendSystemPrompt, ...tagged] : tagged;
+    // A prompt that nobody has written is written anew when the tools change.
+    if (added.length === 0 && forceSystemPrompt === undefined) return answer;
+    const prompt = forceSystemPrompt ?? answer?.systemPrompt ?? event.systemPrompt;
+    return { message: answer?.message, systemPrompt: [prompt, ...added].join("\n\n") };
+}
+
+/** The conversation as it stands when a turn is over, for those who decide whether it goes on. */
+function withContext(event: any): void {
+    onDemand(event, "context", () => {
+        const context = ask("boundary_context");
+        const llmMessages = room("pi:agent-text").convertToLlm(context.contextMessages);
+        return { ...context, llmMessages, canContinue: event.outcome === "completed" };
+    });
 }
 
 /** pi keeps the files of a conversation in sets. */
@@ -52,7 +96,9 @@ function withHandles(answer: any): unknown {
 
 const SHAPES: Record<string, Shape | undefined> = {
     tool_call: { leave: verdict, fail: refusal },
-    before_agent_start: { enter: withTools },
+    before_agent_start: { enter: withOptions, leave: rewritten },
+    turn_end: { enter: withContext },
+    agent_before_settle: { enter: withContext },
     session_before_compact: { enter: withSets },
     session_before_tree: { enter: withSignal },
     user_bash: { leave: withHandles },
@@ -69,7 +115,8 @@ export function on(name: string, handler: Handler): () => void {
         enter?.(event);
         const answer: any = handler(event, room("pi:context").context);
         if (leave === undefined) return answer;
-        return typeof answer?.then === "function" ? answer.then(leave) : leave(answer);
+        if (typeof answer?.then !== "function") return leave(answer, event);
+        return answer.then((said: any) => leave(said, event));
     };
     const id = keep(fail === undefined ? run : (event) => {
         try {

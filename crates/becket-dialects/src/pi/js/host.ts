@@ -52,18 +52,57 @@ const STALE =
 
 let phase: "loading" | "bound" | "over" = "loading";
 
+/** How many sessions this extension has seen the end of: its own, and those that its commands have gone on in. */
+let ends = 0;
+
+/** How many were over when the session began whose context is used right now. */
+let now = 0;
+
 serve("bind", () => {
     phase = "bound";
 });
 
-serve("end", () => {
-    phase = "over";
-});
+serve("end", end);
 
-/** Throws when the session that this API belongs to is over. */
-export function notOver(): void {
-    if (phase === "over") throw new Error(STALE);
+/** The session is over. Whatever belongs to it refuses from now on. */
+export function end(): void {
+    phase = "over";
+    ends += 1;
 }
+
+/** Throws when the session is over that this API, or the context in use, belongs to. */
+export function notOver(): void {
+    if (now !== ends) throw new Error(STALE);
+}
+
+/**
+ * The same object for the session that has just begun in the place of the extension's own. The extension itself has
+ * begun anew for that session; only a command that caused it goes on here, and whatever it uses asks at once whether it
+ * may.
+ */
+export function renewed<T extends object>(given: T, began: number = ends): T {
+    const within = (use: () => any): any => {
+        const before = now;
+        now = began;
+        try {
+            return use();
+        } finally {
+            now = before;
+        }
+    };
+    return new Proxy(given, {
+        get(target, name) {
+            const found = within(() => Reflect.get(target, name));
+            if (typeof found === "function") {
+                return (...values: unknown[]) => within(() => found.apply(target, values));
+            }
+            return OBJECTS.includes(name as string) ? renewed(found, began) : found;
+        },
+    });
+}
+
+/** The objects of a context that ask whether they may. */
+const OBJECTS = ["ui", "sessionManager", "modelRegistry"];
 
 /** Throws unless there is a session to act on. */
 export function inSession(): void {

@@ -14,9 +14,13 @@ function models(available: boolean): Model[] {
     return ask({ models: { available } });
 }
 
-function isUsable(provider: string, id?: string): boolean {
-    return models(true).some((model) => model.provider === provider && (id === undefined || model.id === id));
+/** A model by its name. Of providers that becket knows by itself every name is believed. */
+export function find(provider: string, id?: string, available = false): Model | undefined {
+    inSession();
+    return ask({ find_model: { provider, id, available } }) ?? undefined;
 }
+
+const isUsable = (provider: string, id?: string): boolean => find(provider, id, true) !== undefined;
 
 /** Asks a model, outside of the session. */
 export async function complete(model: Model, context: unknown, options: any = {}): Promise<unknown> {
@@ -36,8 +40,7 @@ const OTHERS = [
 export const modelRegistry: Record<string, unknown> = {
     getAll: () => models(false),
     getAvailable: () => models(true),
-    find: (provider: string, id: string) =>
-        models(false).find((model) => model.provider === provider && model.id === id),
+    find: (provider: string, id: string) => find(provider, id),
     hasConfiguredAuth: (model: Model) => isUsable(model.provider, model.id),
     getProviderAuthStatus: (provider: string) => ({ configured: isUsable(provider) }),
     getProviderDisplayName: (provider: string) => provider,

@@ -17,6 +17,9 @@ const SERVICES: Record<string, string> = {
     "pi:run-tools": "prepare_arguments execute_tool abort_tool",
     "pi:run-commands": "run_command run_shortcut complete_argument",
     "pi:run-shell": "run_shell abort_shell",
+    "pi:setting-up": "set_up",
+    "pi:renderers": "render_message render_call render_result",
+    "pi:screen": "render_component component_key set_editor_text terminal_input suggest",
 };
 
 function serveFrom(module: string): void {

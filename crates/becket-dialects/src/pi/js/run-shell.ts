@@ -1,5 +1,6 @@
 // Command lines that an extension runs in the place of the person's shell (`user_bash`). The program is given handles.
 
+import { about } from "pi:context";
 import { ask, messageOf } from "pi:host";
 
 type Run = { command: string; cwd: string; timeout?: number; env?: Record<string, string> };
@@ -24,9 +25,9 @@ export function withHandles(answer: any): unknown {
     return { ...answer, operations: handles };
 }
 
-function handle(operation: Operation): { $function: number } {
+function handle(operation: Operation): { $function: number; $extension: string } {
     operations.set(++lastOperation, operation);
-    return { $function: lastOperation };
+    return { $function: lastOperation, $extension: about.path };
 }
 
 export async function run_shell({ run, function: id, command, cwd, timeout, env }: any): Promise<unknown> {

@@ -41,8 +41,8 @@ export function prepare_arguments({ tool, arguments: written }: any): unknown {
 export async function execute_tool({ tool: name, callId, arguments: params }: any): Promise<Result> {
     const controller = new AbortController();
     const update = (part: unknown) => {
-        // What comes after the end, nobody waits for.
-        if (running.get(callId) === controller) {
+        // What comes after the end, nobody waits for; and what is no result, nobody can show.
+        if (running.get(callId) === controller && typeof part === "object" && part !== null) {
             ask({ tool_update: { callId, result: resultOf(name, part) } });
         }
     };

@@ -32,13 +32,15 @@ export const sessionManager = {
     getCwd: (): string => see("session").cwd,
     getSessionDir: (): string => see("session").sessionDir,
     getSessionId: (): string => see("session").sessionId,
-    getSessionFile: (): string | undefined => see("session").sessionFile ?? undefined,
+    getSessionFile: (): string | undefined => see("session_file") ?? undefined,
     getSessionName: (): string | undefined => see("session").name ?? undefined,
     getLeafId: (): string | null => see("session").leafId,
     getLeafEntry: (): Entry | undefined => {
         const id = see("session").leafId;
         return id === null ? undefined : ask({ session_entry: { id } });
     },
+    getChildren: (id: string | null): Entry[] =>
+        (see("session_entries") as Entry[]).filter((entry) => entry.parentId === id),
     getEntry: (id: string): Entry | undefined => see({ session_entry: { id } }),
     getLabel: (id: string): string | undefined => see({ session_label: { id } }),
     getBranch: (fromId?: string): Entry[] => see({ session_branch: { fromId } }),

@@ -12,6 +12,8 @@ type Tool = {
     executionMode?: "sequential" | "parallel";
     prepareArguments?: (value: unknown) => unknown;
     execute: (id: string, params: any, signal: AbortSignal, update: Update, ctx: unknown) => unknown;
+    renderCall?: (args: unknown, theme: unknown, context: unknown) => unknown;
+    renderResult?: (result: unknown, options: unknown, theme: unknown, context: unknown) => unknown;
 };
 type Update = (part: unknown) => void;
 
@@ -39,6 +41,8 @@ export function registerTool(tool: Tool): void {
             promptGuidelines: tool.promptGuidelines ?? [],
             executionMode: tool.executionMode,
             preparesArguments: typeof tool.prepareArguments === "function",
+            rendersCall: typeof tool.renderCall === "function",
+            rendersResult: typeof tool.renderResult === "function",
         },
     });
     tools.set(name, tool);

@@ -1,11 +1,11 @@
 // `ctx.ui`: how an extension talks to the person.
 //
 // All dialogs are one call to the program, which knows whether anybody is there; nobody means `undefined`, or `false`
-// for a confirmation. Words and lines of state go to the program as well. What only a terminal with pi's own screen can
-// show (components, editors, footers, titles) does nothing, as pi does where there is none.
+// for a confirmation. What is shown goes to the program as well, which shows what it can. What only a screen can show
+// (components, editors, footers) does nothing where there is none, as in pi; where there is one, see `screen.ts`.
 
-import { ask, askUntil, inSession } from "pi:host";
-import { theme } from "pi:theme";
+import { ask, askUntil, inSession, room } from "pi:host";
+import { forgetTheme, painted, theme } from "pi:theme";
 
 type Options = { signal?: AbortSignal; timeout?: number } | undefined;
 
@@ -21,10 +21,27 @@ async function dialog(question: Record<string, unknown>, options: Options): Prom
 }
 
 const LEVELS = ["info", "warning", "error"];
+const PLACEMENTS = ["aboveEditor", "belowEditor"];
 
-/** Does nothing where there is no screen, but only while there is a session. */
-function idle(): void {
+/** Shows the person something. What is not said is left out. */
+function show(what: string, fields: Record<string, unknown>): void {
     inSession();
+    ask({ show: { [what]: fields } });
+}
+
+/** A text, or nothing where nothing is said. */
+function words(text: unknown): string | undefined {
+    return text === undefined || text === null ? undefined : String(text);
+}
+
+function oneOf(known: string[], word: unknown): string | undefined {
+    return known.find((each) => each === word);
+}
+
+/** What draws components; nothing where there is no screen. */
+function screen(): any {
+    inSession();
+    return ask("about").mode === "tui" ? room("pi:screen") : undefined;
 }
 
 export const ui = {
@@ -43,57 +60,93 @@ export const ui = {
     },
 
     notify(message: string, type?: string): void {
-        inSession();
-        const level = LEVELS.includes(type as string) ? type : "info";
-        ask({ notify: { message: String(message), level } });
+        show("notify", { message: String(message), level: oneOf(LEVELS, type) ?? "info" });
     },
     setStatus(key: string, text?: string): void {
-        inSession();
-        const line = text === undefined || text === null ? undefined : String(text);
-        ask({ set_status: { key: String(key), text: line } });
+        show("status", { key: String(key), text: words(text) });
     },
-
-    async custom(): Promise<undefined> {
-        inSession();
-        return undefined;
+    /** Lines are shown; a component needs a screen that can draw it. */
+    setWidget(key: string, content: unknown, options?: { placement?: string }): void {
+        const placement = oneOf(PLACEMENTS, options?.placement);
+        const component = typeof content === "function" ? content : undefined;
+        screen()?.setWidget(String(key), component, placement);
+        if (component !== undefined) return;
+        const lines = Array.isArray(content) ? Array.from(content, String) : undefined;
+        show("widget", { key: String(key), lines, placement });
     },
-    onTerminalInput(): () => void {
-        inSession();
-        return () => {};
+    setTitle(title: string): void {
+        show("title", { title: String(title) });
     },
-    setWorkingMessage: idle,
-    setWorkingVisible: idle,
-    setWorkingIndicator: idle,
-    setHiddenThinkingLabel: idle,
-    setWidget: idle,
-    setFooter: idle,
-    setHeader: idle,
-    setTitle: idle,
-    pasteToEditor: idle,
-    setEditorText: idle,
+    setEditorText(text: string): void {
+        show("editor_text", { text: String(text) });
+    },
+    pasteToEditor(text: string): void {
+        show("paste", { text: String(text) });
+    },
     getEditorText(): string {
         inSession();
-        return "";
+        return ask("get_editor_text") ?? "";
     },
-    addAutocompleteProvider: idle,
-    setEditorComponent: idle,
-    getEditorComponent: idle,
-
-    get theme() {
-        return theme;
+    setWorkingMessage(message?: string): void {
+        show("working_message", { text: words(message) });
     },
-    getAllThemes(): { name: string; path: string | undefined }[] {
-        inSession();
-        return [];
+    setWorkingVisible(visible: boolean): void {
+        show("working_visible", { visible: Boolean(visible) });
     },
-    getTheme: idle,
-    setTheme(): { success: boolean; error?: string } {
-        inSession();
-        return { success: false, error: "UI not available" };
+    setWorkingIndicator(options?: { frames?: string[]; intervalMs?: number }): void {
+        const frames = options?.frames && Array.from(options.frames, String);
+        show("working_indicator", { frames, intervalMs: options?.intervalMs });
+    },
+    setHiddenThinkingLabel(label?: string): void {
+        show("hidden_thinking_label", { text: words(label) });
     },
     getToolsExpanded(): boolean {
         inSession();
-        return false;
+        return ask("get_tools_expanded") === true;
     },
-    setToolsExpanded: idle,
+    setToolsExpanded(expanded: boolean): void {
+        show("tools_expanded", { expanded: Boolean(expanded) });
+    },
+
+    async custom(factory: any, options?: any): Promise<unknown> {
+        return screen()?.custom(factory, options);
+    },
+    onTerminalInput(listener: any): () => void {
+        return screen()?.onTerminalInput(listener) ?? (() => {});
+    },
+    setFooter(factory?: any): void {
+        screen()?.setFooter(factory);
+    },
+    setHeader(factory?: any): void {
+        screen()?.setHeader(factory);
+    },
+    setEditorComponent(factory?: any): void {
+        screen()?.setEditorComponent(factory);
+    },
+    getEditorComponent(): unknown {
+        return screen()?.getEditorComponent();
+    },
+    addAutocompleteProvider(factory: any): void {
+        screen()?.addAutocompleteProvider(factory);
+    },
+
+    get theme() {
+        return ask("about").mode === "tui" ? painted(ask({ theme: {} })) : theme;
+    },
+    getAllThemes(): { name: string; path: string | undefined }[] {
+        inSession();
+        return ask("themes");
+    },
+    getTheme(name: string): unknown {
+        inSession();
+        const found = ask({ theme: { name: String(name) } });
+        return found && painted(found);
+    },
+    setTheme(chosen: any): { success: boolean; error?: string } {
+        inSession();
+        const answer = ask({ set_theme: { name: String(chosen?.name ?? chosen) } });
+        forgetTheme();
+        screen()?.invalidate();
+        return answer;
+    },
 };

@@ -1,5 +1,5 @@
-// Models as pi describes them. Which there are, becket says: its own list is short, and a model that it does not know
-// is undefined.
+// Models as pi describes them. Which there are, becket says: its own list is short, but it believes every name of a
+// provider that it knows.
 import { ask } from "pi:host";
 
 type Model = any;
@@ -8,7 +8,7 @@ const all = (): Model[] => ask({ models: { available: false } });
 
 export const getModels = (provider: string): Model[] => all().filter((model) => model.provider === provider);
 export const getModel = (provider: string, id: string): Model | undefined =>
-  getModels(provider).find((model) => model.id === id);
+  ask({ find_model: { provider, id, available: false } }) ?? undefined;
 export const getProviders = (): string[] => [...new Set(all().map((model) => model.provider))];
 export const getBuiltinModel = getModel;
 export const getBuiltinModels = getModels;

@@ -3,8 +3,11 @@ import { later } from "pi:lazy";
 
 export const {
   CombinedAutocompleteProvider, HStack, Image, Marked, MouseRegion, ProcessTerminal, ScrollView, StdinBuffer, TUI,
-  TuiAltScreen, TuiMainScreen, VStack, allocateImageId, calculateImageRows, compositeTuiLine, deleteAllKittyImages,
-  deleteKittyImage, encodeITerm2, encodeKitty, getGifDimensions, getImageDimensions, getJpegDimensions,
-  getNativeClipboard, getOsc8LinkAtColumn, getPngDimensions, getWebpDimensions, isViewportTUI,
-  parseOsc11BackgroundColor, parseTerminalColorSchemeReport, renderImage, renderLatex,
+  TuiAltScreen, TuiMainScreen, VStack, allocateImageId, backgroundAnsi, calculateImageRows, colorToHex, colorToOkhsl,
+  colorToOklch, colorToRgb, compositeTuiLine, deleteAllKittyImages, deleteKittyImage, encodeITerm2, encodeKitty,
+  foregroundAnsi, formatProgramStatus, getGifDimensions, getImageDimensions, getJpegDimensions, getNativeClipboard,
+  getOsc8LinkAtColumn, getPngDimensions, getSelectPageIndex, getTerminalColorMode, getWebpDimensions, indexedColor,
+  isAppleTerminalSession, isViewportTUI, mixColors, okhslColor, oklabToOkhslLightness, oklchColor, parseColor,
+  parseOsc11BackgroundColor, parseTerminalColorSchemeReport, renderImage, renderLatex, replaceControlCharacters,
+  rgbColor, setImageTranscoder, styleText, styleTextWithAnsi,
 } = later;

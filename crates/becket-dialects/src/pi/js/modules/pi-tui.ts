@@ -5,6 +5,9 @@ import { room, shelf } from "pi:lazy";
 /** Where a component that has the keyboard wants the cursor. */
 export const CURSOR_MARKER = "\x1b_pi:c\x07";
 
+/** A cursor that is drawn: the character under it, seen the other way round. */
+export const renderFakeCursor = (text: string): string => `\x1b[7m${text}\x1b[27m`;
+
 export const {
   visibleWidth, truncateToWidth, wrapTextWithAnsi, sliceByColumn, stripTerminalSequences, hyperlink, fuzzyMatch,
   fuzzyFilter,
