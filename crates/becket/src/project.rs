@@ -1,13 +1,14 @@
-//! What is found in the working directory: the project's root, its `becket.toml` files, its `AGENTS.md` files.
+//! What is found in the working directory: the project's root, its settings, its `AGENTS.md` files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use becket_events::Class;
 use becket_hooks::OwnHook;
 
 use crate::config::{PermissionsConfig, ProjectConfig};
 use crate::failure::{CliError, Exit};
 use crate::files::{Unread, read_regular};
+use crate::trust::{Judged, Kind, Trust};
 
 /// Names by which a folder shows that it is the root of a project.
 const ROOT_MARKS: &[&str] = &[".git", ".hg", ".jj", ".svn", ".pijul"];
@@ -36,6 +37,9 @@ fn folders_between(cwd: &Path, root: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The names of a project's settings, in each of its folders.
+const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
+
 /// A project's settings that count.
 #[derive(Debug, Default)]
 pub struct Project {
@@ -43,79 +47,165 @@ pub struct Project {
     pub permissions: Vec<PermissionsConfig>,
     /// The hooks of all files, root first.
     pub hooks: Vec<OwnHook>,
+    /// Hooks that do not count.
+    pub untrusted_hooks: Vec<OwnHook>,
+    /// Everything that the project brings, trusted or not.
+    pub things: Vec<Judged>,
     /// What was found but not used, in words for the person.
     pub skipped: Vec<String>,
     /// Why no run may start here.
     pub refusal: Option<CliError>,
 }
 
-/// Reads every `becket.toml` from the root down to the working directory. They count only with trust; a guard that is
-/// not trusted refuses every run, because running unguarded is not what its author wanted.
-pub fn read_project(cwd: &Path, root: &Path, trust: bool) -> Project {
+impl Project {
+    /// What would count if it were trusted.
+    pub fn untrusted(&self) -> Vec<&Judged> {
+        self.things.iter().filter(|judged| !judged.is_trusted()).collect()
+    }
+
+    /// Whether the project brings something, and all of it is trusted.
+    pub fn is_trusted(&self) -> bool {
+        !self.things.is_empty() && self.things.iter().all(Judged::is_trusted)
+    }
+}
+
+/// Reads every settings file from the root down to the working directory. What stands in them counts only with trust; a
+/// guard that is not trusted refuses every run, because running unguarded is not what its author wanted.
+pub fn read_project(cwd: &Path, root: &Path, trust: &Trust) -> Project {
     let mut project = Project::default();
     let mut refusals = Vec::new();
-    for folder in folders_between(cwd, root) {
-        let file = folder.join("becket.toml");
-        let (config, mut hooks) = match read_settings(&file) {
-            Ok(Some(settings)) => settings,
-            Ok(None) => continue,
+    for file in settings_files(cwd, root) {
+        match project.read_file(&file, trust) {
+            Ok(refusal) => refusals.extend(refusal),
             Err(error) => {
                 project.refusal = Some(error);
                 return project;
             }
-        };
-        if trust {
-            project.permissions.push(config.permissions);
-            project.hooks.append(&mut hooks);
-        } else if let Some(what) = guarding(&config, &hooks) {
-            refusals.push(format!("{} has {what}, and is not trusted", file.display()));
-        } else {
-            project.skipped.push(format!(
-                "{} with {} is not trusted and was skipped; --trust uses it for this run",
-                file.display(),
-                count(hooks.len(), "hook")
-            ));
         }
     }
     if !refusals.is_empty() {
         project.refusal = Some(CliError {
             exit: Exit::UntrustedGuard,
             message: refusals.join("; "),
-            hint: Some("read what is not trusted, then run again with --trust".into()),
+            hint: Some(TRUST_HINT.into()),
         });
     }
     project
 }
 
-/// Every `becket.toml` from the root down to the working directory, trusted or not.
-pub fn settings_files(cwd: &Path, root: &Path) -> Vec<PathBuf> {
-    let files = folders_between(cwd, root).into_iter();
-    let files = files.map(|folder| folder.join("becket.toml"));
-    files.filter(|file| file.symlink_metadata().is_ok()).collect()
-}
+/// What to do about something that is not trusted.
+pub const TRUST_HINT: &str = "`becket hooks trust --show` shows what is not trusted, `becket hooks trust` trusts it \
+                              from now on, --trust uses it for this run";
 
-fn read_settings(file: &Path) -> Result<Option<(ProjectConfig, Vec<OwnHook>)>, CliError> {
-    match read_regular(file, MAX_SETTINGS_BYTES) {
-        Ok(text) => Ok(Some(ProjectConfig::read(&text, file)?)),
-        Err(error) if error.is_absence() => Ok(None),
-        Err(error) => Err(CliError::usage(format!(
-            "cannot read {}: {error}",
-            file.display()
-        ))),
+impl Project {
+    /// Takes what counts of a file. The words say why no run may start.
+    fn read_file(&mut self, file: &Path, trust: &Trust) -> Result<Option<String>, CliError> {
+        let Some(Settings { config, hooks, table }) = read_settings(file)? else {
+            return Ok(None);
+        };
+        let (first, mut broken) = (self.things.len(), Vec::new());
+        let entries = table.get("hook").and_then(toml::Value::as_array);
+        let entries = entries.into_iter().flatten();
+        let mut unnamed: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for (hook, entry) in hooks.into_iter().zip(entries) {
+            let name = entry
+                .get("name")
+                .and_then(toml::Value::as_str)
+                .map(ToOwned::to_owned);
+            let event = hook.event.info().name;
+            let name = name.unwrap_or_else(|| {
+                let count = unnamed.entry(event).or_default();
+                *count += 1;
+                format!("{event} {count}")
+            });
+            let judged = trust.hook(file, &name, &hook, entry);
+            match judged.is_trusted() {
+                true => match trust.settled(&judged, hook) {
+                    Ok(hook) => self.hooks.push(hook),
+                    Err(words) => broken.push(words),
+                },
+                false => self.untrusted_hooks.push(hook),
+            }
+            self.things.push(judged);
+        }
+        if let Some(entry) = table.get("permissions") {
+            let judged = trust.rules(file, entry, !config.permissions.deny.is_empty());
+            if judged.is_trusted() {
+                self.permissions.push(config.permissions);
+            }
+            self.things.push(judged);
+        }
+        // Whatever cannot be copied may be a guard.
+        if !broken.is_empty() {
+            return Ok(Some(broken.join("; ")));
+        }
+        Ok(self.tell(file, first, trust))
+    }
+
+    /// Says what of a file does not count. The words say why no run may start.
+    fn tell(&mut self, file: &Path, first: usize, trust: &Trust) -> Option<String> {
+        let untrusted: Vec<&Judged> = self.things[first..]
+            .iter()
+            .filter(|judged| !judged.is_trusted())
+            .collect();
+        let news = untrusted.iter().filter_map(|judged| trust.news(judged));
+        let news: String = news.map(|words| format!(" ({words})")).collect();
+        if let Some(what) = guarding(&untrusted) {
+            return Some(format!("{} has {what}, and is not trusted{news}", file.display()));
+        }
+        let hooks = untrusted.iter().filter(|judged| judged.item.kind == Kind::Hook);
+        let hooks = count(hooks.count(), "hook");
+        if !untrusted.is_empty() {
+            self.skipped.push(format!(
+                "{} with {hooks} is not trusted and was skipped; --trust uses it for this run, `becket hooks trust` \
+                 from now on{news}",
+                file.display(),
+            ));
+        }
+        None
     }
 }
 
-/// What in these settings holds the agent back, in words.
-fn guarding(config: &ProjectConfig, hooks: &[OwnHook]) -> Option<String> {
-    let guards: Vec<&str> = hooks
-        .iter()
-        .filter(|hook| hook.event.info().class == Class::Guard)
-        .map(|hook| hook.info.name.as_str())
+/// Every settings file from the root down to the working directory, trusted or not.
+pub fn settings_files(cwd: &Path, root: &Path) -> Vec<PathBuf> {
+    let folders = folders_between(cwd, root).into_iter();
+    let files = folders.flat_map(|folder| SETTINGS.iter().map(move |name| folder.join(name)));
+    files.filter(|file| file.symlink_metadata().is_ok()).collect()
+}
+
+/// What stands in a settings file, read and as it is written.
+struct Settings {
+    config: ProjectConfig,
+    hooks: Vec<OwnHook>,
+    table: toml::Table,
+}
+
+fn read_settings(file: &Path) -> Result<Option<Settings>, CliError> {
+    let unread = |words: String| CliError::usage(format!("cannot read {}: {words}", file.display()));
+    match read_regular(file, MAX_SETTINGS_BYTES) {
+        Ok(text) => {
+            let (config, hooks) = ProjectConfig::read(&text, file)?;
+            let table = toml::from_str(&text).map_err(|error| unread(error.to_string()))?;
+            Ok(Some(Settings { config, hooks, table }))
+        }
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(unread(error.to_string())),
+    }
+}
+
+/// What of these things holds the agent back, in words.
+fn guarding(untrusted: &[&Judged]) -> Option<String> {
+    let guarding = |kind: Kind| {
+        let of_kind = untrusted.iter().filter(move |judged| judged.item.kind == kind);
+        of_kind.filter(|judged| judged.item.guards)
+    };
+    let guards: Vec<&str> = guarding(Kind::Hook)
+        .map(|judged| judged.item.name.as_str())
         .collect();
     if !guards.is_empty() {
         return Some(format!("the guard {}", guards.join(", ")));
     }
-    (!config.permissions.deny.is_empty()).then(|| "deny rules".to_string())
+    guarding(Kind::Rules).next().map(|_| "deny rules".to_string())
 }
 
 /// The texts of a project that go to the model.

@@ -1,0 +1,390 @@
+//! Collects the files that something of the project is made of: those that it runs, and those that these load.
+//!
+//! A file belongs to the project by the name under which it is used, wherever a link of that name leads. What is named
+//! by a path outside of the project, or found on the person's PATH, is the person's.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use becket_hooks::CommandLine;
+use rustix::fs::OFlags;
+
+use super::follow::{Base, Followed, Language, Use, follow};
+use super::item::{Command, Edit, File, State, Word, plain, shell_quoted};
+
+/// Variables in which every word is a path: where programs and libraries are found, and what shells read first.
+const HOLD_PATHS: &[&str] = &[
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "NODE_PATH",
+    "PERL5LIB",
+    "RUBYLIB",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+];
+
+/// The most files of one thing, the most bytes of all of them together, and the deepest folder.
+const MOST_FILES: usize = 2_000;
+const MOST_BYTES: usize = 64 << 20;
+const DEEPEST: usize = 12;
+
+/// Folders that hold no part of a script, however close they lie.
+const LEFT_OUT: &[&str] = &[".git", ".hg", ".jj", ".svn", "__pycache__"];
+
+/// Collects files.
+pub struct Gatherer<'a> {
+    /// The project's root, as it really lies.
+    root: &'a Path,
+    /// Where a hook runs.
+    directory: PathBuf,
+    /// The folder of the file in which it stands.
+    folder: PathBuf,
+    size: usize,
+    pub files: BTreeMap<String, File>,
+    pub open: Vec<String>,
+    pub trouble: Option<String>,
+}
+
+impl<'a> Gatherer<'a> {
+    pub fn new(root: &'a Path, directory: &Path, folder: &Path) -> Self {
+        Self {
+            root,
+            directory: directory.to_path_buf(),
+            folder: folder.to_path_buf(),
+            size: 0,
+            files: BTreeMap::new(),
+            open: Vec::new(),
+            trouble: None,
+        }
+    }
+
+    /// Everything that a command line runs.
+    pub fn command(&mut self, command: &CommandLine) -> Command {
+        match command {
+            CommandLine::Shell(line) => Command::Shell(line.clone(), self.line(line)),
+            CommandLine::Exec(words) => Command::Exec(self.words(words)),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Vec<Edit> {
+        let followed = Followed {
+            // A line lies nowhere.
+            whole_folder: false,
+            ..follow(line, Language::Shell)
+        };
+        self.take("the command", None, followed)
+    }
+
+    fn words(&mut self, words: &[String]) -> Vec<Word> {
+        let mut result: Vec<Word> = words.iter().cloned().map(Word::Text).collect();
+        let Some(program) = words.first() else {
+            return result;
+        };
+        // A program that is named by a path lies beside the hook file.
+        let beside = program
+            .contains('/')
+            .then(|| self.named(&self.folder.join(program)));
+        if let Some(name) = beside.flatten() {
+            self.code(&name, None);
+            result[0] = Word::File(name);
+        }
+        let is_shell = Language::of_program(program) == Some(Language::Shell);
+        let takes_code = |option: &String| option.starts_with('-') && option.ends_with('c');
+        let code = words.iter().position(takes_code).map(|at| at + 1);
+        if let Some((at, line)) = code
+            .filter(|_| is_shell)
+            .and_then(|at| Some((at, words.get(at)?)))
+        {
+            result[at] = Word::Line(line.clone(), self.line(line));
+            return result;
+        }
+        // The rest is what a line for the shell would mean by the same words.
+        let (mut line, mut spans) = (String::new(), Vec::new());
+        for word in words {
+            let start = line.len();
+            line.push_str(&shell_quoted(word));
+            spans.push(start..line.len());
+            line.push(' ');
+        }
+        let mut followed = follow(&line, Language::Shell);
+        followed.whole_folder = false;
+        followed.uses.retain(|used| used.span.as_ref() != spans.first());
+        for edit in self.take("the command", None, followed) {
+            if let Some(at) = spans.iter().position(|span| *span == edit.span) {
+                result[at] = Word::File(edit.file);
+            }
+        }
+        result
+    }
+
+    /// A variable of the hook, piece by piece, if it names files or folders of the project.
+    pub fn variable(&mut self, name: &str, value: &str) -> Option<Vec<Word>> {
+        let holds_paths = HOLD_PATHS.contains(&name);
+        let pieces: Vec<Word> = value
+            .split(':')
+            .map(|piece| match self.place(piece, holds_paths) {
+                Some(file) => Word::File(file),
+                None => Word::Text(piece.to_owned()),
+            })
+            .collect();
+        let names_some = pieces.iter().any(|piece| matches!(piece, Word::File(_)));
+        names_some.then_some(pieces)
+    }
+
+    fn place(&mut self, value: &str, is_path: bool) -> Option<String> {
+        let name = self
+            .named(&self.directory.join(value))
+            .filter(|name| !name.is_empty())?;
+        let path = self.root.join(&name);
+        // A word such as `debug` means no folder that happens to be there.
+        let is_path = is_path || value.contains('/') || path.extension().is_some();
+        if !is_path || !path.exists() {
+            return None;
+        }
+        match path.is_dir() {
+            true => self.folder(&path),
+            false => self.code(&name, None),
+        }
+        Some(name)
+    }
+
+    /// A file that only counts, without being code.
+    pub fn plain(&mut self, path: &Path) {
+        if let Some(name) = self.named(path) {
+            self.read(&name);
+        }
+    }
+
+    /// A file that is run, with everything that it loads.
+    pub fn script(&mut self, path: &Path) {
+        if let Some(name) = self.named(path) {
+            self.code(&name, None);
+        }
+    }
+
+    /// The name of a path from the root; `None` if it lies somewhere else.
+    pub fn named(&self, path: &Path) -> Option<String> {
+        let path = plain(path);
+        let name = path.strip_prefix(self.root).ok()?;
+        Some(name.to_str()?.to_owned())
+    }
+
+    fn code(&mut self, name: &str, language: Option<Language>) {
+        if self.files.contains_key(name) || !self.read(name) {
+            return;
+        }
+        let file = &self.files[name];
+        let Ok(text) = String::from_utf8(file.bytes.to_vec()) else {
+            return;
+        };
+        let (path, place) = (self.root.join(name), self.root.join(&file.place));
+        let language = Language::of_file(&path, &text).or(language);
+        // A file without a first line for the system is run by the shell.
+        let is_runnable = file.state == State::Runnable && !text.contains('\0');
+        let Some(language) = language.or(is_runnable.then_some(Language::Shell)) else {
+            return;
+        };
+        if let Some(interpreter) = text
+            .strip_prefix("#!")
+            .and_then(|rest| rest.split_whitespace().next())
+        {
+            let is_ours = !interpreter.starts_with('/') || Path::new(interpreter).starts_with(self.root);
+            if is_ours {
+                self.open
+                    .push(format!("{name}: it is run by {interpreter} of the project"));
+                self.plain(&self.directory.join(interpreter));
+            }
+        }
+        if language == Language::JavaScript {
+            return self.javascript(name, &place, &text);
+        }
+        let edits = self.take(name, Some(&[path, place]), follow(&text, language));
+        if let Some(file) = self.files.get_mut(name) {
+            file.edits = edits;
+        }
+    }
+
+    /// Modules are found as the engine finds them.
+    fn javascript(&mut self, name: &str, place: &Path, text: &str) {
+        let found = becket_js::imports(place, text);
+        for file in found.files {
+            if let Some(name) = self.named(&file) {
+                self.code(&name, Some(Language::JavaScript));
+            }
+        }
+        found.manifests.iter().for_each(|file| self.plain(file));
+        if let Some(what) = found.open {
+            self.open.push(format!("{name}: {what} cannot be followed"));
+        }
+        if found.whole_folder {
+            self.around(place);
+        }
+    }
+
+    /// Takes what a text says, and says where paths stand in it that lead past a copy. `script` is the file of the
+    /// text as it is named, and as it really lies.
+    fn take(&mut self, title: &str, script: Option<&[PathBuf; 2]>, followed: Followed) -> Vec<Edit> {
+        self.open
+            .extend(followed.open.iter().map(|what| format!("{title}: {what}")));
+        let mut edits = Vec::new();
+        for used in followed.uses {
+            for base in self.bases(&used, script) {
+                let Some(name) = self.named(&base.join(&used.path)) else {
+                    continue;
+                };
+                let is_there = self.root.join(&name).exists();
+                if name.is_empty() || (!is_there && (used.is_guess || is_a_second(&base, script))) {
+                    continue;
+                }
+                self.code(&name, used.language);
+                let leads_past = used.base == Base::Directory || used.path.is_absolute();
+                match &used.span {
+                    Some(span) if leads_past => edits.push(Edit {
+                        span: span.clone(),
+                        file: name,
+                    }),
+                    None if leads_past => self
+                        .open
+                        .push(format!("{title}: {name} is taken as it lies there then")),
+                    _ => {}
+                }
+            }
+        }
+        if let Some([path, place]) = script.filter(|_| followed.whole_folder) {
+            self.around(path);
+            self.around(place);
+        }
+        edits.sort_by_key(|edit: &Edit| edit.span.start);
+        edits
+    }
+
+    /// The folders from which a path is seen.
+    fn bases(&self, used: &Use, script: Option<&[PathBuf; 2]>) -> Vec<PathBuf> {
+        match (used.base, script) {
+            (Base::Directory, _) => vec![self.directory.clone()],
+            (Base::HookFolder, _) => vec![self.folder.clone()],
+            (Base::Script, None) => Vec::new(),
+            (Base::Script, Some(files)) => {
+                let mut folders: Vec<PathBuf> = files
+                    .iter()
+                    .filter_map(|file| Some(file.parent()?.into()))
+                    .collect();
+                folders.dedup();
+                folders
+            }
+        }
+    }
+
+    /// The whole folder of a script.
+    fn around(&mut self, script: &Path) {
+        if let Some(folder) = script.parent().filter(|folder| folder.starts_with(self.root)) {
+            self.folder(folder);
+        }
+    }
+
+    /// All files of a folder; of the project's root only those that lie directly in it.
+    fn folder(&mut self, folder: &Path) {
+        let depth = if folder == self.root { DEEPEST } else { 0 };
+        self.walk(folder, depth);
+    }
+
+    fn walk(&mut self, folder: &Path, depth: usize) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let is_left_out = path
+                .file_name()
+                .is_some_and(|name| LEFT_OUT.iter().any(|other| name == *other));
+            let is_folder = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+            if is_left_out || self.trouble.is_some() {
+                continue;
+            }
+            match is_folder {
+                true if depth < DEEPEST => self.walk(&path, depth + 1),
+                true => {}
+                false if path.is_file() => self.script(&path),
+                false => {}
+            }
+        }
+    }
+
+    /// Reads a file, once. Whether there is something to look at.
+    fn read(&mut self, name: &str) -> bool {
+        if self.files.contains_key(name) {
+            return true;
+        }
+        let path = self.root.join(name);
+        let missing = File {
+            place: name.into(),
+            state: State::Missing,
+            hash: String::new(),
+            bytes: [].into(),
+            edits: Vec::new(),
+        };
+        let file = match read_bytes(&path, MOST_BYTES - self.size.min(MOST_BYTES)) {
+            Ok((bytes, state)) => {
+                let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let place = real.strip_prefix(self.root).unwrap_or(&real);
+                self.size += bytes.len();
+                File {
+                    place: place.display().to_string(),
+                    state,
+                    hash: blake3::hash(&bytes).to_hex().to_string(),
+                    bytes: bytes.into(),
+                    edits: Vec::new(),
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing,
+            Err(error) => {
+                self.trouble
+                    .get_or_insert(format!("{name} cannot be read: {error}"));
+                missing
+            }
+        };
+        let is_there = file.state != State::Missing;
+        self.files.insert(name.into(), file);
+        if self.files.len() > MOST_FILES {
+            self.trouble
+                .get_or_insert(format!("it is made of more than {MOST_FILES} files"));
+        }
+        is_there
+    }
+}
+
+/// Whether a folder is only that of a link's target: what is missing there may be beside the link.
+fn is_a_second(base: &Path, script: Option<&[PathBuf; 2]>) -> bool {
+    script.is_some_and(|[path, place]| path != place && place.parent() == Some(base))
+}
+
+/// The bytes of a regular file, and whether it may be run. Nothing here waits for a pipe.
+fn read_bytes(path: &Path, most: usize) -> std::io::Result<(Vec<u8>, State)> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(std::io::Error::other(format!(
+            "there are more than {} MB",
+            MOST_BYTES >> 20
+        )));
+    }
+    let state = match data.permissions().mode() & 0o111 {
+        0 => State::Plain,
+        _ => State::Runnable,
+    };
+    Ok((bytes, state))
+}

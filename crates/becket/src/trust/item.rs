@@ -1,0 +1,217 @@
+//! What a project brings, one thing after the other, and by what it is known: its entry and the bytes of its files.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use becket_hooks::CommandLine;
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A hook of a settings file.
+    Hook,
+    /// The permission rules of a settings file.
+    Rules,
+    /// An extension.
+    Extension,
+    /// Skills, prompt templates and themes.
+    Resources,
+    /// The list of what the project's authors have looked at.
+    Lock,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Rules => "rules",
+            Self::Extension => "extension",
+            Self::Resources => "resources",
+            Self::Lock => "lock",
+        }
+    }
+}
+
+/// One thing that counts once it is trusted.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub kind: Kind,
+    /// What it is called in its file.
+    pub name: String,
+    /// The file that brings it, from the project's root.
+    pub source: String,
+    /// Everything that decides what runs and when, in words.
+    pub entry: String,
+    /// Whether a run without it may be one without a guard.
+    pub guards: bool,
+    /// What is hashed besides the entry.
+    pub files: BTreeMap<String, File>,
+    /// What its scripts may load that cannot be told from their text.
+    pub open: Vec<String>,
+    /// Why it cannot be trusted by its content at all.
+    pub trouble: Option<String>,
+    /// How it is started from its copy.
+    pub command: Option<Command>,
+    /// Variables that name its files.
+    pub variables: BTreeMap<String, Vec<Word>>,
+}
+
+/// A file by its name in the project.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Where it really lies: from the project's root, or somewhere else with its whole path.
+    pub place: String,
+    pub state: State,
+    /// Its hash; empty where there is no file.
+    pub hash: String,
+    pub bytes: Arc<[u8]>,
+    /// Where its text names files by paths that lead past the copy.
+    pub edits: Vec<Edit>,
+}
+
+/// What a file is to the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Plain,
+    Runnable,
+    Missing,
+}
+
+/// A place in a text in which the path of a file stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub span: Range<usize>,
+    /// The file, from the project's root.
+    pub file: String,
+}
+
+/// A command line with the places where files of the project stand in it.
+#[derive(Debug, Clone)]
+pub enum Command {
+    Shell(String, Vec<Edit>),
+    Exec(Vec<Word>),
+}
+
+/// A word of a command line.
+#[derive(Debug, Clone)]
+pub enum Word {
+    Text(String),
+    /// A file, from the project's root.
+    File(String),
+    /// A line for the shell.
+    Line(String, Vec<Edit>),
+}
+
+impl Item {
+    /// By what it is known: other bytes, another identity.
+    pub fn identity(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        for text in [self.kind.name(), &self.source, &self.name, &self.entry] {
+            add(text);
+        }
+        for (name, file) in &self.files {
+            for text in [name, &file.place, file.state.name(), &file.hash] {
+                add(text);
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// What it is called everywhere.
+    pub fn title(&self) -> String {
+        match self.kind {
+            Kind::Hook => format!("{}: the hook {}", self.source, self.name),
+            Kind::Rules => format!("{}: its rules", self.source),
+            Kind::Extension => format!("{}: the extension {}", self.source, self.name),
+            Kind::Resources => "skills, prompt templates and themes".into(),
+            Kind::Lock => self.source.clone(),
+        }
+    }
+
+    /// Whether it is what a path means: its file, or one of the files that it is made of, or a folder around it.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let within = |name: &str| Path::new(name).starts_with(path);
+        let is_in_lock = |name: &str| self.kind == Kind::Lock && name != self.source;
+        within(&self.source) || self.files.keys().any(|name| within(name) && !is_in_lock(name))
+    }
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Runnable => "runnable",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+impl Command {
+    /// The command line for what lies in a copy.
+    pub fn in_copy(&self, copy: &Path) -> CommandLine {
+        match self {
+            Self::Shell(line, edits) => CommandLine::Shell(edited(line, edits, copy)),
+            Self::Exec(words) => CommandLine::Exec(words.iter().map(|word| word.in_copy(copy)).collect()),
+        }
+    }
+}
+
+impl Word {
+    /// The word for what lies in a copy.
+    pub fn in_copy(&self, copy: &Path) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::File(file) => copy.join(file).display().to_string(),
+            Self::Line(line, edits) => edited(line, edits, copy),
+        }
+    }
+}
+
+impl File {
+    /// What stands in the copy: the same text, with the paths of the copy.
+    pub fn in_copy(&self, copy: &Path) -> Vec<u8> {
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) if !self.edits.is_empty() => edited(text, &self.edits, copy).into_bytes(),
+            _ => self.bytes.to_vec(),
+        }
+    }
+}
+
+fn edited(text: &str, edits: &[Edit], copy: &Path) -> String {
+    let (mut result, mut from) = (String::with_capacity(text.len()), 0);
+    for edit in edits {
+        result.push_str(&text[from..edit.span.start]);
+        result.push_str(&shell_quoted(&copy.join(&edit.file).display().to_string()));
+        from = edit.span.end;
+    }
+    result.push_str(&text[from..]);
+    result
+}
+
+/// A text as one word for the shell.
+pub fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// A path without `.` and `..`, as it is written.
+pub fn plain(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut result = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(result.pop()),
+            part => result.push(part),
+        }
+    }
+    result
+}

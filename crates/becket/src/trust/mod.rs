@@ -1,0 +1,310 @@
+//! Trust in what is merely found in the working directory, for every dialect the same.
+//!
+//! What a project brings comes as things one by one (`item.rs`): a hook, the rules of a file, an extension. Each is
+//! known by its content: its entry, and the bytes of all files that it runs and that these load (`gather.rs`, with
+//! `follow/` for the languages). The person trusts identities (`store.rs`), alone or by a lock that the project brings
+//! (`lock.rs`). What runs is a copy of the very bytes that were hashed (`copy.rs`). `question.rs` asks on a terminal.
+//!
+//! Nothing here runs anything, and nothing of a project counts before it was judged here.
+
+mod copy;
+mod follow;
+mod gather;
+mod item;
+mod lock;
+mod question;
+mod store;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use becket_events::Class;
+use becket_hooks::OwnHook;
+use serde_json::{Value, json};
+
+pub use item::{Item, Kind};
+pub use lock::{LOCK_FILE, Lock};
+pub use question::{ask, described};
+pub use store::{Record, Store, put};
+
+use crate::args::Options;
+use crate::files::read_regular;
+use crate::folders::Folders;
+use gather::Gatherer;
+
+/// Says what is trusted in a project.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    /// Whether the command line trusts everything, for this run.
+    of_run: bool,
+    pub store: Store,
+    /// The project's root and the working directory, as they really lie.
+    root: PathBuf,
+    cwd: PathBuf,
+    lock: Option<Locked>,
+}
+
+/// The project's lock.
+#[derive(Debug, Clone)]
+struct Locked {
+    judged: Judged,
+    content: Result<Lock, String>,
+}
+
+/// Why something counts, or that it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The command line says so, for this run.
+    Run,
+    /// The person has looked at exactly this.
+    Person,
+    /// The person trusts the lock, and it is as the lock says.
+    Lock,
+    /// It is not trusted.
+    Untrusted,
+}
+
+/// Something of the project, and whether it counts.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    pub item: Item,
+    pub standing: Standing,
+    /// How it differs from the lock, where there is one.
+    pub unlike_lock: Option<String>,
+}
+
+impl Judged {
+    pub fn is_trusted(&self) -> bool {
+        self.standing != Standing::Untrusted
+    }
+
+    /// Everything about it, for programs.
+    pub fn json(&self) -> Value {
+        let item = &self.item;
+        let files = store::recorded(item);
+        json!({
+            "kind": item.kind,
+            "name": item.name,
+            "source": item.source,
+            "guard": item.guards,
+            "trusted": self.is_trusted(),
+            "by": match self.standing {
+                Standing::Run => json!("command line"),
+                Standing::Person => json!("person"),
+                Standing::Lock => json!("lock"),
+                Standing::Untrusted => json!(null),
+            },
+            "hash": item.identity(),
+            "entry": item.entry,
+            "files": files,
+            "open": item.open,
+            "trouble": item.trouble,
+            "unlike_lock": self.unlike_lock,
+        })
+    }
+}
+
+impl Trust {
+    /// What is trusted in the project at that root.
+    pub fn open(options: &Options, folders: &Folders, cwd: &Path, root: &Path) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let (root, cwd) = (real(root), real(cwd));
+        let mut trust = Self {
+            of_run: options.trust,
+            store: Store::new(folders.trust_folder(), &root),
+            root,
+            cwd,
+            lock: None,
+        };
+        trust.lock = trust.read_lock();
+        trust
+    }
+
+    fn read_lock(&self) -> Option<Locked> {
+        let file = self.root.join(LOCK_FILE);
+        file.symlink_metadata().ok()?;
+        let text = read_regular(&file, lock::MOST_BYTES);
+        let content = text
+            .map_err(|error| format!("{LOCK_FILE} cannot be read: {error}"))
+            .and_then(|text| Lock::read(&text, Path::new(LOCK_FILE)));
+        let mut files = self.gatherer(&self.root);
+        files.plain(&file);
+        let mut item = self.item(Kind::Lock, LOCK_FILE, &file, String::new(), files);
+        item.trouble = item.trouble.or(content.clone().err());
+        let judged = self.judge(item);
+        Some(Locked { judged, content })
+    }
+
+    /// The lock of the project, if it has one.
+    pub fn lock(&self) -> Option<&Judged> {
+        self.lock.as_ref().map(|lock| &lock.judged)
+    }
+
+    /// What the lock says, as far as it can be read.
+    pub fn locked(&self) -> Option<&Lock> {
+        self.lock.as_ref()?.content.as_ref().ok()
+    }
+
+    /// The project's root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path as the person writes it, from the project's root.
+    pub fn named(&self, path: &Path) -> Option<PathBuf> {
+        let whole = item::plain(&self.cwd.join(path));
+        let real = whole.canonicalize();
+        let name = whole.strip_prefix(&self.root).ok().map(Path::to_path_buf);
+        name.or_else(|| Some(real.ok()?.strip_prefix(&self.root).ok()?.to_path_buf()))
+    }
+
+    fn judge(&self, item: Item) -> Judged {
+        let lock = self
+            .lock
+            .as_ref()
+            .and_then(|lock| Some((lock, lock.content.as_ref().ok()?)));
+        let is_locked = || lock.is_some_and(|(file, lock)| file.judged.is_trusted() && lock.has(&item));
+        let standing = match &item.trouble {
+            _ if self.of_run => Standing::Run,
+            Some(_) => Standing::Untrusted,
+            None if self.store.is_trusted(&item.identity()) => Standing::Person,
+            None if is_locked() => Standing::Lock,
+            None => Standing::Untrusted,
+        };
+        Judged {
+            unlike_lock: lock.and_then(|(_, lock)| lock.difference(&item)),
+            item,
+            standing,
+        }
+    }
+
+    fn gatherer(&self, folder: &Path) -> Gatherer<'_> {
+        Gatherer::new(&self.root, &self.cwd, folder)
+    }
+
+    fn item(&self, kind: Kind, name: &str, source: &Path, entry: String, files: Gatherer<'_>) -> Item {
+        let source = source.strip_prefix(&self.root).unwrap_or(source);
+        let Gatherer {
+            files, open, trouble, ..
+        } = files;
+        Item {
+            kind,
+            name: name.into(),
+            source: source.display().to_string(),
+            entry,
+            guards: false,
+            files,
+            open,
+            trouble,
+            command: None,
+            variables: BTreeMap::new(),
+        }
+    }
+
+    /// A hook of a settings file, with the entry as it is written there.
+    pub fn hook(&self, file: &Path, name: &str, hook: &OwnHook, entry: &toml::Value) -> Judged {
+        let folder = hook.folder();
+        let directory = match hook.working_dir() {
+            Some(directory) => item::plain(directory),
+            None => self.cwd.clone(),
+        };
+        let mut files = Gatherer::new(&self.root, &directory, folder);
+        let command = files.command(hook.command_line());
+        let named = |(name, value): (&String, &String)| Some((name.clone(), files.variable(name, value)?));
+        let variables = hook.env().iter().filter_map(named).collect();
+        let item = self.item(Kind::Hook, name, file, in_words(entry), files);
+        self.judge(Item {
+            guards: hook.event.info().class == Class::Guard,
+            command: Some(command),
+            variables,
+            ..item
+        })
+    }
+
+    /// The hook as it runs: from the copy of what was trusted. The error says why there is none.
+    pub fn settled(&self, judged: &Judged, hook: OwnHook) -> Result<OwnHook, String> {
+        let (Some(command), false) = (&judged.item.command, judged.standing == Standing::Run) else {
+            return Ok(hook);
+        };
+        let copy = self.copy(judged)?;
+        let folder = hook
+            .folder()
+            .strip_prefix(&self.root)
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
+        let variables = judged.item.variables.iter();
+        let variables = variables.map(|(name, value)| {
+            let pieces: Vec<String> = value.iter().map(|piece| piece.in_copy(&copy)).collect();
+            (name.clone(), pieces.join(":"))
+        });
+        Ok(hook.run_from(command.in_copy(&copy), copy.join(folder), variables.collect()))
+    }
+
+    /// The folder with the copy of what was trusted, arranged as the project is.
+    pub fn copy(&self, judged: &Judged) -> Result<PathBuf, String> {
+        copy::copy(&judged.item, &self.store.copies()).map_err(|error| {
+            let (title, copies) = (judged.item.title(), self.store.copies());
+            format!(
+                "{title} cannot be copied to {}, so it does not run: {error}",
+                copies.display()
+            )
+        })
+    }
+
+    /// The rules of a settings file.
+    pub fn rules(&self, file: &Path, entry: &toml::Value, is_denying: bool) -> Judged {
+        let item = self.item(
+            Kind::Rules,
+            "permissions",
+            file,
+            in_words(entry),
+            self.gatherer(&self.root),
+        );
+        self.judge(Item {
+            guards: is_denying,
+            ..item
+        })
+    }
+
+    /// An extension, with the settings that chose it. Any may hold a guard.
+    pub fn extension(&self, file: &Path, settings: &Path) -> Judged {
+        let mut files = self.gatherer(&self.root);
+        let file = item::plain(&self.cwd.join(file));
+        if settings.exists() {
+            files.plain(settings);
+        }
+        match files.named(&file) {
+            Some(_) => files.script(&file),
+            None => files.trouble = Some(format!("{} lies outside of the project", file.display())),
+        }
+        let item = self.item(Kind::Extension, "extension", &file, String::new(), files);
+        self.judge(Item { guards: true, ..item })
+    }
+
+    /// Where an extension's file lies in its copy; `None` if it runs where it is.
+    pub fn extension_file(&self, judged: &Judged) -> Result<Option<PathBuf>, String> {
+        match judged.standing {
+            Standing::Run | Standing::Untrusted => Ok(None),
+            _ => Ok(Some(self.copy(judged)?.join(&judged.item.source))),
+        }
+    }
+
+    /// Texts that somebody may call by name; `None` if there are none.
+    pub fn resources(&self, all: &[PathBuf], settings: &Path) -> Option<Judged> {
+        let mut files = self.gatherer(&self.root);
+        all.iter().for_each(|file| files.plain(&self.cwd.join(file)));
+        if files.files.is_empty() {
+            return None;
+        }
+        if settings.exists() {
+            files.plain(settings);
+        }
+        let item = self.item(Kind::Resources, "resources", Path::new(""), String::new(), files);
+        Some(self.judge(item))
+    }
+}
+
+/// An entry as TOML, its keys in order.
+fn in_words(entry: &toml::Value) -> String {
+    toml::to_string(entry).unwrap_or_else(|_| entry.to_string())
+}
