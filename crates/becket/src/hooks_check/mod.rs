@@ -1,24 +1,34 @@
 //! What is wrong with hooks before they run: one function for each kind of thing, all over the same [`HookFile`]s.
 //!
-//! `sources.rs` finds and reads the files, `shell.rs` finds the programs in a command. Nothing is run.
+//! `sources.rs` finds and reads the files, `shell.rs` finds the programs in a command, `scripts.rs` looks into the
+//! scripts that hooks run, `answers.rs` at what they answer, `guests.rs` at plugins and extensions, `trusted.rs` at
+//! what is trusted. `sarif.rs` tells it
+//! all to other tools. Nothing is run.
 
+mod answers;
+mod guests;
+mod sarif;
+mod scripts;
 mod shell;
 mod sources;
+mod trusted;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use becket_agent::waits_for;
 use becket_dialects::docker_agent::{self, Contract, HookEntry, HookKind, OnError, meaningless_fields};
-use becket_events::Class;
+use becket_events::{Class, EventId};
 use becket_hooks::{CommandLine, HookEnvironment, OwnHook, Pattern, Program, nearest};
 use serde::Serialize;
 
 use crate::assemble::{tool_names, unknown_tool};
 use crate::own_jq;
 
+pub use sarif::sarif;
 pub use sources::{everything, given};
+pub use trusted::untrusted;
 
 /// Something that is wrong with a hook, or not what it seems.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,16 +57,36 @@ pub enum Kind {
     NoEffect,
     /// A program that the hook uses is not there.
     MissingProgram,
+    /// Its program may not be executed.
+    NotExecutable,
+    /// The first line of its script does not lead to an interpreter.
+    BadInterpreter,
+    /// Its script has the line ends of another system.
+    LineEnds,
+    /// A path with a space in it is taken apart.
+    UnquotedPath,
+    /// Its script cannot be read as what it is.
+    BadScript,
+    /// It wants an event that its format does not know.
+    UnknownEvent,
+    /// It may take longer than its event allows.
+    LongTimeout,
+    /// Another hook rewrites the same field.
+    SameRewrite,
+    /// It stands there twice.
+    Twice,
     /// A field of its answer means nothing at its event.
     MeaninglessField,
-    /// Its event never happens.
-    IdleEvent,
     /// There is no tool for which it is asked.
     UnknownTool,
     /// It is a guard, and wants to fail open but cannot.
     FixedGuard,
     /// It is a guard, and fails open.
     LoosenedGuard,
+    /// It is found in the working directory, and not trusted.
+    Untrusted,
+    /// It is not as the project's lock says.
+    UnlikeLock,
 }
 
 /// How much a finding matters.
@@ -93,6 +123,8 @@ pub enum Hook {
     Own(OwnHook),
     /// In docker-agent's.
     Foreign(HookEntry, Contract),
+    /// A program or a script that says by itself which events it wants.
+    Guest(guests::Guest),
 }
 
 /// What hooks find on this machine.
@@ -115,12 +147,24 @@ struct Subject<'a> {
 /// The checks, in the order in which their findings are told.
 const CHECKS: &[fn(&Subject<'_>) -> Vec<Finding>] = &[
     missing_programs,
+    scripts::check,
+    scripts::unquoted_paths,
+    guests::check,
     meaningless_answers,
-    idle_events,
     unknown_tools,
+    long_timeouts,
     fixed_guards,
     loosened_guards,
 ];
+
+/// How long a hook may take where an event comes many times in one answer: everybody waits for it each time.
+const BUDGET_OF_PIECES: Duration = Duration::from_secs(5);
+
+/// How long a hook may take at the end of a session, when the person wants to be gone.
+const BUDGET_OF_THE_END: Duration = Duration::from_secs(60);
+
+/// How long it may take anywhere else.
+const BUDGET: Duration = Duration::from_secs(600);
 
 /// Everything that is found in a file.
 pub fn check(file: &HookFile, machine: &Machine) -> Vec<Finding> {
@@ -128,6 +172,30 @@ pub fn check(file: &HookFile, machine: &Machine) -> Vec<Finding> {
     for hook in &file.hooks {
         let subject = Subject { file, hook, machine };
         findings.extend(CHECKS.iter().flat_map(|check| check(&subject)));
+    }
+    findings.extend(answers::same_rewrites(file));
+    findings.extend(twice(file));
+    findings
+}
+
+/// Hooks that stand in a file twice: everything they do is done twice.
+fn twice(file: &HookFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, hook) in file.hooks.iter().enumerate() {
+        let same = |other: &Hook| other.fingerprint() == hook.fingerprint() && hook.fingerprint().is_some();
+        if let Some(first) = file.hooks[..index].iter().find(|other| same(other)) {
+            let line = first
+                .line()
+                .map_or(String::new(), |line| format!(" in line {line}"));
+            findings.push(Finding {
+                file: file.file.clone(),
+                line: hook.line(),
+                kind: Kind::Twice,
+                severity: Severity::Wrong,
+                message: format!("the same hook stands there already{line}"),
+                hint: Some("leave one of them out".into()),
+            });
+        }
     }
     findings
 }
@@ -137,6 +205,41 @@ impl Hook {
         match self {
             Self::Own(hook) => hook.line(),
             Self::Foreign(hook, _) => hook.line(),
+            Self::Guest(_) => None,
+        }
+    }
+
+    /// What makes two hooks the same.
+    fn fingerprint(&self) -> Option<String> {
+        match self {
+            Self::Own(hook) => {
+                let (event, program) = (hook.event.info().name, hook.command_line());
+                Some(format!("{event} {:?} {program:?}", hook.matcher()))
+            }
+            // What stands for a setting of the file has no line of its own, and agents may share it.
+            Self::Foreign(hook, contract) => hook.line().map(|_| {
+                let HookEntry { matcher, kind, .. } = hook;
+                format!("{} {matcher:?} {kind:?}", contract.name)
+            }),
+            Self::Guest(_) => None,
+        }
+    }
+
+    /// What its format calls the event, where there is only one.
+    fn event_name(&self) -> Option<&'static str> {
+        match self {
+            Self::Own(hook) => Some(hook.event.info().name),
+            Self::Foreign(_, contract) => Some(contract.name),
+            Self::Guest(_) => None,
+        }
+    }
+
+    /// The event, where there is only one.
+    fn event(&self) -> Option<EventId> {
+        match self {
+            Self::Own(hook) => Some(hook.event),
+            Self::Foreign(_, contract) => Some(contract.event),
+            Self::Guest(_) => None,
         }
     }
 
@@ -151,6 +254,7 @@ impl Hook {
                 HookKind::Command(command) => Some(command),
                 HookKind::Builtin(_) | HookKind::Model { .. } => None,
             },
+            Self::Guest(_) => None,
         }
     }
 }
@@ -164,6 +268,49 @@ impl Subject<'_> {
             severity: Severity::Wrong,
             message,
             hint: None,
+        }
+    }
+
+    /// A finding about something that stands in the hook's file, or in the script that it runs.
+    fn finding_at(&self, text: &str, kind: Kind, message: String) -> Finding {
+        let finding = self.finding(kind, message);
+        let in_entry = self.hook.script().is_some_and(|script| script.contains(text));
+        match scripts::file_of(self) {
+            Some(script) if !in_entry => {
+                let body = std::fs::read_to_string(&script).unwrap_or_default();
+                let line = body.lines().position(|line| line.contains(text));
+                match line {
+                    Some(line) => Finding {
+                        file: script,
+                        line: Some(line + 1),
+                        ..finding
+                    },
+                    None => Finding {
+                        line: self.line_with(text),
+                        ..finding
+                    },
+                }
+            }
+            _ => Finding {
+                line: self.line_with(text),
+                ..finding
+            },
+        }
+    }
+
+    /// What a shell reads for the hook: its command, and the script that it runs if that is one for a shell.
+    fn script_body(&self) -> Option<String> {
+        let command = self.hook.script().map(ToOwned::to_owned);
+        let script = scripts::file_of(self).and_then(|file| scripts::shell_script(&file));
+        match (command, script) {
+            (None, None) => None,
+            (command, script) => Some(
+                [command, script]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            ),
         }
     }
 
@@ -187,58 +334,48 @@ impl Subject<'_> {
 /// Programs that the hook uses and the machine lacks.
 fn missing_programs(subject: &Subject<'_>) -> Vec<Finding> {
     let environment = &subject.machine.environment;
-    let (variables, mut used) = match subject.hook {
-        Hook::Own(hook) => (hook.variables(environment), own_program(hook, subject)),
+    let (variables, mut used): (_, Vec<(String, String)>) = match subject.hook {
+        Hook::Own(hook) => (hook.variables(environment), Vec::new()),
         Hook::Foreign(hook, _) => (hook.variables(environment), Vec::new()),
+        Hook::Guest(guest) if guest.is_program() => (environment.variables.as_ref().clone(), Vec::new()),
+        Hook::Guest(_) => return Vec::new(),
     };
+    let mut findings = scripts::own_program(subject);
+    let told: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
+    let is_told = |name: &str| told.iter().any(|message| message.contains(name));
     let path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let has_own_jq = |folder: &PathBuf| std::env::split_paths(&path).any(|other| other == *folder);
     let serves_jq = subject.machine.own_jq.as_ref().is_some_and(has_own_jq);
     let variables = Arc::new(variables);
-    for name in subject.hook.script().map(shell::programs).unwrap_or_default() {
+    let body = subject.script_body();
+    for name in body.as_deref().map(shell::programs).unwrap_or_default() {
+        if is_told(&name) {
+            continue;
+        }
         let program = Program::exec([&name]).environment(Arc::clone(&variables));
         if let Err(failure) = program.check(&subject.machine.directory) {
             used.push((name, failure.detail));
         }
     }
-    used.into_iter()
-        .map(|(name, detail)| {
-            let finding = Finding {
-                line: subject.line_with(&name),
-                ..subject.finding(
-                    Kind::MissingProgram,
-                    format!("`{name}` is not on this machine: {detail}"),
-                )
-            };
-            match name == own_jq::NAME && serves_jq {
-                true => Finding {
-                    severity: Severity::Remark,
-                    message: "there is no `jq` on this machine; becket's own serves the hook".into(),
-                    ..finding
-                },
-                false => finding,
-            }
-        })
-        .collect()
-}
-
-/// The program of a hook that needs no shell, if it cannot be started.
-fn own_program(hook: &OwnHook, subject: &Subject<'_>) -> Vec<(String, String)> {
-    let CommandLine::Exec(words) = hook.command_line() else {
-        return Vec::new();
-    };
-    let failure = hook.trouble(&subject.machine.environment, &subject.machine.directory);
-    let name = words.first().cloned().unwrap_or_default();
-    failure
-        .map(|failure| (name, failure.detail))
-        .into_iter()
-        .collect()
+    findings.extend(used.into_iter().map(|(name, detail)| {
+        let words = format!("`{name}` is not on this machine: {detail}");
+        let finding = subject.finding_at(&name, Kind::MissingProgram, words);
+        match name == own_jq::NAME && serves_jq {
+            true => Finding {
+                severity: Severity::Remark,
+                message: "there is no `jq` on this machine; becket's own serves the hook".into(),
+                ..finding
+            },
+            false => finding,
+        }
+    }));
+    findings
 }
 
 /// Fields that the command answers with, and that mean nothing at its event.
 fn meaningless_answers(subject: &Subject<'_>) -> Vec<Finding> {
     let (Hook::Foreign(_, contract), Some(script)) = (subject.hook, subject.hook.script()) else {
-        return Vec::new();
+        return answers::meaningless(subject);
     };
     let fields = meaningless_fields(script, contract).into_iter();
     fields
@@ -257,19 +394,6 @@ fn meaningless_answers(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Hooks of events that nothing causes yet.
-fn idle_events(subject: &Subject<'_>) -> Vec<Finding> {
-    let (event, called) = match subject.hook {
-        Hook::Own(hook) => (hook.event.info().name, hook.event.info().name),
-        Hook::Foreign(_, contract) => (contract.event.info().name, contract.name),
-    };
-    let waiting = waits_for(event).map(|what| format!("{called} never fires yet: it waits for {what}"));
-    waiting
-        .map(|message| subject.finding(Kind::IdleEvent, message))
-        .into_iter()
-        .collect()
-}
-
 /// Hooks for tools that do not exist.
 fn unknown_tools(subject: &Subject<'_>) -> Vec<Finding> {
     const GUESTS: &str = "only a plugin or an MCP server could bring it";
@@ -281,8 +405,20 @@ fn unknown_tools(subject: &Subject<'_>) -> Vec<Finding> {
                 hint: Some(GUESTS.into()),
                 ..subject.finding(Kind::UnknownTool, format!("the hook is for the tool {wrong}"))
             };
-            unknown.map(remark).collect()
+            let patterns = hook.tool_patterns().into_iter();
+            let names: Vec<String> = known_names(subject.file);
+            let unreachable = patterns.filter(|pattern| !names.iter().any(|name| pattern.matches(name)));
+            let unreachable = unreachable.map(|_| Finding {
+                severity: Severity::Remark,
+                hint: Some(GUESTS.into()),
+                ..subject.finding(
+                    Kind::UnknownTool,
+                    "no tool has a name that the hook's `match` wants".into(),
+                )
+            });
+            unknown.map(remark).chain(unreachable).collect()
         }
+        Hook::Guest(_) => Vec::new(),
         Hook::Foreign(hook, _) => {
             let Some(matcher) = hook.matcher.as_deref().filter(|matcher| *matcher != "*") else {
                 return Vec::new();
@@ -331,6 +467,41 @@ fn alternatives(matcher: &str) -> Vec<&str> {
 fn matches_some(expression: &str, names: &[String]) -> bool {
     // One that cannot be read was reported when the file was.
     Pattern::regex(expression).is_ok_and(|pattern| names.iter().any(|name| pattern.matches(name)))
+}
+
+/// Hooks that may hold everybody up for longer than is good for their event.
+fn long_timeouts(subject: &Subject<'_>) -> Vec<Finding> {
+    let (Some(event), timeout) = (
+        subject.hook.event(),
+        match subject.hook {
+            Hook::Own(hook) => hook.info.timeout,
+            Hook::Foreign(hook, _) => hook.timeout,
+            Hook::Guest(_) => return Vec::new(),
+        },
+    ) else {
+        return Vec::new();
+    };
+    let budget = match event {
+        EventId::MessageUpdate | EventId::ToolUpdate => BUDGET_OF_PIECES,
+        EventId::SessionEnd | EventId::Settled => BUDGET_OF_THE_END,
+        _ => BUDGET,
+    };
+    let said = subject.file.text.contains("timeout");
+    if timeout <= budget || !said {
+        return Vec::new();
+    }
+    vec![Finding {
+        line: subject.line_with("timeout"),
+        hint: Some(format!("give it at most {} seconds", budget.as_secs())),
+        ..subject.finding(
+            Kind::LongTimeout,
+            format!(
+                "everybody waits for it up to {} s whenever {} fires",
+                timeout.as_secs_f64(),
+                event.info().name
+            ),
+        )
+    }]
 }
 
 /// Guards whose file says what a failure means, where a failure always refuses.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::shell_grammar::{BEFORE_COMMANDS, WRAPPERS};
+
 /// What the shell does itself, in `sh` and in `bash`.
 const BUILTINS: &[&str] = &[
     ".",
@@ -70,19 +72,8 @@ const BUILTINS: &[&str] = &[
     "wait",
 ];
 
-/// Words after which a command begins.
-const BEFORE_COMMANDS: &[&str] = &[
-    "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time",
-];
-
 /// Words that end something: no command follows directly.
 const ENDS: &[&str] = &["fi", "done", "esac", "}"];
-
-/// Programs and builtins that run the command behind them.
-const WRAPPERS: &[&str] = &[
-    "builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
-    "timeout", "xargs",
-];
 
 /// Options of some wrapper that have a value behind them.
 const WITH_VALUES: &[&str] = &[

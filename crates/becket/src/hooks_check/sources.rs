@@ -3,23 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use becket_agent::Rules;
+use becket_dialects::chibi;
 use becket_dialects::docker_agent::{
     self, AgentFile, Contract, FileKind, HookEntry, Permissions, PersonsSettings, ToolsetKind, contracts,
     is_drop_in, read_drop_in,
 };
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
 
+use super::guests::{Guest, GuestKind};
 use super::{Finding, Hook, HookFile, Kind, Severity};
 use crate::args::Options;
 use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
+use crate::extensions;
 use crate::failure::CliError;
 use crate::files::read_regular;
 use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
+use crate::plugins;
 use crate::project::{MAX_SETTINGS_BYTES, project_root, settings_files};
 use crate::surroundings::Surroundings;
+use crate::trust::Trust;
 
 /// What a file is read as.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,8 @@ enum Format {
     Hooks,
     /// A file of docker-agent's.
     Foreign(FileKind),
+    /// A plugin or an extension.
+    Guest(GuestKind),
 }
 
 /// Everything that counts here. The error says which file cannot be read.
@@ -70,7 +77,42 @@ pub fn everything(
     for file in settings_files(cwd, &project_root(cwd)) {
         files.push(read(&file, Some(Format::Project), surroundings)?);
     }
+    if let Some(home) = plugins::home(options, &config.chibi, folders, surroundings)? {
+        for file in programs_in(&chibi::plugins_folder(&home)) {
+            files.push(read(&file, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
+        }
+    }
+    let trust = Trust::open(options, folders, cwd, &project_root(cwd));
+    let (found, _) = extensions::find(options, &config.pi, folders, surroundings, &trust)?;
+    let found = found
+        .extensions
+        .iter()
+        .map(|extension| &extension.file)
+        .chain(&found.untrusted);
+    for file in found.filter(|file| is_extension(file)) {
+        files.push(read(
+            file,
+            Some(Format::Guest(GuestKind::Extension)),
+            surroundings,
+        )?);
+    }
     Ok(files)
+}
+
+/// The plugins in a folder: files that are not hidden and not taken out of use, and programs in folders of their name.
+fn programs_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| {
+            let (path, name) = (entry.path(), entry.file_name());
+            let shown = name.to_string_lossy();
+            let is_left_out = shown.starts_with('.') || shown.ends_with(".disabled");
+            let program = if path.is_dir() { path.join(&name) } else { path };
+            (!is_left_out && program.is_file()).then_some(program)
+        })
+        .collect();
+    files.sort();
+    files
 }
 
 /// The files that were named; of a folder those that can hold hooks.
@@ -87,8 +129,16 @@ pub fn given(paths: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<HookF
         let mut names: Vec<_> = listing.into_iter().map(|entry| entry.file_name()).collect();
         names.sort();
         for file in names.iter().map(|name| path.join(name)) {
-            if (is_toml(&file) || is_drop_in(&file)) && !surroundings.cwd.join(&file).is_dir() {
+            let is_file = !surroundings.cwd.join(&file).is_dir();
+            let is_known = is_toml(&file) || is_drop_in(&file) || is_extension(&file);
+            if is_known && is_file && !is_test(&file) {
                 files.push(read(&file, None, surroundings)?);
+            }
+        }
+        if whole.file_name().is_some_and(|name| name == "plugins") {
+            for file in programs_in(&whole) {
+                let shown = file.strip_prefix(&surroundings.cwd).unwrap_or(&file);
+                files.push(read(shown, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
             }
         }
     }
@@ -98,7 +148,11 @@ pub fn given(paths: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<HookF
 /// Reads one file. The error says that it cannot be read at all.
 fn read(file: &Path, format: Option<Format>, surroundings: &Surroundings) -> Result<HookFile, CliError> {
     let whole = surroundings.cwd.join(file);
-    let text = read_regular(&whole, MAX_SETTINGS_BYTES).map_err(|error| unreadable(file, &error))?;
+    let text = match (format, read_regular(&whole, MAX_SETTINGS_BYTES)) {
+        // A program need not be a text.
+        (Some(Format::Guest(_)), Err(error)) if !error.is_absence() => String::new(),
+        (_, text) => text.map_err(|error| unreadable(file, &error))?,
+    };
     let mut found = HookFile {
         file: file.to_path_buf(),
         guests: true,
@@ -129,9 +183,12 @@ fn format_of(text: &str, file: &Path) -> Result<Result<Format, SettingsError>, C
         Some("becket.toml") => Ok(Ok(Format::Project)),
         Some("config.toml") => Ok(Ok(Format::Config)),
         _ if is_toml(file) => Ok(Ok(Format::Hooks)),
+        _ if is_extension(file) => Ok(Ok(Format::Guest(GuestKind::Extension))),
+        _ if is_plugin(file, text) => Ok(Ok(Format::Guest(GuestKind::Plugin))),
         _ if is_drop_in(file) => Ok(FileKind::of(text, file).map(Format::Foreign)),
         _ => Err(CliError::usage(format!(
-            "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml",
+            "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml, in extensions that end in \
+             .ts or .js, and in programs",
             file.display()
         ))),
     }
@@ -150,6 +207,10 @@ impl HookFile {
             Format::Config => self.hooks = own(Config::read(text, whole)?.1),
             Format::Project => self.hooks = own(ProjectConfig::read(text, whole)?.1),
             Format::Hooks => self.hooks = own(read_hook_file(text, whole)?),
+            Format::Guest(kind) => {
+                let file = whole.to_path_buf();
+                self.hooks = vec![Hook::Guest(Guest { file, kind })];
+            }
             Format::Foreign(FileKind::Hooks) => self.hooks = foreign(read_drop_in(text, whole)?),
             Format::Foreign(FileKind::Settings) => {
                 let settings = PersonsSettings::read(text, whole)?;
@@ -221,6 +282,22 @@ fn foreign(entries: Vec<HookEntry>) -> Vec<Hook> {
     hooks
         .filter_map(|entry| contract_of(&entry).map(|contract| Hook::Foreign(entry, contract)))
         .collect()
+}
+
+/// A file with hook tests, which holds no hooks.
+fn is_test(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.is_some_and(|name| name.ends_with(".hooktest.toml"))
+}
+
+fn is_extension(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("ts" | "js" | "mjs" | "mts"))
+}
+
+/// A program, by its first line or by the bit that lets it run.
+fn is_plugin(file: &Path, text: &str) -> bool {
+    text.starts_with("#!") || file.parent().is_some_and(|folder| folder.ends_with("plugins"))
 }
 
 fn is_toml(file: &Path) -> bool {

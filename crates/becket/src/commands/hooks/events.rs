@@ -1,13 +1,12 @@
 //! `becket hooks events`: the vocabulary.
 
-use becket_agent::waits_for;
 use becket_dialects::{RowInfo, rows};
 use becket_events::{EVENTS, EventId, EventInfo, payload_schema, reply_schema};
 use becket_hooks::nearest;
 use serde_json::json;
 
-use super::print;
 use crate::args::Options;
+use crate::commands::print;
 use crate::failure::{CliError, Exit};
 
 /// Lists the events, or describes one.
@@ -36,13 +35,11 @@ fn event_named(name: &str) -> Result<&'static EventInfo, CliError> {
 fn list(options: &Options) -> Result<(), CliError> {
     for event in EVENTS {
         let first_line = event.doc.trim().lines().next().unwrap_or_default();
-        let waiting = waits_for(event.name);
         let line = if options.json {
             let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
-            json!({"name": name, "class": class, "doc": doc, "fires": waiting.is_none()}).to_string()
+            json!({"name": name, "class": class, "doc": doc}).to_string()
         } else {
-            let mark = if waiting.is_some() { " (not fired yet)" } else { "" };
-            format!("{:<22} {:<9} {first_line}{mark}", event.name, event.class.name())
+            format!("{:<22} {:<9} {first_line}", event.name, event.class.name())
         };
         print(&format!("{line}\n"))?;
     }
@@ -55,19 +52,14 @@ fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
             "name": event.name,
             "class": event.class.name(),
             "doc": event.doc.trim(),
-            "fires": waits_for(event.name).is_none(),
             "known_as": known_as(event).iter().map(elsewhere_json).collect::<Vec<_>>(),
             "payload": payload_schema(event.id),
             "reply": reply_schema(event.id),
         });
         return print(&format!("{description}\n"));
     }
-    let waiting = waits_for(event.name).map(|what| format!("\nNot fired yet: it waits for {what}."));
     let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
-    let mut text = format!(
-        "{name} ({class})\n{doc}{}\n\npayload\n",
-        waiting.unwrap_or_default()
-    );
+    let mut text = format!("{name} ({class})\n{doc}\n\npayload\n");
     for field in event.payload {
         text.push_str(&format!("  {:<22} {}\n", field.name, field.doc.trim()));
     }

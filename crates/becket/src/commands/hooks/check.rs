@@ -5,25 +5,38 @@ use std::sync::Arc;
 
 use becket_hooks::HookEnvironment;
 
-use super::print;
-use crate::args::Options;
+use crate::args::{CheckForm, Options};
+use crate::assemble::Setup;
+use crate::commands::print;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
-use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given};
+use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given, sarif, untrusted};
 use crate::own_jq;
 use crate::surroundings::Surroundings;
 
 /// Checks the hooks of some files, or all that count here. Ends with 1 if something is wrong.
-pub fn run(options: &Options, paths: &[PathBuf], surroundings: &Surroundings) -> Result<Exit, CliError> {
+pub fn run(
+    options: &Options,
+    format: CheckForm,
+    paths: &[PathBuf],
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     let folders = Folders::find(options.home.as_deref(), surroundings)?;
     let files = match paths {
         [] => everything(options, &folders, surroundings)?,
         paths => given(paths, surroundings)?,
     };
     let machine = machine(&folders, surroundings);
-    let findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
-    print(&told(options, &files, &findings))?;
+    let mut findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
+    // What stands against reading the settings was found already.
+    if let (true, Ok(setup)) = (paths.is_empty(), Setup::read(options, surroundings)) {
+        findings.extend(untrusted(&setup));
+    }
+    match format {
+        CheckForm::Text => print(&told(options, &files, &findings))?,
+        CheckForm::Sarif => print(&format!("{}\n", sarif(&findings)))?,
+    }
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
 }

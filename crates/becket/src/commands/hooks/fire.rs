@@ -1,0 +1,86 @@
+//! `becket hooks fire`: one event through the real dispatcher, and nothing else.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::args::{FireArgs, Options};
+use crate::commands::{print, runtime};
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::surroundings::Surroundings;
+use crate::workbench::{Fired, Lab, Occurrence, Wish, dialect_named, event_called, fired_json, fired_text};
+
+/// The longest payload that is read.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Fires it and shows what came of it.
+pub fn run(options: &Options, wanted: &FireArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let dialect = wanted.dialect.as_deref().map(dialect_named).transpose()?;
+    let event = event_called(&wanted.event, dialect)?;
+    let wish = Wish {
+        fields: match &wanted.payload {
+            Some(file) => read_fields(file, surroundings)?,
+            None => Map::new(),
+        },
+        set: Wish::set(&wanted.set).map_err(CliError::usage)?,
+    };
+    let runtime = runtime(options)?;
+    let result = runtime.block_on(async {
+        let signals = surroundings.signals.listen()?;
+        let cancel = signals.next();
+        let work = async {
+            let lab = Lab::open(options, surroundings, None, &cancel)
+                .await?
+                .begin()
+                .await;
+            let occurrence = Occurrence {
+                event,
+                wish: &wish,
+                dialect,
+            };
+            let fired = lab.fire(occurrence).await;
+            lab.close(surroundings).await?;
+            tell(options, &fired?)
+        };
+        signals.unless_forced(work).await
+    });
+    // A thread may still wait for something of an extension's.
+    runtime.shutdown_background();
+    result
+}
+
+fn tell(options: &Options, fired: &Fired) -> Result<Exit, CliError> {
+    match options.json {
+        true => print(&format!("{}\n", fired_json(fired)))?,
+        false => print(&harmless(&fired_text(fired)))?,
+    }
+    Ok(match fired.failures.is_empty() {
+        true => Exit::Answered,
+        false => Exit::Failed,
+    })
+}
+
+/// The fields of an event in a file, or on standard input.
+fn read_fields(file: &Path, surroundings: &Surroundings) -> Result<Map<String, Value>, CliError> {
+    let name = file.display();
+    let mut text = String::new();
+    let read = match file.to_str() {
+        Some("-") => std::io::stdin().take(LONGEST).read_to_string(&mut text),
+        _ => std::fs::File::open(surroundings.cwd.join(file))
+            .and_then(|open| open.take(LONGEST).read_to_string(&mut text)),
+    };
+    read.map_err(|error| CliError::usage(format!("cannot read the payload {name}: {error}")))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(mut fields)) => {
+            // A payload that was recorded says which event it is.
+            fields.remove("event");
+            Ok(fields)
+        }
+        Ok(_) => Err(CliError::usage(format!(
+            "the payload {name} is JSON, but no object"
+        ))),
+        Err(error) => Err(CliError::usage(format!("the payload {name} is no JSON: {error}"))),
+    }
+}

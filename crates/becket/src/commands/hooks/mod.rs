@@ -1,0 +1,32 @@
+//! `becket hooks`: the workbench's commands, one file each.
+
+mod bench;
+mod check;
+mod dialects;
+mod events;
+mod explain;
+mod fire;
+mod list;
+mod test;
+mod trust;
+
+use crate::args::{HooksCommand, Options};
+use crate::failure::{CliError, Exit};
+use crate::surroundings::Surroundings;
+
+/// Runs one of them.
+pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    match command {
+        HooksCommand::List { event } => list::run(options, event.as_deref(), surroundings),
+        HooksCommand::Events { name } => events::run(options, name.as_deref()),
+        HooksCommand::Dialects { name } => dialects::run(options, name.as_deref()),
+        HooksCommand::Check { format, paths } => check::run(options, format, &paths, surroundings),
+        HooksCommand::Fire(wanted) => fire::run(options, &wanted, surroundings),
+        HooksCommand::Bench(wanted) => bench::run(options, &wanted, surroundings),
+        HooksCommand::Trust(wanted) => trust::run(options, &wanted, surroundings),
+        HooksCommand::Test(wanted) => test::run(options, &wanted, surroundings),
+        HooksCommand::Explain { tool, arguments, dry } => {
+            explain::run(options, &tool, &arguments, dry, surroundings)
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! `becket hooks test`: hook tests as data, with faults and snapshots.
+
+use serde_json::Value;
+use testkit::{Finished, Room};
+
+use crate::plugins::bash;
+use crate::room;
+
+/// A guard of each dialect beside a file of tests: the dialect, what the file says of its hooks, and how faults are
+/// named that its own agent would have let through.
+fn suites() -> Vec<(&'static str, Room, &'static str, &'static [&'static str])> {
+    let own = room();
+    own.write(
+        "guard.toml",
+        "[[hook]]\nname = \"no-rm\"\nevent = \"pre_tool\"\n\
+         command = '''if grep -q 'rm -rf'; then echo 'rm is out' >&2; exit 2; fi'''\n",
+    );
+    let chibi = room();
+    let body =
+        "if grep -q 'rm -rf'; then echo '{\"block\":true,\"message\":\"rm is out\"}'; else echo '{}'; fi";
+    chibi.script(
+        "home/plugins/no-rm",
+        &bash("no-rm", ",\"hooks\":[\"pre_tool\"]", body),
+    );
+    let docker = room();
+    docker.write(
+        "hooks.yaml",
+        "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        name: no-rm\n        \
+         command: \"if grep -q 'rm -rf'; then echo 'rm is out' >&2; exit 2; fi\"\n",
+    );
+    let pi = room();
+    pi.write(
+        "no-rm.ts",
+        "export default function (pi: any) {\n  pi.on('tool_call', async (event: any) => {\n    \
+         if (event.input.command?.includes('rm -rf')) return { block: true, reason: 'rm is out' };\n  });\n}\n",
+    );
+    vec![
+        ("becket", own, "hooks = [\"guard.toml\"]", &[]),
+        (
+            "chibi",
+            chibi,
+            "chibi_home = \"home\"",
+            &["crash", "missing_command", "half_answer", "misspelt"],
+        ),
+        (
+            "docker-agent",
+            docker,
+            "docker_agent = [\"hooks.yaml\"]",
+            &["missing", "crash", "killed", "chatter"],
+        ),
+        ("pi", pi, "extensions = [\"no-rm.ts\"]", &["misspelt"]),
+    ]
+}
+
+const CASES: &str = r#"
+[[test]]
+name = "rm is refused"
+event = "pre_tool"
+payload = { tool_name = "shell", arguments = { command = "rm -rf build" } }
+[test.expect]
+outcome = "deny"
+reason = "rm is out"
+decided_by = ["no-rm"]
+asked = ["no-rm"]
+
+[[test]]
+name = "ls is not"
+event = "pre_tool"
+payload = { tool_name = "shell", arguments = { command = "ls" } }
+[test.expect]
+outcome = "none"
+rewritten = { arguments = { command = "ls" } }
+"#;
+
+fn results(run: &Finished) -> Vec<Value> {
+    let read = |line| serde_json::from_str(line).expect("a line of JSON");
+    run.stdout.lines().map(read).collect()
+}
+
+#[test]
+fn tests_of_every_dialect_pass_and_say_what_is_wrong_when_they_do_not() {
+    for (dialect, room, hooks, _) in suites() {
+        room.write("guard.hooktest.toml", format!("{hooks}\n{CASES}"));
+        let run = room.run(["hooks", "test", "guard.hooktest.toml"]).ended_with(0);
+        assert!(run.stdout.contains("2 tests passed"), "{dialect}: {run:#?}");
+        let wrong = CASES.replace("outcome = \"none\"", "outcome = \"deny\"");
+        room.write("guard.hooktest.toml", format!("{hooks}\n{wrong}"));
+        let run = room.run(["hooks", "test"]).ended_with(1);
+        assert!(run.stdout.contains("FAIL  ls is not"), "{dialect}: {run:#?}");
+        assert!(
+            run.stdout.contains("the outcome should be Deny, but is None"),
+            "{dialect}: {run:#?}"
+        );
+        assert!(
+            run.stdout.contains("2 tests run, 1 failed"),
+            "{dialect}: {run:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_guard_that_breaks_in_any_way_refuses_here_and_not_always_in_its_own_agent() {
+    for (dialect, room, hooks, elsewhere) in suites() {
+        room.write("guard.hooktest.toml", format!("{hooks}\n{CASES}"));
+        let run = room.run(["hooks", "test", "--faults", "--json"]).ended_with(0);
+        let results = results(&run);
+        let faults: Vec<&Value> = results
+            .iter()
+            .flat_map(|test| test["faults"].as_array().unwrap())
+            .collect();
+        assert!(faults.len() >= 8, "{dialect}: {run:#?}");
+        for fault in &faults {
+            // A format may say that an answer with other words is no answer; then it is none here, too.
+            let is_answer = ["chatter", "misspelt"].iter().any(|name| fault["fault"] == *name);
+            let is_silence = is_answer && !fault["let_through_elsewhere"].is_null();
+            assert!(fault["refused"] == true || is_silence, "{dialect}: {fault:#}");
+            assert_eq!(fault["guard"], "no-rm", "{dialect}");
+        }
+        for name in elsewhere {
+            let open = |fault: &&&Value| fault["fault"] == *name && !fault["let_through_elsewhere"].is_null();
+            assert!(
+                faults.iter().find(open).is_some(),
+                "{dialect} {name}: {faults:#?}"
+            );
+        }
+        if elsewhere.is_empty() {
+            assert!(
+                faults
+                    .iter()
+                    .all(|fault| fault["let_through_elsewhere"].is_null())
+            );
+        }
+    }
+}
+
+#[test]
+fn files_exit_codes_replies_and_failures_are_looked_at() {
+    let room = room();
+    room.write(
+        "hooks.toml",
+        "[[hook]]\nname = \"log\"\nevent = \"turn_start\"\n\
+         command = '''cat given > copy; echo '{\"context\":[\"hello\"]}' '''\n\
+         [[hook]]\nname = \"broken\"\nevent = \"turn_end\"\ncommand = \"exit 3\"\n\
+         [[hook]]\nname = \"safer\"\nevent = \"pre_tool\"\n\
+         command = '''echo '{\"arguments\":{\"command\":\"ls -l\"}}' '''\n",
+    );
+    let cases = r#"
+hooks = ["hooks.toml"]
+[[test]]
+name = "a file is copied"
+event = "turn_start"
+files = { given = "abc" }
+[test.expect]
+files = { copy = "abc", other = false, given = true }
+reply = { context = ["hello"] }
+exit_codes = [0]
+[[test]]
+name = "a failure"
+event = "turn_end"
+[test.expect]
+failures = ["exit_status"]
+exit_codes = [3]
+[[test]]
+name = "a rewrite"
+event = "pre_tool"
+payload = { tool_name = "shell", arguments = { command = "ls" } }
+[test.expect]
+rewritten = { arguments = { command = "ls -l" } }
+"#;
+    room.write("a.hooktest.toml", cases);
+    room.run(["hooks", "test"]).ended_with(0).said("3 tests passed");
+    let wrong = [
+        (
+            "copy = \"abc\"",
+            "copy = \"abd\"",
+            "the file copy should be \"abd\", but is \"abc\"",
+        ),
+        ("other = false", "other = true", "the file other is not there"),
+        (
+            "exit_codes = [3]",
+            "exit_codes = [4]",
+            "the exit codes should be [4], but is [3]",
+        ),
+        (
+            "failures = [\"exit_status\"]",
+            "failures = []",
+            "failures should be [], but is hook broken",
+        ),
+        ("[\"hello\"]", "[\"hallo\"]", "the reply's `context` should be"),
+        ("\"ls -l\" }", "\"ls -la\" }", "the event's `arguments` should be"),
+    ];
+    for (right, changed, told) in wrong {
+        room.write("a.hooktest.toml", cases.replace(right, changed));
+        room.run(["hooks", "test"]).ended_with(1).said(told);
+    }
+    let unexpected = cases.replace("failures = [\"exit_status\"]\n", "");
+    room.write("a.hooktest.toml", unexpected);
+    room.run(["hooks", "test"])
+        .ended_with(1)
+        .said("failures should be []");
+}
+
+#[test]
+fn a_whole_session_is_played_away_from_the_persons_own_hooks() {
+    let room = room();
+    room.config("[[hook]]\nevent = \"pre_tool\"\ncommand = \"echo 'the person says no' >&2; exit 2\"\n");
+    room.write(
+        "guard.toml",
+        "[[hook]]\nname = \"no-rm\"\nevent = \"pre_tool\"\n\
+         command = '''if grep -q 'rm '; then echo 'rm is out' >&2; exit 2; fi'''\n",
+    );
+    let suite = r#"
+hooks = ["guard.toml"]
+[[session]]
+name = "the file is made and not removed"
+prompt = "go"
+yes = true
+files = { precious = "x" }
+model = [
+    { tool_calls = [{ name = "shell", arguments = { command = "touch made" } }] },
+    { tool_calls = [{ name = "shell", arguments = { command = "rm precious" } }] },
+    { text = "all done" },
+]
+[session.expect]
+exit_code = 0
+answer = "all done"
+told = "rm is out"
+files = { precious = "x", made = true }
+"#;
+    room.write("s.hooktest.toml", suite);
+    room.run(["hooks", "test"]).ended_with(0).said("1 tests passed");
+    room.write("s.hooktest.toml", suite.replace("made = true", "made = false"));
+    room.run(["hooks", "test"])
+        .ended_with(1)
+        .said("the file made is there");
+    room.write(
+        "s.hooktest.toml",
+        suite.replace("all done\"\ntold", "all gone\"\ntold"),
+    );
+    room.run(["hooks", "test"])
+        .ended_with(1)
+        .said("a part of the answer should be `all gone`");
+    let sessions = room.run(["sessions", "--json"]).ended_with(0);
+    assert_eq!(
+        sessions.stdout, "",
+        "nothing of it is among the person's sessions"
+    );
+}
+
+#[test]
+fn snapshots_are_written_when_asked_and_compared_otherwise() {
+    let room = room();
+    room.write(
+        "hooks.toml",
+        "[[hook]]\nevent = \"turn_start\"\ncommand = '''echo '{\"context\":[\"one\"]}' '''\n",
+    );
+    room.write(
+        "a.hooktest.toml",
+        "hooks = [\"hooks.toml\"]\n\
+         [[test]]\nname = \"context\"\nevent = \"turn_start\"\nexpect = { snapshot = true }\n",
+    );
+    room.run(["hooks", "test"])
+        .ended_with(1)
+        .said("there is no snapshot of it yet");
+    room.run(["hooks", "test", "--update"]).ended_with(0);
+    assert!(room.read("a.hooktest.snapshots.json").contains("one"));
+    room.run(["hooks", "test"]).ended_with(0);
+    room.write(
+        "hooks.toml",
+        "[[hook]]\nevent = \"turn_start\"\ncommand = '''echo '{\"context\":[\"two\"]}' '''\n",
+    );
+    room.run(["hooks", "test"]).ended_with(1).said("the snapshot is");
+}
+
+#[test]
+fn two_hundred_cases_share_one_warm_lane() {
+    let room = room();
+    room.write(
+        "guard.ts",
+        "let asked = 0;\nexport default function (pi: any) {\n  pi.on('tool_call', async () => {\n    \
+         asked += 1;\n    return { block: true, reason: `asked ${asked}` };\n  });\n}\n",
+    );
+    let mut suite = "extensions = [\"guard.ts\"]\n".to_owned();
+    for number in 1..=200 {
+        suite.push_str(&format!(
+            "[[test]]\nname = \"case {number}\"\nevent = \"pre_tool\"\npayload = {{ tool_name = \"shell\", \
+             arguments = {{ command = \"ls {number}\" }} }}\n\
+             expect = {{ outcome = \"deny\", reason = \"asked {number}\" }}\n"
+        ));
+    }
+    room.write("many.hooktest.toml", suite);
+    room.run(["hooks", "test"]).ended_with(0).said("200 tests passed");
+}
+
+#[test]
+fn the_tests_beside_the_examples_pass_with_faults() {
+    let file = crate::repository_file("examples/examples.hooktest.toml");
+    let run = room().run(["hooks", "test", "--faults", &file]).ended_with(0);
+    assert!(run.stdout.contains("5 tests passed"), "{run:#?}");
+    assert!(!run.stdout.contains("let through"), "{run:#?}");
+}
+
+#[test]
+fn mistakes_in_a_file_of_tests_are_named() {
+    let room = room();
+    room.run(["hooks", "test"])
+        .ended_with(2)
+        .complained("there are no tests here");
+    let table = [
+        ("[[test]]\nname = \"x\"\nevnt = \"pre_tool\"\n", "evnt"),
+        (
+            "[[test]]\nname = \"x\"\nevent = \"pre_tol\"\n",
+            "did you mean `pre_tool`?",
+        ),
+        (
+            "[[test]]\nname = \"x\"\nevent = \"pre_tool\"\npayload = { tol_name = \"x\" }\n",
+            "did you mean `tool_name`?",
+        ),
+        (
+            "[[test]]\nname = \"x\"\nevent = \"pre_tool\"\nfiles = { \"../x\" = \"\" }\n",
+            "does not lie in its folder",
+        ),
+        (
+            "hooks = [\"absent.toml\"]\n[[test]]\nname = \"x\"\nevent = \"pre_tool\"\n",
+            "absent.toml",
+        ),
+    ];
+    for (text, complaint) in table {
+        room.write("a.hooktest.toml", text);
+        room.run(["hooks", "test"]).ended_with(2).complained(complaint);
+    }
+}
