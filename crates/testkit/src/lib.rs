@@ -1,12 +1,15 @@
 //! What the tests of becket's crates share.
 //!
 //! `model_server` stands where the network would be: a model provider that answers from a list and remembers what it
-//! was asked. `room` is a home and a working directory in which the real binary runs by itself. This crate knows none
-//! of becket's others, so all of them can test with it.
+//! was asked. `room` is a home and a working directory in which the real binary runs by itself. `browser` is a real
+//! Chromium, for what is made to be looked at. This crate knows none of becket's others, so all of them can test with
+//! it.
 
+mod browser;
 mod model_server;
 mod room;
 
+pub use browser::Browser;
 pub use model_server::{AnthropicStream, Ending, ModelServer, OpenAiStream, Piece, Recorded, Response};
 pub use room::{Finished, Room, Running, finish, needs, quoted, skipped};
 pub use rustix::process::Signal;

@@ -1,0 +1,26 @@
+//! What the page needs of whoever keeps the record.
+
+use crate::view::{Details, SessionLine, Timeline};
+
+/// A record of sessions. Its methods may wait for a disk; the server calls them where waiting holds up nobody.
+pub trait Source: Send + Sync + 'static {
+    /// The sessions, newest first.
+    fn sessions(&self) -> Result<Vec<SessionLine>, SourceError>;
+
+    /// One session with those of its sub-agents; `None` if there is no such session.
+    fn timeline(&self, session_id: &str) -> Result<Option<Timeline>, SourceError>;
+
+    /// Everything about one bar of a timeline; `None` if there is no such bar.
+    fn details(&self, session_id: &str, bar_id: &str) -> Result<Option<Details>, SourceError>;
+
+    /// How far the record has come. Another text than before means that something was added.
+    fn position(&self) -> Result<String, SourceError>;
+
+    /// What there is to count, in the text format of Prometheus.
+    fn metrics(&self) -> Result<String, SourceError>;
+}
+
+/// The record cannot be read. The words are for the person at the page.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct SourceError(pub String);

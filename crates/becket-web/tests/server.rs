@@ -1,0 +1,143 @@
+//! The server with a record that is small, broken, or hostile.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_web::view::{Details, SessionLine, Tally, Timeline};
+use becket_web::{Server, Source, SourceError, Token};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+/// A record with one session, whose texts would be dangerous as markup or as a header.
+struct Odd;
+
+const HOSTILE: &str = "</script><script>alert(1)</script>\r\nSet-Cookie: a=b";
+
+impl Source for Odd {
+    fn sessions(&self) -> Result<Vec<SessionLine>, SourceError> {
+        Ok(vec![SessionLine {
+            id: HOSTILE.into(),
+            parent_id: None,
+            context: HOSTILE.into(),
+            name: Some(HOSTILE.into()),
+            model: HOSTILE.into(),
+            cwd: HOSTILE.into(),
+            started_ms: 1,
+            ended_ms: None,
+            reason: None,
+            entries: 0,
+            tally: Tally::default(),
+        }])
+    }
+
+    fn timeline(&self, session_id: &str) -> Result<Option<Timeline>, SourceError> {
+        match session_id {
+            "broken" => Err(SourceError(HOSTILE.into())),
+            "panics" => panic!("on purpose"),
+            _ => Ok(None),
+        }
+    }
+
+    fn details(&self, session_id: &str, bar_id: &str) -> Result<Option<Details>, SourceError> {
+        Ok(Some(Details {
+            title: format!("{session_id}|{bar_id}"),
+            ..Details::default()
+        }))
+    }
+
+    fn position(&self) -> Result<String, SourceError> {
+        Ok("1".into())
+    }
+
+    fn metrics(&self) -> Result<String, SourceError> {
+        Ok("nothing 0\n".into())
+    }
+}
+
+/// Starts a server on a thread of its own.
+fn serve() -> SocketAddr {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let token = Token::chosen(TOKEN).unwrap();
+            let server = Server::listen(0, token, Arc::new(Odd)).await.unwrap();
+            sender.send(server.address()).unwrap();
+            server.serve().await.unwrap();
+        });
+    });
+    receiver.recv_timeout(Duration::from_secs(60)).unwrap()
+}
+
+fn ask(address: SocketAddr, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let headers = format!("Host: {address}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close");
+    write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+    (headers.to_lowercase(), body.to_owned())
+}
+
+#[test]
+fn whatever_the_record_holds_is_data() {
+    let address = serve();
+    assert!(address.ip().is_loopback());
+    let (headers, body) = ask(address, "/api/sessions");
+    assert!(headers.starts_with("http/1.1 200") && headers.contains("content-type: application/json"));
+    assert!(!headers.contains("set-cookie"));
+    let listed: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(listed["sessions"][0]["name"], HOSTILE);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_says_so_as_plain_text() {
+    let address = serve();
+    let (headers, body) = ask(address, "/api/sessions/broken");
+    assert!(headers.starts_with("http/1.1 500"), "{headers}");
+    assert!(
+        headers.contains("content-type: text/plain") && headers.contains("nosniff"),
+        "{headers}"
+    );
+    assert!(
+        headers.contains("default-src 'none'") && !headers.contains("set-cookie"),
+        "{headers}"
+    );
+    assert_eq!(body, HOSTILE);
+    assert!(ask(address, "/api/sessions/panics").0.starts_with("http/1.1 500"));
+    assert!(ask(address, "/api/sessions/other").0.starts_with("http/1.1 404"));
+    assert!(
+        ask(address, "/api/sessions").0.starts_with("http/1.1 200"),
+        "it goes on"
+    );
+}
+
+#[test]
+fn ids_are_read_as_they_were_written() {
+    let (_, body) = ask(serve(), "/api/sessions/a%2Fb/bars/c%3A%C3%A4%3A0");
+    let details: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(details["title"], "a/b|c:ä:0");
+}
+
+#[test]
+fn a_token_cannot_be_guessed_or_broken_out_of() {
+    for (text, good) in [
+        (TOKEN, true),
+        (&TOKEN[1..], false),
+        ("", false),
+        ("0123456789abcdef0123456789abcde\n", false),
+        ("0123456789abcdef0123456789abcde#", false),
+        ("0123456789abcdef 123456789abcdef", false),
+    ] {
+        assert_eq!(Token::chosen(text).is_some(), good, "{text:?}");
+    }
+    let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+    assert_ne!(one.text(), other.text());
+    assert!(Token::chosen(one.text()).is_some_and(|token| token.text().len() == 64));
+}
