@@ -1,0 +1,224 @@
+//! `becket audit`: the log of what was decided and done. It is read here and never written.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use becket_agent::audit::LedgerCounts;
+use becket_store::{AuditEntry, AuditQuery, SqliteStore};
+use serde_json::{Value, json};
+
+use super::{print, since, trace};
+use crate::args::{AuditCommand, Options};
+use crate::failure::{CliError, Exit};
+use crate::folders::Folders;
+use crate::front::harmless;
+use crate::surroundings::Surroundings;
+
+/// Does what is asked for.
+pub fn run(
+    options: &Options,
+    command: Option<AuditCommand>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    match command {
+        None => ledgers(options, &store),
+        Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref()),
+        Some(AuditCommand::Export { session, since }) => export(&store, session.as_deref(), since.as_deref()),
+        Some(AuditCommand::Head) => head(options, &store),
+    }
+}
+
+fn verify(options: &Options, store: &SqliteStore, noted: Option<&str>) -> Result<Exit, CliError> {
+    let noted = noted.map(|hash| hash.trim().to_lowercase());
+    let is_hash = |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if noted.as_ref().is_some_and(|hash| !is_hash(hash)) {
+        let problem = "a hash of the audit log has 64 hexadecimal digits";
+        return Err(CliError::usage(problem).hint("`becket audit head` prints one"));
+    }
+    match store.verify_audit(noted.as_deref())? {
+        Ok(end) => {
+            match options.json {
+                true => print(&format!(
+                    "{}\n",
+                    json!({"ok": true, "records": end.count, "head": end.hash})
+                ))?,
+                false => print(&format!("{} records, all as they were written\n", end.count))?,
+            }
+            Ok(Exit::Answered)
+        }
+        Err(flaw) => {
+            if options.json {
+                let flaw = json!({"ok": false, "record": flaw.seq, "problem": flaw.words});
+                print(&format!("{flaw}\n"))?;
+                return Ok(Exit::Failed);
+            }
+            let problem = format!("record {} of the audit log {}", flaw.seq, flaw.words);
+            Err(CliError::failed(problem).hint(format!(
+                "the log is in {}; compare it with a copy from before",
+                store.path().display()
+            )))
+        }
+    }
+}
+
+fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) -> Result<Exit, CliError> {
+    let since_ms = since_when.map(since).transpose()?.unwrap_or_default();
+    let session = session.map(|session| session_of(store, session)).transpose()?;
+    let query = AuditQuery {
+        session_id: session.as_deref(),
+        since_ms,
+    };
+    let mut problem = None;
+    store.each_audited(query, |entry| match print(&entry.line()) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            problem = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    problem.map_or(Ok(Exit::Answered), Err)
+}
+
+/// The session that is meant. One of a destroyed context is known to the log alone, and only by its whole id.
+fn session_of(store: &SqliteStore, named: &str) -> Result<String, CliError> {
+    let known = trace::find(store, Some(named));
+    if known.is_err() {
+        let mut is_there = false;
+        let query = AuditQuery {
+            session_id: Some(named),
+            since_ms: 0,
+        };
+        store.each_audited(query, |_| {
+            is_there = true;
+            ControlFlow::Break(())
+        })?;
+        if is_there {
+            return Ok(named.to_owned());
+        }
+    }
+    known.map(|session| session.id)
+}
+
+fn head(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
+    let head = store.audit_head()?;
+    match options.json {
+        true => print(&format!(
+            "{}\n",
+            json!({"records": head.count, "head": head.hash})
+        ))?,
+        false => print(&format!("{}\n", head.hash))?,
+    }
+    Ok(Exit::Answered)
+}
+
+/// What the log says about one session.
+#[derive(Default)]
+struct Account {
+    context: String,
+    /// What the ledger said when the session ended.
+    ledger: Option<LedgerCounts>,
+    /// What the log itself says, counted once more.
+    allowed: u64,
+    refused: u64,
+    operations: u64,
+    decided_by_hooks: u64,
+    /// Calls that were allowed and not made yet.
+    open: BTreeMap<String, u64>,
+    /// Operations that nobody has allowed.
+    unpermitted: u64,
+}
+
+impl Account {
+    fn count(&mut self, entry: &AuditEntry) {
+        let record: Value = serde_json::from_str(&entry.record).unwrap_or_default();
+        let call = || record["tool_call_id"].as_str().unwrap_or_default().to_owned();
+        if let Some(context) = record["context_name"].as_str() {
+            self.context = context.into();
+        }
+        match entry.kind.as_str() {
+            "call" if record["decision"] == "allow" => {
+                self.allowed += 1;
+                *self.open.entry(call()).or_default() += 1;
+            }
+            "call" => self.refused += 1,
+            "operation" => {
+                self.operations += 1;
+                match self.open.get_mut(&call()) {
+                    Some(left) if *left > 0 => *left -= 1,
+                    _ => self.unpermitted += 1,
+                }
+            }
+            "hooks" => self.decided_by_hooks += 1,
+            "ledger" => self.ledger = serde_json::from_value(record).ok(),
+            _ => {}
+        }
+    }
+
+    /// What is wrong, if something is: counted by the agent while it ran, and by the log.
+    fn problem(&self) -> Option<String> {
+        if self.unpermitted > 0 {
+            return Some(format!("{} operations without a permit", self.unpermitted));
+        }
+        let ledger = self.ledger?;
+        if !ledger.is_balanced() {
+            return Some(format!("a difference of {}", ledger.difference()));
+        }
+        let logged = (self.allowed, self.refused, self.operations);
+        let counted = (ledger.permits, ledger.refused, ledger.operations);
+        (logged != counted).then(|| "the log and the ledger count differently".to_owned())
+    }
+
+    fn json(&self, session_id: &str) -> Value {
+        json!({
+            "session_id": session_id, "context": self.context, "permits": self.allowed, "refused": self.refused,
+            "operations": self.operations, "decided_by_hooks": self.decided_by_hooks, "ledger": self.ledger,
+            "difference": self.ledger.map(|ledger| ledger.difference()), "problem": self.problem(),
+        })
+    }
+
+    fn words(&self, session_id: &str) -> String {
+        let end = match (self.problem(), self.ledger) {
+            (Some(problem), _) => format!("WRONG: {problem}"),
+            (None, Some(ledger)) => format!("{} used, difference {}", ledger.used, ledger.difference()),
+            (None, None) => "not ended, or cut short".into(),
+        };
+        format!(
+            "{session_id}  {}  {} permits, {} operations, {} refused, hooks decided {} times  {end}\n",
+            self.context, self.allowed, self.operations, self.refused, self.decided_by_hooks
+        )
+    }
+}
+
+/// The ledger of each session, the newest last.
+fn ledgers(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
+    let mut order: Vec<String> = Vec::new();
+    let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
+    store.each_audited(AuditQuery::default(), |entry| {
+        if !accounts.contains_key(&entry.session_id) {
+            order.push(entry.session_id.clone());
+        }
+        accounts
+            .entry(entry.session_id.clone())
+            .or_default()
+            .count(&entry);
+        ControlFlow::Continue(())
+    })?;
+    let mut text = String::new();
+    let mut exit = Exit::Answered;
+    for session_id in &order {
+        let account = &accounts[session_id];
+        if account.problem().is_some() {
+            exit = Exit::Failed;
+        }
+        match options.json {
+            true => text.push_str(&format!("{}\n", account.json(session_id))),
+            false => text.push_str(&harmless(&account.words(session_id))),
+        }
+    }
+    if order.is_empty() && !options.json {
+        text.push_str("nothing was decided yet\n");
+    }
+    print(&text)?;
+    Ok(exit)
+}
