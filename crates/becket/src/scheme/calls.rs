@@ -1,0 +1,126 @@
+//! Tools that files call: in the name of a session, through its hooks and its gate.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use becket_agent::Parent;
+use becket_agent::tool::{BUILTIN, Tool};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::file::{Calls, NoCalls};
+
+/// The sessions that are at work, and how files know their tools.
+#[derive(Default)]
+pub struct Callers {
+    sessions: Mutex<HashMap<String, Parent>>,
+    /// becket's own tools in the words of chibi's files, whatever the model calls them.
+    known: Mutex<Vec<Arc<dyn Tool>>>,
+}
+
+/// A tool, and what it is called with.
+type Call = (Arc<dyn Tool>, Map<String, Value>);
+
+impl Callers {
+    /// Files know these tools.
+    pub fn set_known(&self, tools: Vec<Arc<dyn Tool>>) {
+        *self.known.lock().expect("no panic happens while it is held") = tools;
+    }
+
+    /// A session is at work.
+    pub fn seat(&self, caller: Parent) {
+        let before = self.sessions().insert(caller.session_id().to_owned(), caller);
+        // It may be the last that holds a tool, which may look here.
+        drop(before);
+    }
+
+    /// A session is over.
+    pub fn leave(&self, session_id: &str) {
+        let gone = self.sessions().remove(session_id);
+        drop(gone);
+    }
+
+    /// Who makes calls for hooks of a session.
+    pub fn of(self: &Arc<Self>, session_id: &str) -> Box<dyn Calls> {
+        let parent = self.sessions().get(session_id).cloned();
+        match parent {
+            Some(parent) => Box::new(SessionCalls::new(self, parent, "hook")),
+            None => Box::new(NoCalls),
+        }
+    }
+
+    /// The only session that is at work.
+    pub fn only(self: &Arc<Self>) -> Option<Parent> {
+        let sessions = self.sessions();
+        let mut all = sessions.values();
+        all.next().filter(|_| all.next().is_none()).cloned()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Parent>> {
+        self.sessions.lock().expect("no panic happens while it is held")
+    }
+
+    /// The tool that a name means, with its arguments. What a session does not have, its files do not have either.
+    fn find(&self, parent: &Parent, name: &str, arguments: Map<String, Value>) -> Result<Call, String> {
+        let offered = parent.tools();
+        if let Some(tool) = offered.iter().find(|tool| tool.spec().face.name == name) {
+            return Ok((Arc::clone(tool), arguments));
+        }
+        let unknown = || format!("unknown tool: {name}");
+        let known = self.known.lock().expect("no panic happens while it is held");
+        let known = known.iter().find(|tool| tool.spec().face.name == name).cloned();
+        let Some(known) = known else {
+            let by_own_name = offered.iter().find(|tool| tool.spec().own_name == name);
+            return by_own_name
+                .map(|tool| (Arc::clone(tool), arguments))
+                .ok_or_else(unknown);
+        };
+        let spec = known.spec();
+        let is_same = |tool: &&Arc<dyn Tool>| {
+            let other = tool.spec();
+            other.operation == spec.operation && (spec.operation.is_some() || other.own_name == spec.own_name)
+        };
+        match offered.iter().find(is_same) {
+            None => Err(unknown()),
+            Some(tool) if tool.spec().source == BUILTIN => Ok((known, arguments)),
+            // Somebody else's stands in its place; there is no way around it.
+            Some(tool) => Ok((Arc::clone(tool), known.normalise(arguments)?)),
+        }
+    }
+}
+
+/// Calls in the name of a session.
+pub struct SessionCalls {
+    callers: Arc<Callers>,
+    parent: Parent,
+    /// The call within which these are made.
+    within: String,
+}
+
+impl SessionCalls {
+    pub fn new(callers: &Arc<Callers>, parent: Parent, within: &str) -> Self {
+        Self {
+            callers: Arc::clone(callers),
+            parent,
+            within: within.into(),
+        }
+    }
+}
+
+impl Calls for SessionCalls {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let (tool, arguments) = self.callers.find(&self.parent, name, arguments)?;
+            let called = self.parent.call(tool, &arguments, &self.within).await;
+            match called {
+                called if called.cancelled => Err("cancelled".into()),
+                called if called.is_error => Err(format!("tool error: {}", called.output)),
+                called => Ok(called.output),
+            }
+        })
+    }
+}

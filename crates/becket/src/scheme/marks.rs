@@ -1,0 +1,139 @@
+//! Which files models have written. Their tools are offered behind the gate; their hooks count once the person trusts
+//! them.
+//!
+//! A mark is a small file for each file that a call has changed, under the hash of its path. Before the change it says
+//! which content is the person's, and that nothing else is; afterwards it says which content the call wrote, and that
+//! everything else is the person's. So a kill in between leaves nothing trusted that nobody has looked at, and whoever
+//! edits or replaces the file by hand makes it theirs.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The marks of a home.
+#[derive(Debug, Clone)]
+pub struct Marks {
+    folder: PathBuf,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The person has put it there, or trusts it.
+    Persons,
+    /// A model has written it.
+    Models,
+}
+
+const ONLY: &str = "only ";
+const ALL_BUT: &str = "all-but ";
+
+impl Marks {
+    /// The marks in that folder, which is made with the first.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Whose this content of a file is.
+    pub fn trust(&self, file: &Path, content: &[u8]) -> Trust {
+        trusted(self.text(file).as_deref(), content)
+    }
+
+    /// What is noted about a file, to see whether it has changed.
+    pub fn text(&self, file: &Path) -> Option<String> {
+        match std::fs::read_to_string(self.mark(file)) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // Who cannot read it does not know: nothing is trusted.
+            Err(_) => Some(ONLY.into()),
+        }
+    }
+
+    /// A call is about to change a file that has this content now.
+    pub fn before(&self, file: &Path, content: Option<&[u8]>) -> Result<(), String> {
+        let kept = content.filter(|content| self.trust(file, content) == Trust::Persons);
+        self.write(file, &format!("{ONLY}{}", kept.map(hash).unwrap_or_default()))
+    }
+
+    /// A call has changed it, and now it has this content.
+    pub fn after(&self, file: &Path, content: Option<&[u8]>) -> Result<(), String> {
+        match content {
+            Some(content) => self.write(file, &format!("{ALL_BUT}{}", hash(content))),
+            None => self.forget(file),
+        }
+    }
+
+    /// The person trusts the file as it is.
+    pub fn forget(&self, file: &Path) -> Result<(), String> {
+        match std::fs::remove_file(self.mark(file)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(format!("the mark cannot be removed: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn mark(&self, file: &Path) -> PathBuf {
+        self.folder.join(hash(file.as_os_str().as_encoded_bytes()))
+    }
+
+    fn write(&self, file: &Path, text: &str) -> Result<(), String> {
+        let mark = self.mark(file);
+        let draft = mark.with_extension(format!("{}", std::process::id()));
+        let written = std::fs::create_dir_all(&self.folder)
+            .and_then(|()| std::fs::write(&draft, text))
+            .and_then(|()| std::fs::rename(&draft, &mark));
+        written.map_err(|error| format!("it cannot be noted who wrote the file: {error}"))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn trusted(mark: Option<&str>, content: &[u8]) -> Trust {
+    let is_persons = match mark {
+        None => true,
+        Some(mark) => match (mark.strip_prefix(ALL_BUT), mark.strip_prefix(ONLY)) {
+            (Some(written), _) => written != hash(content),
+            (_, Some(kept)) => kept == hash(content),
+            (None, None) => false,
+        },
+    };
+    match is_persons {
+        true => Trust::Persons,
+        false => Trust::Models,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_call_writes_is_the_models_until_the_person_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Marks::new(folder.path().join("marks"));
+        let file = Path::new("/vfs/tools/shared/a.scm");
+        let whose = |content: &str| marks.trust(file, content.as_bytes());
+        assert_eq!(whose("mine"), Trust::Persons);
+        marks.before(file, Some(b"mine")).unwrap();
+        // The call may be killed here.
+        assert_eq!((whose("mine"), whose("half")), (Trust::Persons, Trust::Models));
+        marks.after(file, Some(b"theirs")).unwrap();
+        assert_eq!(
+            (whose("theirs"), whose("edited by hand")),
+            (Trust::Models, Trust::Persons)
+        );
+        // A second call does not make the first one's work the person's.
+        marks.before(file, Some(b"theirs")).unwrap();
+        assert_eq!(whose("theirs"), Trust::Models);
+        marks.after(file, Some(b"theirs")).unwrap();
+        marks.forget(file).unwrap();
+        assert_eq!(whose("theirs"), Trust::Persons);
+        marks.before(file, None).unwrap();
+        assert_eq!(whose("new"), Trust::Models);
+        marks.after(file, None).unwrap();
+        assert_eq!(whose("new"), Trust::Persons);
+        assert_eq!(marks.trust(Path::new("/other"), b"theirs"), Trust::Persons);
+    }
+}
