@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use becket_agent::provider::ThinkingLevel;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};
@@ -23,7 +24,7 @@ use crate::surroundings::Surroundings;
 #[command(
     after_help = "Extensions (-e) may have options of their own; `becket hooks list` shows them.\n\n\
                         Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
-                        5 limit reached, 129 hung up, 130 cancelled, 143 terminated."
+                        5 limit reached, 6 a replay differs, 129 hung up, 130 cancelled, 143 terminated."
 )]
 pub struct Args {
     #[command(flatten)]
@@ -65,6 +66,18 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FILE")]
     pub hooks: Vec<PathBuf>,
 
+    /// Send the spans of the run to a collector of OpenTelemetry when it ends, by OTLP over HTTP. Without an address it
+    /// is that of the settings, of OTEL_EXPORTER_OTLP_ENDPOINT, or http://127.0.0.1:4318. Nobody waits for it.
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub otel: Option<String>,
+
     /// A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has no say, and
     /// nobody waits for it before the end of the run. May be given several times.
     #[arg(long, global = true, value_name = "TYPE=COMMAND")]
@@ -83,11 +96,36 @@ pub struct Options {
     #[arg(long, global = true)]
     pub no_extensions: bool,
 
+    /// A skill, a file or a folder; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub skill: Vec<PathBuf>,
+
+    /// Use no skills but those that `--skill` names, or extensions bring. Also: `-ns`.
+    #[arg(long, global = true)]
+    pub no_skills: bool,
+
+    /// A prompt template, a file or a folder of them, to be called as `/name`; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub prompt_template: Vec<PathBuf>,
+
+    /// Use no prompt templates but those that `--prompt-template` names, or extensions bring. Also: `-np`.
+    #[arg(long, global = true)]
+    pub no_prompt_templates: bool,
+
+    /// A theme, a file or a folder of them; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub theme: Vec<PathBuf>,
+
+    /// Use no themes but becket's own and those that `--theme` names, or extensions bring.
+    #[arg(long, global = true)]
+    pub no_themes: bool,
+
     /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
 
-    /// The names by which the model knows the tools: becket, chibi, docker-agent, pi.
+    /// The names by which the model knows the tools: becket, chibi, docker-agent, pi. Or the only tools that it is
+    /// offered, by pi's names: `read,grep,ls`.
     #[arg(long, global = true, value_name = "PROFILE")]
     pub tools: Option<String>,
 
@@ -95,7 +133,7 @@ pub struct Options {
     #[arg(short = 'y', long, global = true)]
     pub yes: bool,
 
-    /// Trust the hooks and rules that are found in the working directory, for this run.
+    /// Trust what is found in the working directory, for this run; `becket hooks trust` does it for longer.
     #[arg(long, global = true)]
     pub trust: bool,
 
@@ -123,6 +161,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 
+    /// pi's options.
+    #[command(flatten)]
+    pub pi: PiOptions,
+
     /// The agent file that is run; `becket run` sets it.
     #[arg(skip)]
     pub agent_file: Option<AgentFileChoice>,
@@ -134,6 +176,99 @@ pub struct Options {
     /// Extensions that were loaded already, because the command line could not be read without them.
     #[arg(skip)]
     pub preloaded: Preloaded,
+}
+
+/// Options by which pi is run, for programs that run becket in its place.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options of pi")]
+pub struct PiOptions {
+    /// Speak as pi does to other programs: `text` is the answer, `json` every event as one line, `rpc` takes commands
+    /// from standard input besides. A run begins with a fresh context unless one is named, and has pi's exit codes.
+    #[arg(long, value_name = "MODE", conflicts_with = "json")]
+    pub mode: Option<RunMode>,
+
+    /// Ask once and end. Several prompts are asked one after the other.
+    #[arg(short = 'p', long)]
+    pub print: bool,
+
+    /// Keep nothing: the context of this run is destroyed at its end.
+    #[arg(long, conflicts_with_all = ["context", "transient", "session", "go_on"])]
+    pub no_session: bool,
+
+    /// With `--mode`: go on in the current context, as becket does without `--mode`.
+    #[arg(long = "continue", conflicts_with_all = ["context", "transient", "session"])]
+    pub go_on: bool,
+
+    /// Go on in the context of this session: its id, the beginning of it, or the name of the context.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["context", "transient"])]
+    pub session: Option<String>,
+
+    /// The provider of the model that `--model` names.
+    #[arg(long, value_name = "NAME", requires = "model")]
+    pub provider: Option<String>,
+
+    /// How much the model thinks: off, minimal, low, medium, high, xhigh.
+    #[arg(long, value_name = "LEVEL", value_parser = thinking_level)]
+    pub thinking: Option<ThinkingLevel>,
+
+    /// The agent's instructions in place of the usual ones, or a file that holds them.
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub system_prompt: Option<String>,
+
+    /// More instructions behind them, or a file that holds some; may be given several times.
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub append_system_prompt: Vec<String>,
+}
+
+/// How becket speaks to the program that runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunMode {
+    /// The answer.
+    Text,
+    /// Every event as one line of JSON.
+    Json,
+    /// The same, and commands come in.
+    Rpc,
+}
+
+impl Options {
+    /// The only tools that the model is offered, where `--tools` names some.
+    pub fn tool_list(&self) -> Option<Vec<String>> {
+        let tools = self.tools.as_deref()?;
+        if becket_dialects::PROFILE_NAMES.contains(&tools) {
+            return None;
+        }
+        let names = tools.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(names.map(Into::into).collect())
+    }
+
+    /// The same with a model as becket names it.
+    pub fn with_whole_model(mut self) -> Self {
+        if let (Some(provider), Some(model)) = (&self.pi.provider, &self.model) {
+            let prefix = format!("{provider}/");
+            if !model.starts_with(&prefix) {
+                self.model = Some(format!("{prefix}{model}"));
+            }
+        }
+        self
+    }
+}
+
+impl PiOptions {
+    /// Whether a program reads events.
+    pub fn streams(&self) -> bool {
+        matches!(self.mode, Some(RunMode::Json | RunMode::Rpc))
+    }
+
+    /// Whether several prompts are asked one after the other.
+    pub fn takes_many(&self) -> bool {
+        self.print || self.mode.is_some()
+    }
+}
+
+fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
+    serde_json::from_value(word.into())
+        .map_err(|_| "there are off, minimal, low, medium, high, xhigh".to_owned())
 }
 
 /// An agent file, and who in it is talked to.
@@ -169,6 +304,17 @@ pub enum Command {
     },
     /// Talk with the model.
     Chat,
+    /// Try Scheme as files under `vfs:///tools` find it: type forms, or pipe them in.
+    ///
+    /// The libraries of such files are there, and `call-tool` calls tools as they do, through hooks and gate. What is
+    /// piped in is evaluated as one program, and its last value is printed.
+    Scheme {
+        /// A file to load first.
+        file: Option<PathBuf>,
+        /// Allow what only unsandboxed files may do: `(harness io)`, and longer computations.
+        #[arg(long)]
+        unsandboxed: bool,
+    },
     /// Run an agent file of docker-agent's: ask its agent, or talk with it.
     ///
     /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
@@ -201,10 +347,32 @@ pub enum Command {
         #[command(subcommand)]
         command: ContextCommand,
     },
-    /// List the sessions of all contexts, newest first.
-    Sessions,
-    /// Look at hooks and at the events they can answer.
+    /// List the sessions of all contexts, newest first, or look after the tree of one conversation.
+    ///
+    /// A conversation is a tree of entries: whoever goes back to an earlier one goes on in another branch. The commands
+    /// are about the current context, or the one that `-C` names; `-c` switches first. ENTRY is an entry's id, the
+    /// beginning of one if that is enough to tell it from the others, or its label.
+    Sessions {
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
+    /// Show the sessions in a browser on this machine: timelines with every turn, request, tool call and hook, live.
+    ///
+    /// Prints the address to open, which holds a token that is made anew each time; BECKET_WEB_TOKEN names another.
+    /// Nothing can be changed there. Ctrl-C ends it.
+    Web {
+        /// The port of 127.0.0.1 to take; any that is free when absent.
+        #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
+        port: u16,
+        /// Open it in the browser.
+        #[arg(long)]
+        open: bool,
+    },
+    /// The workbench: see, check, fire, explain, test and measure hooks.
     Hooks {
+        /// The hooks of this agent file of docker-agent's count, as under `becket run`.
+        #[arg(long, global = true, value_name = "FILE")]
+        agent_file: Option<PathBuf>,
         #[command(subcommand)]
         command: HooksCommand,
     },
@@ -217,6 +385,22 @@ pub enum Command {
         /// What the plugin is given.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Show what happened in a session: its turns, requests, tool calls and hook runs, with times, decisions and
+    /// rewrites.
+    Trace(TraceArgs),
+    /// Run a recorded session again against the hooks as they are now, and show every decision and rewrite that
+    /// differs.
+    ///
+    /// There is no model, and nothing is done: events are fired as they were recorded. The hooks themselves run. Exit
+    /// code 0 when nothing differs, 6 when something does.
+    Replay(ReplayArgs),
+    /// The audit log: every decision and what was done, chained so that no change goes unnoticed.
+    ///
+    /// Alone it shows the ledger of each session: what was permitted, and what was done.
+    Audit {
+        #[command(subcommand)]
+        command: Option<AuditCommand>,
     },
     /// Call a tool, of becket's own or of a plugin, through all hooks and the gate.
     Tool {
@@ -403,6 +587,96 @@ pub enum ContextCommand {
     },
 }
 
+/// What can be done with the tree of a conversation.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SessionsCommand {
+    /// Draw the conversation with all its branches.
+    Tree {
+        /// The context.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// Show one entry with everything that it says.
+    Show {
+        /// The entry.
+        id: String,
+    },
+    /// Go on from another entry. Where the person speaks there, go on from before it, and print what was said.
+    Goto {
+        /// The entry.
+        entry: String,
+        /// Let the model sum up the branch that is left; WORDS say what to pay attention to.
+        #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+        summary: Option<String>,
+        /// A label for the place.
+        #[arg(long)]
+        label: Option<String>,
+    },
+    /// Make a new context with the conversation up to an entry, and print its name.
+    Fork {
+        /// The entry.
+        entry: String,
+        /// With the entry; usual unless the person speaks there.
+        #[arg(long, conflicts_with = "before")]
+        at: bool,
+        /// Without the entry; usual where the person speaks.
+        #[arg(long)]
+        before: bool,
+        /// The name of the new context.
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
+    /// Label an entry; without TEXT take its label away.
+    Label {
+        /// The entry.
+        entry: String,
+        /// The label.
+        text: Option<String>,
+    },
+    /// Give the conversation a name; an empty one takes it away.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Write the conversation as a session file of another program's.
+    Export {
+        /// The context.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+        /// Whose file.
+        #[arg(long, value_enum, default_value_t = SessionFormat::Pi)]
+        format: SessionFormat,
+        /// The file; standard output if not said.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a new context from a session file of pi's, and print its name.
+    Import {
+        /// The file, or the beginning of a session's id in pi's own folder.
+        file: PathBuf,
+        /// The name of the new context.
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
+}
+
+impl SessionsCommand {
+    /// The context that it names.
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Self::Tree { name } | Self::Export { name, .. } => name.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Whose session files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SessionFormat {
+    /// pi's, version 3.
+    Pi,
+}
+
 impl ContextCommand {
     /// The context that it names, where it may also name none.
     pub fn named(&self) -> Option<&str> {
@@ -503,6 +777,12 @@ pub enum VfsCommand {
         from: String,
         /// The address of the copy.
         to: String,
+    },
+    /// Trust files in Scheme that a model wrote: from now on their hooks count, and their tools need no yes.
+    Trust {
+        /// The files.
+        #[arg(required = true)]
+        addresses: Vec<String>,
     },
     /// Tell what something is, how large, and when it was changed.
     Info {
@@ -642,8 +922,47 @@ pub enum UrlCommand {
 pub enum HooksCommand {
     /// List the hooks that count here, in the order in which they are asked, and what extensions bring.
     ///
-    /// Extensions are loaded for it; nothing else runs.
-    List,
+    /// With how often each has run of late, when last, and how long it took: half of the runs took at most p50, and
+    /// nearly all of them p95. Extensions are loaded for it; nothing else runs.
+    List {
+        /// Only the hooks of this event, in becket's words or a dialect's.
+        #[arg(value_name = "EVENT")]
+        event: Option<String>,
+    },
+    /// List the dialects, and what each calls the events.
+    Dialects {
+        /// Only this dialect.
+        name: Option<String>,
+    },
+    /// Fire one event through the hooks that count here; nothing else happens.
+    ///
+    /// Shows what each hook reads in its own words, what it answers, what that means, how long it took, and what comes
+    /// of all together. Ends with 1 if a hook failed; a refusal is an answer like any other.
+    Fire(FireArgs),
+    /// Run hook tests: files that say which event happens, or which session, and what must come of it.
+    ///
+    /// Ends with 1 if something is not as it must be.
+    Test(TestArgs),
+    /// Measure what each hook costs, and its share of a turn. The hooks are really run, with documented events.
+    Bench(BenchArgs),
+    /// Say what would happen to a call of a tool: which hooks, rules and questions, in which order, and who decides.
+    ///
+    /// The hooks are really asked, unless `--dry` is given; the tool does not run, and nobody is asked for a yes.
+    Explain {
+        /// The tool's name.
+        tool: String,
+        /// Its arguments as a JSON object; `-` reads them from standard input.
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+        /// Ask no hooks: only say which would be asked.
+        #[arg(long)]
+        dry: bool,
+    },
+    /// Trust hooks, rules and extensions that are found in the working directory, exactly as they are.
+    ///
+    /// Without anything else it shows what is not trusted and asks, on a terminal. One changed byte of an entry, of a
+    /// script, or of a file that it loads, and it is asked again. Ends with 4 if a guard is left that is not trusted.
+    Trust(TrustArgs),
     /// List the events, or describe one with its schema.
     Events {
         /// The event.
@@ -651,15 +970,156 @@ pub enum HooksCommand {
     },
     /// Say what is wrong with hooks, with file and line. Nothing is run.
     ///
-    /// Errors that a run would end with, programs that are not on this machine, fields of an answer that mean nothing
-    /// at their event, events that never fire, tools that do not exist, guards that fail open. Ends with 1 if
-    /// something is wrong, and with 2 if a file cannot be read.
+    /// Errors that a run would end with, programs and scripts that are not there or cannot be started, line ends of
+    /// other systems, paths that the shell takes apart, fields of an answer that mean nothing at their event, fields
+    /// that two hooks rewrite, events that are unknown or never fire, tools that do not exist, timeouts that are too
+    /// long, guards that fail open. Ends with 1 if something is wrong, and with 2 if a file cannot be read.
     Check {
-        /// Files with hooks, or folders of them: agent files, docker-agent's settings, `hooks.d`, becket's own. Without
-        /// one, everything that counts here, trusted or not.
+        /// How findings are told; `sarif` is for code hosts and editors.
+        #[arg(long, value_name = "FORM", default_value = "text")]
+        format: CheckForm,
+        /// Files with hooks, or folders of them: agent files, docker-agent's settings, `hooks.d`, becket's own,
+        /// plugins, extensions. Without one, everything that counts here, trusted or not.
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+}
+
+/// How findings are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckForm {
+    /// Line by line; as JSON with `--json`.
+    Text,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+/// What `becket hooks trust` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TrustArgs {
+    /// Only what stands in these files or folders, or is made of them. `hooks.lock` trusts what is exactly as it says.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Everything that the project brings.
+    #[arg(long, conflicts_with = "paths")]
+    pub all: bool,
+    /// Show everything, trusted or not, with what has changed since it was trusted, and change nothing.
+    #[arg(long, conflicts_with_all = ["all", "revoke", "lock"])]
+    pub show: bool,
+    /// Trust it no longer, in no version; without PATH everything of this project.
+    #[arg(long, conflicts_with = "lock")]
+    pub revoke: bool,
+    /// Write `hooks.lock`, from what is trusted: a file that can be committed and reviewed.
+    #[arg(long, conflicts_with = "paths")]
+    pub lock: bool,
+}
+
+/// What `becket hooks fire` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FireArgs {
+    /// The event, in becket's words or a dialect's.
+    pub event: String,
+    /// A value of the event, such as `tool_name=shell` or `arguments.command=ls`; may be given several times. What is
+    /// not set is as the documents show it.
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// A file with fields of the event as a JSON object; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub payload: Option<PathBuf>,
+    /// EVENT is a name of this dialect, and only its hooks are asked.
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Option<String>,
+}
+
+/// What `becket hooks bench` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct BenchArgs {
+    /// Only the hooks of this event, in becket's words or a dialect's.
+    pub event: Option<String>,
+    /// A value of the event, as in `becket hooks fire`; needs EVENT.
+    #[arg(long, value_name = "FIELD=VALUE", requires = "event")]
+    pub set: Vec<String>,
+    /// How often each hook is run.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: u32,
+    /// End with 1 if a hook needs more milliseconds than this, 95 times of 100.
+    #[arg(long, value_name = "MS")]
+    pub budget: Option<f64>,
+}
+
+/// What `becket hooks test` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TestArgs {
+    /// Files of tests; those that end in `.hooktest.toml` in the working directory and below it when absent.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Break every guard that the tests reach, in every way of the fault table, and say what comes of it here and what
+    /// would have come of it in the agent that it was written for.
+    #[arg(long)]
+    pub faults: bool,
+    /// Write the snapshots that tests compare with.
+    #[arg(long)]
+    pub update: bool,
+}
+
+/// What `becket trace` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TraceArgs {
+    /// The session, or how its id begins; the newest when absent.
+    pub session: Option<String>,
+    /// Go on until the session ends.
+    #[arg(short = 'f', long)]
+    pub follow: bool,
+    /// Print it in another form: `jsonl`, one line for each thing; `chrome`, for Perfetto and the browser's own viewer;
+    /// `otlp`, the spans that `--otel` sends.
+    #[arg(long, value_name = "FORM", conflicts_with = "follow")]
+    pub export: Option<TraceForm>,
+}
+
+/// What is replayed.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReplayArgs {
+    /// The session, or how its id begins, with its sub-agents; the newest when absent.
+    pub session: Option<String>,
+    /// Replay all sessions, and sum up by hook what would have been stopped.
+    #[arg(long, conflicts_with = "session")]
+    pub all: bool,
+    /// Only sessions that began since then: a span such as `7d`, or a moment such as `2027-01-31`.
+    #[arg(long, value_name = "WHEN", requires = "all")]
+    pub since: Option<String>,
+}
+
+/// What can be done with the audit log.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditCommand {
+    /// Go through the whole log: exit code 0 if nothing was changed, removed or moved, else 1 and the first bad record.
+    Verify {
+        /// A hash that `becket audit head` printed earlier: it must still be in the log.
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
+    /// Print the log, one JSON object per line.
+    Export {
+        /// Only this session and its sub-agents; the beginning of its id is enough.
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+        /// Only what was written since then: a span such as `7d`, or a moment such as `2027-01-31`.
+        #[arg(long, value_name = "WHEN")]
+        since: Option<String>,
+    },
+    /// Print the hash of the last record, to be noted elsewhere.
+    Head,
+}
+
+/// The forms of a trace besides the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceForm {
+    /// One line of JSON for each dispatch and each stretch of time, as they were recorded.
+    Jsonl,
+    /// Chrome's trace format.
+    Chrome,
+    /// Spans of OpenTelemetry in the JSON form of OTLP.
+    Otlp,
 }
 
 impl Args {

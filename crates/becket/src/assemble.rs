@@ -8,24 +8,28 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
+use becket_agent::desk::Desk;
 use becket_agent::flocks::Flocks;
 use becket_agent::front::Front;
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::shelf::Shelf;
 use becket_agent::team::Team;
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_agent::{
-    Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings, waits_for,
+    Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings,
 };
 use becket_dialects::chibi::{self, Asking};
 use becket_dialects::docker_agent::{
     self, HookEntry as ForeignHook, HookHost, Owner, Permissions, idle_matcher,
 };
-use becket_dialects::pi;
+use becket_dialects::pi::{self, ProjectFolder};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
-use becket_hooks::{Engine, HookEnvironment, OwnHook, inherited_environment, nearest, read_hook_file};
+use becket_hooks::{
+    Engine, HookEnvironment, OwnHook, Witness, inherited_environment, nearest, read_hook_file,
+};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, key_variables, select};
@@ -48,22 +52,28 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
-use crate::front::Output;
+use crate::front::{Output, Person};
 use crate::judge::ModelJudge;
 use crate::mail::InboxFiles;
+use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
+use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
+use crate::shelf::RunShelf;
 use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 use crate::team::{Resources, TeamFile};
+use crate::trust::{Kind, Trust};
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {
     pub folders: Folders,
     pub config: Config,
     pub hooks: Vec<OwnHook>,
+    /// Says what of the project is trusted.
+    pub trust: Trust,
     pub project: Project,
     pub project_root: PathBuf,
     pub prompt_files: PromptFiles,
@@ -87,7 +97,20 @@ pub struct Setup {
     extension_keys: OnceLock<Vec<String>>,
     /// The agent file that is run.
     pub team: Option<Arc<TeamFile>>,
+    /// Hears of dispatches and failures in the place of the store and the front.
+    pub witness: Option<Arc<dyn Witness>>,
 }
+
+/// What others have written for this run.
+struct Loaded {
+    extensions: Extensions,
+    plugins: Plugins,
+    servers: RunServers,
+    profile: Profile,
+}
+
+/// The tools of an agent, or the agents that have tools.
+type ToolsOrTeam = (Vec<Arc<dyn Tool>>, Option<Arc<Team>>);
 
 /// An agent, with the parts of it that commands need by themselves.
 pub struct Assembled {
@@ -97,8 +120,14 @@ pub struct Assembled {
     pub servers: RunServers,
     /// The extensions that it works with.
     pub extensions: Extensions,
+    /// The files in Scheme that it works with.
+    pub scheme: Arc<SchemeFiles>,
+    /// Skills, prompt templates and themes.
+    pub shelf: Arc<RunShelf>,
     /// Commands that hear of its events.
     event_commands: EventCommands,
+    /// Who sends its spans elsewhere, if anybody does.
+    export: Option<Export>,
 }
 
 impl Assembled {
@@ -107,7 +136,11 @@ impl Assembled {
         self.extensions.end().await;
         self.event_commands.close().await;
         self.servers.servers.close().await;
-        Ok(self.store.close().await?)
+        self.store.close().await?;
+        if let Some(export) = &self.export {
+            export.send_off();
+        }
+        Ok(())
     }
 
     /// With `--json` every event becomes a line of the output.
@@ -144,7 +177,8 @@ impl Setup {
         let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
         let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
-        let mut project = read_project(&surroundings.cwd, &project_root, options.trust);
+        let trust = Trust::open(options, &folders, &surroundings.cwd, &project_root);
+        let mut project = read_project(&surroundings.cwd, &project_root, &trust);
         hooks.append(&mut project.hooks);
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
         let file = options.agent_file.as_ref();
@@ -152,12 +186,17 @@ impl Setup {
             .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
             .transpose()?;
         let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
-        let extensions = extensions::find(options, &config.pi, &folders, surroundings)?;
-        project.refusal = project.refusal.or_else(|| extensions::refusal(&extensions));
+        let (extensions, judged) = extensions::find(options, &config.pi, &folders, surroundings, &trust)?;
+        let refusal = project.refusal.take();
+        project.refusal = refusal.or_else(|| extensions::refusal(&extensions, &judged, &trust));
+        project.things.extend(judged);
+        let resources = extensions::judge_resources(options, &config.pi, &folders, surroundings, &trust);
+        project.things.extend(resources);
         Ok(Self {
             folders,
             config,
             hooks,
+            trust,
             project,
             project_root,
             prompt_files,
@@ -171,6 +210,7 @@ impl Setup {
             hook_environment: OnceLock::new(),
             extension_keys: OnceLock::new(),
             team,
+            witness: None,
         })
     }
 
@@ -260,29 +300,14 @@ impl Setup {
             )
         });
         let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
-        let idle = self.idle_hooks();
         skipped
             .cloned()
             .chain(loosened)
-            .chain(idle)
             .chain(self.unknown_tools(plugins, servers, extensions, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
             .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
             .collect()
-    }
-
-    /// Hooks of events that nothing causes yet: they never run.
-    pub fn idle_hooks(&self) -> Vec<String> {
-        let idle = self.hooks.iter().filter_map(|hook| {
-            let event = hook.event.info().name;
-            let what = waits_for(event)?;
-            Some(format!(
-                "the hook {} never runs: {event} is not fired yet, it waits for {what}",
-                hook.info.name
-            ))
-        });
-        idle.collect()
     }
 
     /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
@@ -411,10 +436,76 @@ impl Setup {
         &self,
         options: &Options,
         surroundings: &Surroundings,
-        front: Arc<dyn Front>,
+        person: Person,
         store: Arc<SqliteStore>,
         (asking_servers, cancel): (becket_mcp::Asking, &CancellationToken),
     ) -> Result<Assembled, CliError> {
+        let loaded = self.load(options, surroundings, asking_servers, cancel).await?;
+        let Loaded {
+            extensions, plugins, ..
+        } = &loaded;
+        let provider = self.provider_of_run(options, surroundings, extensions)?;
+        let environment = self.environment(surroundings);
+        let mut settings = self.settings_of_run(options, surroundings, &*provider, plugins, extensions)?;
+        let shelf = self.shelf(options, surroundings)?;
+        settings.shelf = self.team.is_none().then(|| Arc::clone(&shelf) as Arc<dyn Shelf>);
+        settings.approval.installed.extend(extensions.names());
+        let engine = Arc::new(self.engine(&store, &person.front));
+        self.register_hooks(&engine, plugins, &*provider, surroundings)?;
+        let models = self.models(&*provider, surroundings);
+        extensions.take_stage((&engine, &person, &store), &shelf, &loaded.profile, models);
+        let resources = Resources {
+            options,
+            surroundings,
+            provider: &provider,
+            providers: &self.provider_settings(),
+            tools: &self.tool_settings(&environment),
+            servers: &loaded.servers,
+            request: &settings.options,
+            contexts: &settings.contexts,
+            memories: &self.folders.data.join("memory.db"),
+        };
+        let (mut tools, team) = self.tools_of_run(&loaded, &resources, &environment, &settings, &store)?;
+        let known = self.becket_tools(&chibi::profile(), &environment, &settings, &store);
+        let stage = (&engine, &person.front);
+        let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
+        let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
+        let export = self.export(options, surroundings, &engine)?;
+        let agent = Agent {
+            engine,
+            provider,
+            tools,
+            store: store.clone(),
+            front: person.front,
+            mail: self.mail_source(),
+            team,
+            guests: Some(scheme.clone()),
+            // A person at a terminal may want something of the session that is none of the model's.
+            desk: extensions
+                .desk()
+                .or_else(|| surroundings.stdin_is_terminal.then(Desk::new)),
+            settings,
+        };
+        Ok(Assembled {
+            agent: Arc::new(agent),
+            store,
+            servers: loaded.servers,
+            extensions: loaded.extensions,
+            scheme,
+            shelf,
+            event_commands,
+            export,
+        })
+    }
+
+    /// Loads what others have written, and says what is odd about it.
+    async fn load(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        asking_servers: becket_mcp::Asking,
+        cancel: &CancellationToken,
+    ) -> Result<Loaded, CliError> {
         // Extensions first: they know which variables hold their keys, and no other program gets those.
         let extensions = self.extensions(options, surroundings, cancel).await?;
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
@@ -424,56 +515,87 @@ impl Setup {
         // A model that was left out matters only where the command line names none.
         remarks.extend(self.context_remark.clone().filter(|_| options.model.is_none()));
         tell(remarks, surroundings);
-        let provider = self.provider_of_run(options, surroundings, &extensions)?;
-        let environment = self.environment(surroundings);
-        let mut settings = self.settings_of_run(options, surroundings, &*provider, &plugins, &extensions)?;
-        settings.approval.installed.extend(extensions.names());
-        let engine = Arc::new(witnessed_engine(&store, &front));
-        self.register_hooks(&engine, &plugins, &*provider, surroundings)?;
-        let models = self.models(&*provider, surroundings);
-        extensions.take_stage((&engine, &front, &store), &profile, models);
-        let resources = Resources {
-            options,
-            surroundings,
-            provider: &provider,
-            providers: &self.provider_settings(),
-            tools: &self.tool_settings(&environment),
-            servers: &servers,
-            request: &settings.options,
-            contexts: &settings.contexts,
-            memories: &self.folders.data.join("memory.db"),
-        };
+        Ok(Loaded {
+            extensions,
+            plugins,
+            servers,
+            profile,
+        })
+    }
+
+    /// The tools of a run, or the team that has them; what is odd about them is said.
+    fn tools_of_run(
+        &self,
+        loaded: &Loaded,
+        resources: &Resources<'_>,
+        environment: &HookEnvironment,
+        settings: &AgentSettings,
+        store: &Arc<SqliteStore>,
+    ) -> Result<ToolsOrTeam, CliError> {
         let (tools, team, remarks) = match &self.team {
             Some(file) => {
-                let (members, remarks) = file.members_with(&resources)?;
+                let (members, remarks) = file.members_with(resources)?;
                 (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
             }
             None => {
-                let mut tools = self.becket_tools(&profile, &environment, &settings, &store);
-                let remarks = self.further_tools(&profile, &resources, &plugins, &extensions, &mut tools);
+                let Loaded {
+                    extensions,
+                    plugins,
+                    profile,
+                    ..
+                } = loaded;
+                let mut tools = self.becket_tools(profile, environment, settings, store);
+                let remarks = self.further_tools(profile, resources, plugins, extensions, &mut tools);
                 (tools, None, remarks)
             }
         };
-        tell(remarks, surroundings);
-        let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
-        let agent = Agent {
-            engine,
-            provider,
-            tools,
-            store: store.clone(),
-            front,
-            mail: self.mail_source(),
-            team,
-            desk: extensions.desk(),
-            settings,
+        tell(remarks, resources.surroundings);
+        Ok((tools, team))
+    }
+
+    /// Who sends the spans of the run elsewhere, if anybody is to.
+    fn export(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        engine: &Engine,
+    ) -> Result<Option<Export>, CliError> {
+        let endpoint = otel::endpoint(options.otel.as_deref(), &self.config.otel, surroundings)?;
+        let home = options.home.as_deref();
+        Ok(endpoint.map(|endpoint| Export::new(endpoint, home, engine)))
+    }
+
+    /// An engine whose dispatches somebody hears of.
+    fn engine(&self, store: &Arc<SqliteStore>, front: &Arc<dyn Front>) -> Engine {
+        match &self.witness {
+            Some(witness) => Engine::new(Some(Arc::clone(witness))),
+            None => witnessed_engine(store, front),
+        }
+    }
+
+    /// Skills, prompt templates and themes. A team has what its file gives it, and none of these.
+    fn shelf(&self, options: &Options, surroundings: &Surroundings) -> Result<Arc<RunShelf>, CliError> {
+        let (found, remarks) = match self.team {
+            Some(_) => Default::default(),
+            None => self.resources(options, surroundings)?,
         };
-        Ok(Assembled {
-            agent: Arc::new(agent),
-            store,
-            servers,
-            extensions,
-            event_commands,
-        })
+        tell(remarks, surroundings);
+        Ok(Arc::new(RunShelf::new(found, &surroundings.cwd)))
+    }
+
+    /// Skills, prompt templates and themes that count here, and what is odd about them.
+    pub fn resources(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+    ) -> Result<(pi::Resources, Vec<String>), CliError> {
+        let mut things = self.project.things.iter();
+        let is_trusted = things.any(|judged| judged.item.kind == Kind::Resources && judged.is_trusted());
+        let project = match options.trust || is_trusted {
+            true => ProjectFolder::Trusted,
+            false => ProjectFolder::Untrusted,
+        };
+        extensions::find_resources(options, &self.config.pi, &self.folders, surroundings, project)
     }
 
     /// Extensions: those that were loaded to read the command line, or loaded now.
@@ -634,6 +756,10 @@ impl Setup {
         if self.team.is_some() {
             return Ok(docker_agent::profile());
         }
+        // Who names tools one by one, names them as pi does.
+        if options.tool_list().is_some() {
+            return Ok(pi::profile());
+        }
         let name = options
             .tools
             .as_deref()
@@ -726,7 +852,7 @@ impl Setup {
             cwd: surroundings.cwd.clone(),
             contexts: self.contexts(),
             vfs: self.vfs(),
-            instructions: config.instructions.clone().unwrap_or(usual.instructions),
+            instructions: self.instructions(options, surroundings, &usual.instructions)?,
             prompt_files: self.prompt_files.files.clone(),
             max_iterations: options
                 .max_iterations
@@ -769,6 +895,7 @@ impl Setup {
                     .map(|degree| *degree.get_ref())
                     .or(config.temperature),
                 max_tokens: self.context.max_tokens.or(config.max_tokens),
+                thinking: options.pi.thinking,
                 ..RequestOptions::default()
             },
             wording: self.profile(options)?.wording,
@@ -776,6 +903,25 @@ impl Setup {
             subagents: self.subagents(),
             ..usual
         })
+    }
+
+    /// What the agent is instructed with, as the command line and the settings say.
+    fn instructions(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        usual: &str,
+    ) -> Result<String, CliError> {
+        let pi = &options.pi;
+        let mut instructions = match &pi.system_prompt {
+            Some(words) => text_or_file(words, surroundings)?,
+            None => self.config.agent.instructions.clone().unwrap_or(usual.to_owned()),
+        };
+        for words in &pi.append_system_prompt {
+            instructions.push_str("\n\n");
+            instructions.push_str(&text_or_file(words, surroundings)?);
+        }
+        Ok(instructions)
     }
 
     /// What sub-agents may do.
@@ -929,6 +1075,16 @@ fn tell(remarks: impl IntoIterator<Item = String>, surroundings: &Surroundings) 
 }
 
 /// An engine whose traces are stored and whose failures are shown.
+/// What a file holds, or the words themselves if there is no such file.
+fn text_or_file(words: &str, surroundings: &Surroundings) -> Result<String, CliError> {
+    let file = surroundings.cwd.join(words);
+    if !file.is_file() {
+        return Ok(words.to_owned());
+    }
+    std::fs::read_to_string(&file)
+        .map_err(|error| CliError::usage(format!("{} cannot be read: {error}", file.display())))
+}
+
 fn witnessed_engine(store: &Arc<SqliteStore>, front: &Arc<dyn Front>) -> Engine {
     let witness = RecordKeeper {
         store: store.clone(),
@@ -974,6 +1130,7 @@ fn tools_without_operation() -> impl Iterator<Item = &'static str> {
         .chain(todo_tool_names())
         .chain(memory_tool_names())
         .chain(JOB_EXTRAS.iter().copied())
+        .chain([chibi::scheme::EVAL_TOOL])
 }
 
 /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.

@@ -54,6 +54,8 @@ pub struct Config {
     pub mcp: McpConfig,
     /// Checkpoints of the working directory, to which `becket undo` goes back.
     pub snapshots: SnapshotsConfig,
+    /// Spans for a collector of OpenTelemetry.
+    pub otel: OtelConfig,
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
@@ -150,6 +152,37 @@ pub struct ToolsConfig {
     /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or
     /// as one of an unknown address.
     pub network: Vec<String>,
+    /// Which files in Scheme may read and write files: 2 for those that may, 1 for those that may not, by the
+    /// beginnings of their paths in the virtual file system. They may not where nothing is said, except for
+    /// `/tools/shared/history.scm`. What a model wrote never may before it is trusted.
+    pub tiers: BTreeMap<String, u8>,
+    /// What files in Scheme may reach of the web.
+    pub http: ToolsHttpConfig,
+    /// The variables of the environment that files in Scheme see, in lists of names by the beginnings of their paths;
+    /// none where nothing is said.
+    pub env: BTreeMap<String, Vec<String>>,
+}
+
+/// What files in Scheme may reach of the web.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsHttpConfig {
+    /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
+    /// virtual file system; `trust-declared` in the place of a list stands for what the file declares itself. Files
+    /// that may read and write may reach everything, others nothing where nothing is said.
+    pub allow: BTreeMap<String, HttpAllowConfig>,
+    /// Whether files of which nothing is said may reach what they declare; not where it is absent.
+    pub trust_declared: Option<bool>,
+}
+
+/// What one file may reach.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HttpAllowConfig {
+    /// What lies below these addresses.
+    Below(Vec<String>),
+    /// `trust-declared`.
+    Word(String),
 }
 
 /// Tool outputs that were put aside.
@@ -166,6 +199,16 @@ impl CacheConfig {
         let days = self.max_age_days?.get();
         Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
     }
+}
+
+/// Spans for a collector of OpenTelemetry.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtelConfig {
+    /// Whether every run sends its spans, as with `--otel`.
+    pub enabled: bool,
+    /// The address of the collector; http://127.0.0.1:4318 where nothing is said.
+    pub endpoint: Option<String>,
 }
 
 /// Checkpoints of the working directory.
@@ -476,7 +519,7 @@ impl McpServerConfig {
     }
 }
 
-/// A project's own settings: `becket.toml`. They count only with `--trust`, for this run.
+/// A project's own settings: `becket.toml`. They count once they are trusted.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectConfig {
@@ -631,8 +674,9 @@ pub fn config_page() -> String {
     let mut page = String::from(
         "# Configuration\n\nGenerated from the types in `crates/becket/src/config.rs` by `cargo xtask generate`. Do \
          not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
-         says where that is. A project's own settings live in `becket.toml` files, from its root down to the working \
-         directory, and count only with `--trust`, for this run. An unknown key is an error.\n\n\
+         says where that is. A project's own settings live in `becket.toml` and `.becket/becket.toml` files, from its \
+         root down to the working directory, and count once they are trusted ([guide](guide/trust.md)). An \
+         unknown key is an error.\n\n\
          ## `config.toml`\n\n",
     );
     describe(&mut page, &schemars::schema_for!(Config).to_value());

@@ -2,7 +2,7 @@
 //! before the end of the run, and what it prints is in the trace only.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use becket_agent::store::Store;
 use becket_dialects::docker_agent::{
@@ -10,8 +10,8 @@ use becket_dialects::docker_agent::{
 };
 use becket_events::EventId;
 use becket_hooks::{
-    CommandLane, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation, Lane,
-    LaneKind, Program, nearest,
+    CommandLane, Dialect, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation,
+    Lane, LaneKind, Program, nearest,
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -207,9 +207,6 @@ impl Host {
             directory: self.surroundings.cwd.clone(),
             timeout: TIMEOUT,
         };
-        let time_ms = SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(0, |age| age.as_millis() as u64);
         let started = Instant::now();
         let result = lane.run(invocation).await;
         let duration_us = started.elapsed().as_micros() as u64;
@@ -223,26 +220,19 @@ impl Host {
                 },
             ),
         };
+        let noted = HandlerRun::noted(
+            command.name(),
+            "command line".into(),
+            Dialect::Becket,
+            LaneKind::Command,
+        );
         let run = HandlerRun {
-            handler: command.name(),
-            source: "command line".into(),
-            lane: LaneKind::Command,
-            input_hash: None,
             reply,
             effect,
             duration_us,
+            ..noted
         };
-        DispatchTrace {
-            event,
-            session_id: String::new(),
-            turn: 0,
-            time_ms,
-            duration_us,
-            runs: vec![run],
-            original: None,
-            effective: None,
-            verdict: None,
-        }
+        DispatchTrace::noted(event, run)
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Exit {
     UntrustedGuard = 4,
     /// A limit was reached.
     Limit = 5,
+    /// What was replayed did not end as it was recorded.
+    Differs = 6,
     /// The terminal went away, and what was going on did not end in time.
     HungUp = 129,
     /// The person cancelled.

@@ -64,6 +64,21 @@ impl Folders {
         self.cache.join("mcp.json")
     }
 
+    /// Who wrote which file in Scheme.
+    pub fn marks_folder(&self) -> PathBuf {
+        self.data.join("scheme-marks")
+    }
+
+    /// What of projects is trusted.
+    pub fn trust_folder(&self) -> PathBuf {
+        self.data.join("trust")
+    }
+
+    /// What was typed at the prompt of `becket scheme`.
+    pub fn scheme_history_file(&self) -> PathBuf {
+        self.data.join("scheme-history.txt")
+    }
+
     /// What was typed in the chat.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.txt")

@@ -22,23 +22,33 @@ mod judge;
 mod lifetimes;
 mod mail;
 mod moments;
+mod otel;
 mod own_jq;
 mod pictures;
 mod plugins;
+mod programs;
 mod project;
+pub mod scheme;
 mod servers;
+mod session_files;
+mod shelf;
+mod shell_grammar;
 mod signals;
 mod snapshots;
 mod surroundings;
 mod target;
 mod team;
+mod timeline;
+mod trust;
 mod urls;
+mod workbench;
 
 use std::process::ExitCode;
 
 pub use args::command_line;
 pub use config::{Config, config_page};
 pub use failure::{CliError, Exit};
+pub use workbench::Replay;
 
 use args::Args;
 use surroundings::Surroundings;

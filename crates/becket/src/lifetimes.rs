@@ -61,6 +61,26 @@ async fn destroy_one(
     Ok(store.delete_if_due(&name).await?)
 }
 
+/// Destroys a context that was not to be kept. Failing at that is told; it is tried again when it is due.
+pub async fn destroy_unkept(
+    store: &SqliteStore,
+    setup: &Setup,
+    name: &ContextName,
+    surroundings: &Surroundings,
+) {
+    let destroyed = async {
+        let flocks = setup.flocks();
+        flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
+        remove_files(setup, name, surroundings)?;
+        Ok::<_, CliError>(store.delete_context(name).await?)
+    };
+    if let Err(error) = destroyed.await {
+        surroundings.remark(&format!(
+            "the context {name} was not to be kept, but stays: {error}"
+        ));
+    }
+}
+
 /// Removes the files of a context; a line names those that stay because becket did not write them. They go before its
 /// conversation: without them it can still be destroyed, but files that stay behind would count for a new context of
 /// that name.

@@ -28,6 +28,14 @@ pub fn parse_moment(text: &str) -> Option<u64> {
     u64::try_from(moment.timestamp_millis()).ok()
 }
 
+/// The moment since when something counts, in milliseconds since 1970: a span back from now, or a moment.
+pub fn parse_since(text: &str, now_ms: u64) -> Option<u64> {
+    // A number alone would be both; it is a moment only if it has the length of one.
+    let is_span = text.trim().len() < 9 || !text.trim().bytes().all(|byte| byte.is_ascii_digit());
+    let span = parse_span(text).filter(|_| is_span);
+    span.map_or_else(|| parse_moment(text), |span| Some(now_ms.saturating_sub(span)))
+}
+
 fn local_moment(text: &str) -> Option<NaiveDateTime> {
     let formats = [
         "%Y-%m-%d %H:%M:%S",
@@ -84,6 +92,16 @@ pub fn moment_in_words(time_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn since_is_a_span_or_a_moment() {
+        let now = 1_800_000_000_000;
+        assert_eq!(parse_since("7d", now), Some(now - 604_800_000));
+        assert_eq!(parse_since("90", now), Some(now - 90_000));
+        assert_eq!(parse_since("1700000000", now), Some(1_700_000_000_000));
+        assert_eq!(parse_since("2027-01-01T00:00:00Z", now), Some(1_798_761_600_000));
+        assert_eq!(parse_since("yesterday", now), None);
+    }
 
     #[test]
     fn spans_are_read_and_written() {

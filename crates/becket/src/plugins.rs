@@ -394,11 +394,20 @@ fn terminal(surroundings: &Surroundings) -> Option<Terminal> {
         .read(true)
         .write(true)
         .open("/dev/tty");
-    device.ok().map(Terminal::new)
+    let screen = surroundings.screen.clone();
+    let lend = move || Box::new(screen.get().map(|screen| screen.suspend())) as Box<dyn Send + Sync>;
+    device
+        .ok()
+        .map(|device| Terminal::new(device).lent_by(Arc::new(lend)))
 }
 
 fn seconds(set: Option<&Spanned<u64>>, usual: u64) -> Duration {
     Duration::from_secs(set.map_or(usual, |seconds| *seconds.get_ref()))
+}
+
+/// How long one call may take.
+pub fn call_seconds(set: Option<&Spanned<u64>>) -> Duration {
+    seconds(set, CALL_SECONDS)
 }
 
 /// A generation in a word.

@@ -432,6 +432,7 @@ mod tests {
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             signals: Default::default(),
+            screen: Default::default(),
         };
         for (text, wanted) in [
             ("plain $TOKEN", Ok("plain $TOKEN")),

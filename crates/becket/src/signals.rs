@@ -33,6 +33,17 @@ struct Shared {
     count: AtomicU64,
     /// Whether somebody listens.
     listens: Mutex<bool>,
+    /// Gives the terminal back before the program is ended from here.
+    at_end: OnceLock<AtEnd>,
+}
+
+/// Done before the program is ended.
+struct AtEnd(Box<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for AtEnd {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AtEnd")
+    }
 }
 
 /// Does the work, or drops it in the middle at a cancel: what it started ends with it. Work that is done at once is
@@ -96,7 +107,33 @@ impl Signals {
         tokio::time::sleep(A_MOMENT).await;
         becket_hooks::end_programs();
         leave_terminal();
+        if let Some(AtEnd(work)) = self.0.at_end.get() {
+            work();
+        }
         std::process::exit(exit as i32);
+    }
+
+    /// What has to be done before a second signal ends the program, once.
+    pub fn at_end(&self, work: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.at_end.set(AtEnd(Box::new(work)));
+    }
+
+    /// Cancels what goes on, as a signal does. Scripts that run right now end.
+    pub fn cancel(&self) {
+        self.current().cancel();
+        self.end_scripts();
+    }
+
+    /// The same as Ctrl-C on a terminal that makes a signal of it: a second one ends the program.
+    pub fn raise(&self) {
+        let own = rustix::process::getpid();
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::INT);
+    }
+
+    /// Scripts that run right now end: somebody has pressed a key that means so, and they may be what keeps it from
+    /// being heard.
+    pub fn end_scripts(&self) {
+        self.0.count.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A token for what begins now: the next signal cancels it.

@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use crate::failure::CliError;
-use crate::front::harmless;
+use crate::front::{OpenScreen, harmless};
 use crate::signals::Signals;
 
 /// What the program finds when it starts.
@@ -24,6 +24,8 @@ pub struct Surroundings {
     pub stderr_is_terminal: bool,
     /// What the program is told from outside while it runs.
     pub signals: Signals,
+    /// The screen of the chat, while there is one: then nothing else may write on the terminal.
+    pub screen: OpenScreen,
 }
 
 impl Surroundings {
@@ -36,6 +38,7 @@ impl Surroundings {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             signals: Signals::default(),
+            screen: OpenScreen::default(),
         }
     }
 
@@ -91,12 +94,19 @@ impl Surroundings {
         } else {
             "error:"
         };
-        // There is nowhere left to complain about a broken standard error.
-        let _ = writeln!(std::io::stderr(), "{label} {}", harmless(message));
+        self.say(&format!("{label} {}", harmless(message)));
     }
 
     /// Writes a remark to standard error.
     pub fn remark(&self, message: &str) {
-        let _ = writeln!(std::io::stderr(), "becket: {}", harmless(message));
+        self.say(&format!("becket: {}", harmless(message)));
+    }
+
+    fn say(&self, line: &str) {
+        match self.screen.get() {
+            Some(screen) => screen.print(line),
+            // There is nowhere left to complain about a broken standard error.
+            None => drop(writeln!(std::io::stderr(), "{line}")),
+        }
     }
 }

@@ -4,11 +4,14 @@ use becket_agent::{Lasting, Switch};
 use becket_hooks::nearest;
 use becket_store::{Claim, ContextName, SqliteStore};
 
-use crate::args::Options;
+use crate::args::{Options, PiOptions};
 use crate::failure::CliError;
 
 /// The word that stands for a fresh context, and for the beginning of its name in `new:PREFIX`.
 const FRESH: &str = "new";
+
+/// How the names of contexts begin that are not kept.
+pub const UNKEPT: &str = "unkept";
 
 /// How many names are tried for a fresh context. So many are made in one second only by mistake.
 const MOST_FRESH: u32 = 1000;
@@ -25,8 +28,12 @@ pub struct Wish {
 enum Which {
     Current,
     Previous,
-    Fresh { prefix: Option<String> },
+    Fresh {
+        prefix: Option<String>,
+    },
     Named(ContextName),
+    /// The context of a session.
+    OfSession(String),
 }
 
 /// The context of a run.
@@ -48,12 +55,7 @@ impl Wish {
         let (text, lasting) = match (&options.context, &options.transient) {
             (Some(text), _) => (text, Lasting::Always),
             (None, Some(text)) => (text, Lasting::ThisRun),
-            (None, None) => {
-                return Ok(Self {
-                    which: Which::Current,
-                    lasting: None,
-                });
-            }
+            (None, None) => return Ok(Self::in_pis_words(&options.pi)),
         };
         let which = match text.as_str() {
             "-" => Which::Previous,
@@ -73,6 +75,20 @@ impl Wish {
             which,
             lasting: Some(lasting),
         })
+    }
+
+    /// What pi's options say.
+    fn in_pis_words(options: &PiOptions) -> Self {
+        let which = match &options.session {
+            Some(session) => Which::OfSession(session.clone()),
+            None if options.no_session => Which::Fresh {
+                prefix: Some(UNKEPT.to_owned()),
+            },
+            None if options.mode.is_some() && !options.go_on => Which::Fresh { prefix: None },
+            None => Which::Current,
+        };
+        // Where pi starts, nobody leaves another conversation.
+        Self { which, lasting: None }
     }
 
     /// A context that a command names. It is not chosen by that.
@@ -128,6 +144,7 @@ impl Wish {
         match &self.which {
             Which::Current => Ok(parse_name(&store.chosen()?.current)?),
             Which::Named(name) => Ok(name.clone()),
+            Which::OfSession(session) => of_session(session, store),
             Which::Previous => match store.chosen()?.previous {
                 Some(previous) => parse_name(&previous),
                 None => Err(CliError::usage("there is no previous context yet")
@@ -136,6 +153,30 @@ impl Wish {
             Which::Fresh { .. } => Err(CliError::usage("a fresh context has nothing in it yet")
                 .hint("name a context that exists, or use `becket context create NAME`")),
         }
+    }
+}
+
+/// The context of a session that is named by the beginning of its id, or a context by that name.
+pub fn of_session(session: &str, store: &SqliteStore) -> Result<ContextName, CliError> {
+    if store.context(session)?.is_some() {
+        return parse_name(session);
+    }
+    let sessions = store.sessions(None)?;
+    let mut contexts: Vec<&str> = sessions
+        .iter()
+        .filter(|known| known.id.starts_with(session))
+        .map(|known| known.context.as_str())
+        .collect();
+    contexts.sort_unstable();
+    contexts.dedup();
+    match contexts.as_slice() {
+        [context] => parse_name(context),
+        [] => Err(CliError::usage(format!("there is no session `{session}`"))
+            .hint("`becket sessions` lists those that there are")),
+        _ => Err(
+            CliError::usage(format!("`{session}` is the beginning of several sessions' ids"))
+                .hint("write more of it"),
+        ),
     }
 }
 
@@ -159,8 +200,26 @@ pub fn claim(name: &ContextName, store: &SqliteStore) -> Result<Claim, CliError>
     })
 }
 
+/// The context for something that is brought there: the one that is named, which must be new, or a fresh one.
+pub fn claim_new(
+    named: Option<&str>,
+    prefix: &str,
+    store: &SqliteStore,
+) -> Result<(ContextName, Claim), CliError> {
+    let Some(named) = named else {
+        return claim_fresh(Some(prefix), store);
+    };
+    let name = parse_name(named)?;
+    let claim = claim(&name, store)?;
+    match store.context(name.as_str())? {
+        None => Ok((name, claim)),
+        Some(_) => Err(CliError::usage(format!("there is already a context `{name}`"))
+            .hint("choose another name, or leave --to out for a fresh one")),
+    }
+}
+
 /// A name that nobody has, in the manner of `20260131_154500`.
-fn claim_fresh(prefix: Option<&str>, store: &SqliteStore) -> Result<(ContextName, Claim), CliError> {
+pub fn claim_fresh(prefix: Option<&str>, store: &SqliteStore) -> Result<(ContextName, Claim), CliError> {
     let moment = chrono::Local::now().format("%Y%m%d_%H%M%S");
     let name = prefix.map_or_else(|| moment.to_string(), |prefix| format!("{prefix}_{moment}"));
     for number in 1..=MOST_FRESH {

@@ -490,15 +490,21 @@ impl TeamCommands {
         Some((command, name, words.trim()))
     }
 
-    /// A list of an agent's commands for the person.
-    pub fn listed(&self, agent: &str) -> String {
+    /// The commands of an agent with their slashes, and what they do.
+    pub fn names(&self, agent: &str) -> Vec<(String, String)> {
         let commands = self.0.get(agent).into_iter().flatten();
-        let lines = commands.map(|(name, command)| {
+        let named = commands.map(|(name, command)| {
             let about = command.description.as_deref().or(command.instruction.as_deref());
             let about = about.unwrap_or_default().lines().next().unwrap_or_default();
-            format!("/{name:<8}{about}\n")
+            (format!("/{name}"), about.to_owned())
         });
-        lines.collect()
+        named.collect()
+    }
+
+    /// The same in lines for the person.
+    pub fn listed(&self, agent: &str) -> String {
+        let names = self.names(agent).into_iter();
+        names.map(|(name, about)| format!("{name:<9}{about}\n")).collect()
     }
 }
 

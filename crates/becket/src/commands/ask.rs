@@ -1,37 +1,49 @@
 //! `becket "prompt"` and `becket ask`: one prompt, one answer.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
-use becket_agent::desk::Desk;
-use becket_agent::front::{Front, Sight};
-use becket_agent::{CompactEnd, DirectCall, Ending, Input, Refused, RunEnd, Session, Switch};
+use becket_agent::desk::{ChosenModel, Desk, Destination};
+use becket_agent::front::Sight;
+use becket_agent::store::Tree;
+use becket_agent::{
+    CompactEnd, DirectCall, Ending, GoTo, GoToEnd, Input, Position, Refused, RunEnd, Session, Switch,
+};
 use becket_dialects::docker_agent::{Piece, command_prompt};
-use becket_events::{EndReason, InputSource, Part};
+use becket_dialects::pi::host_call::HostCall;
+use becket_events::{EndReason, InputSource, ModelChoice, Part};
 use becket_hooks::{Watcher, nearest};
 use becket_mcp::Asking;
 use becket_store::{Claim, ContextName, SqliteStore};
+use becket_tools::Models;
 use clap::CommandFactory;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::chat::Shell;
+use super::moving::{Around, End, Grounds, Seat};
 use super::{piped, runtime, switch};
-use crate::args::{Args, Options};
+use crate::args::{Args, Options, RunMode};
 use crate::assemble::{Assembled, Setup};
 use crate::extensions::{Called, CommandEnd, Extensions};
 use crate::failure::{CliError, Exit};
-use crate::front::{Output, Style, TerminalFront, harmless};
+use crate::front::{Output, Person, Style, TerminalFront, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
+use crate::programs::Program;
+use crate::scheme::SchemeFiles;
 use crate::surroundings::Surroundings;
-use crate::target::Wish;
+use crate::target::{Target, Wish};
 use crate::team::TeamCommands;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    if words.len() > 1 {
+    if words.len() > 1 && !options.pi.takes_many() {
         return Err(too_many_words(&words));
     }
-    let words = words.into_iter().next();
+    let mut words = words.into_iter();
+    let (words, further) = (words.next(), words.collect::<Vec<_>>());
     let named = words.is_some();
     let prompt = whole_prompt(words, surroundings)?;
     if prompt.trim().is_empty() {
@@ -53,10 +65,14 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
         let work = async {
             let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
             let output = conversation.output();
-            if let Some(command) = conversation.extensions().called(&prompt) {
+            if let Some(command) = conversation
+                .extensions()
+                .called(&prompt)
+                .filter(|_| further.is_empty())
+            {
                 return command_line(conversation, command, cancel, surroundings).await;
             }
-            if options.agent_file.is_none() && is_called {
+            if options.agent_file.is_none() && is_called && !conversation.calls_command(&prompt) {
                 hint_at_command(&prompt, surroundings);
             }
             let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
@@ -70,7 +86,7 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
                     return Err(CliError::failed(why));
                 }
             };
-            let end = conversation.ask_and_attend(prompt, cancel).await;
+            let end = conversation.ask_all(prompt, further, cancel).await;
             let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
             conversation.close(reason).await?;
             let exit = conclude(&end?, &output, surroundings);
@@ -80,7 +96,15 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     });
     // A thread may still wait for a person at the terminal.
     runtime.shutdown_background();
-    result
+    result.map(|exit| as_pi_ends(exit, options))
+}
+
+/// pi knows one number for everything that fails.
+fn as_pi_ends(exit: Exit, options: &Options) -> Exit {
+    match exit {
+        Exit::Provider | Exit::Limit if options.pi.mode.is_some() => Exit::Failed,
+        exit => exit,
+    }
 }
 
 /// Runs a command of an extension's, and nothing else.
@@ -162,16 +186,42 @@ fn near_command(word: &str) -> Option<String> {
 
 /// A session with everything around it, for one prompt or many.
 pub struct Conversation {
-    session: Session,
+    seat: Seat,
+    grounds: Grounds,
     assembled: Assembled,
     output: Arc<Output>,
     pictures: Vec<Part>,
     commands: TeamCommands,
     /// What the person is greeted with in a chat.
     welcome: Option<String>,
-    /// Keeps other processes out of the context until the session is closed. A call of a tool needs none: it adds
-    /// nothing to the conversation, and a plugin may make one in the middle of a prompt.
-    _claim: Option<Claim>,
+    /// What commands of the person's inherit.
+    environment: Arc<BTreeMap<OsString, OsString>>,
+    /// Gives models by their names.
+    models: Models,
+    /// The program that reads the session's events.
+    program: Option<Program>,
+}
+
+/// Who is there while a session runs.
+pub struct Company {
+    /// The person.
+    pub person: Person,
+    /// A program that reads events.
+    pub program: Option<Program>,
+    /// Where answers go.
+    pub output: Arc<Output>,
+}
+
+/// A session, for somebody who steers it from outside.
+pub struct Steered<'a> {
+    /// Where it is steered.
+    pub desk: Desk,
+    /// What it works with.
+    pub assembled: &'a Assembled,
+    /// Runs commands of the person's.
+    pub shell: Shell,
+    /// Tells when it is to end.
+    pub ending: &'a CancellationToken,
 }
 
 /// What a session is opened for.
@@ -205,11 +255,25 @@ impl Conversation {
         surroundings: &Surroundings,
         cancel: &CancellationToken,
     ) -> Result<Self, CliError> {
-        let pictures = options
-            .image
-            .iter()
-            .map(|file| read_picture(&surroundings.cwd.join(file)));
-        let pictures = pictures.collect::<Result<Vec<Part>, CliError>>()?;
+        let company = company(options, surroundings, purpose);
+        Self::open_with(company, wish, purpose, options, surroundings, cancel).await
+    }
+
+    /// The same in any company.
+    pub async fn open_with(
+        company: Company,
+        wish: Wish,
+        purpose: Purpose,
+        options: &Options,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+    ) -> Result<Self, CliError> {
+        let Company {
+            person,
+            program,
+            output,
+        } = company;
+        let pictures = pictures(options, surroundings)?;
         let mut setup = Setup::read(options, surroundings)?;
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
@@ -221,51 +285,94 @@ impl Conversation {
         };
         setup.enter(&target.name, surroundings)?;
         destroy_due(&store, &setup, &target.name, surroundings).await?;
-        let output = Arc::new(Output::default());
-        let front = front(options, surroundings, &output, purpose);
         let options = &with_some_model(&setup, purpose, options, surroundings);
         let asking = match purpose {
             Purpose::Prompts | Purpose::Call => Asking::WhenUnknown,
             Purpose::Care => Asking::Never,
         };
-        let commands = match &setup.team {
-            Some(team) => TeamCommands::of(team, surroundings)?,
-            None => TeamCommands::default(),
-        };
-        let welcome = setup
-            .team
-            .as_ref()
-            .and_then(|team| team.first().welcome_message.clone());
+        let (commands, welcome) = of_team(&setup, surroundings)?;
         let assembled = setup
-            .assemble(options, surroundings, front, store, (asking, cancel))
+            .assemble(options, surroundings, person, store, (asking, cancel))
             .await?;
-        assembled.report_events(options, &output);
-        if target.is_fresh {
+        show_on(&output, options, &assembled, program.as_ref());
+        if target.is_fresh && !options.pi.no_session {
             surroundings.remark(&format!("the context is {}", target.name));
         }
-        let agent = Arc::clone(&assembled.agent);
+        let environment = Arc::clone(&setup.environment(surroundings).variables);
+        let models = assembled
+            .extensions
+            .models(setup.models(&*assembled.agent.provider, surroundings));
         assembled.extensions.bind().await;
-        let mut session = match purpose {
-            Purpose::Call => Session::open_beside(agent, target.name.as_str()).await?,
-            Purpose::Prompts | Purpose::Care => Session::open(agent, target.name.as_str()).await?,
-        };
-        if let Some(switch) = target.switch {
-            session = enter(session, switch, &target.name, &assembled).await?;
+        let mut seat = take_seat(target, purpose, &assembled).await?;
+        if options.pi.no_session {
+            seat.mark_unkept(&assembled.store).await?;
         }
+        tell_beginning(options, &assembled, program.as_ref(), surroundings)?;
+        let grounds = Grounds {
+            options: options.clone(),
+            surroundings: surroundings.clone(),
+            setup,
+        };
         Ok(Self {
-            session,
+            seat,
+            grounds,
             assembled,
             output,
             pictures,
             commands,
             welcome,
-            _claim: target.claim,
+            environment,
+            models,
+            program,
         })
+    }
+
+    /// Does what is asked for at the desk, beside somebody who asks for it, until that one is done. What runs then is
+    /// cancelled.
+    pub async fn serve<T>(
+        &mut self,
+        cancel: &CancellationToken,
+        steer: impl AsyncFnOnce(Steered<'_>) -> T,
+    ) -> Result<T, CliError> {
+        let program = self.program.clone();
+        let shell = Shell {
+            output: None,
+            ..self.shell(Style::plain(), &self.grounds.surroundings)
+        };
+        let (seat, around) = self.parts();
+        let assembled = around.assembled;
+        let desk = assembled.agent.desk.clone();
+        let desk = desk.ok_or_else(|| CliError::failed("the session cannot be steered"))?;
+        let (over, ending, stop) = (
+            CancellationToken::new(),
+            CancellationToken::new(),
+            cancel.child_token(),
+        );
+        let steering = async {
+            let done = steer(Steered {
+                desk: desk.clone(),
+                assembled,
+                shell,
+                ending: &ending,
+            });
+            let done = done.await;
+            over.cancel();
+            stop.cancel();
+            done
+        };
+        let serving = async {
+            let served = attend_until(seat, around, (&over, &stop, &ending), program.as_ref()).await;
+            // Nobody would do what is still asked for.
+            ending.cancel();
+            served
+        };
+        let (done, served) = futures_util::future::join(steering, serving).await;
+        served.map(|()| done)
     }
 
     /// Archives what was said so far.
     pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, CliError> {
-        Ok(self.session.clear(cancel).await?)
+        Ok(self.seat.session_mut().clear(cancel).await?)
     }
 
     /// Lets somebody see every event from now on.
@@ -283,15 +390,65 @@ impl Conversation {
         self.welcome.as_deref()
     }
 
-    /// Whether a line calls a command of the agent that has the word.
+    /// Whether a line calls a command of the agent that has the word, a prompt template or a skill.
     pub fn calls_command(&self, line: &str) -> bool {
-        self.commands.called(self.session.agent_name(), line).is_some()
+        let of_agent = self.commands.called(self.seat.session().agent_name(), line);
+        of_agent.is_some() || self.assembled.shelf.is_called(line)
     }
 
-    /// The commands of the agent that has the word, and of extensions, for the person.
+    /// The commands of the agent that has the word and of extensions, and what else has a name, for the person.
     pub fn listed_commands(&self) -> String {
-        let of_agent = self.commands.listed(self.session.agent_name());
-        format!("{of_agent}{}", self.extensions().listed_commands())
+        let of_agent = self.commands.listed(self.seat.session().agent_name());
+        let of_extensions = self.extensions().listed_commands();
+        format!("{of_agent}{of_extensions}{}", self.assembled.shelf.listed())
+    }
+
+    /// The same by name, without those of extensions.
+    pub fn command_names(&self) -> Vec<(String, String)> {
+        self.commands.names(self.seat.session().agent_name())
+    }
+
+    /// The names of prompt templates and skills, and what they are for.
+    pub fn template_names(&self) -> Vec<(String, String)> {
+        self.assembled.shelf.names()
+    }
+
+    /// What runs commands of the person's.
+    pub fn shell(&self, style: Style, surroundings: &Surroundings) -> Shell {
+        Shell {
+            board: self.extensions().board(),
+            output: Some(self.output()),
+            style,
+            surroundings: surroundings.clone(),
+            directory: surroundings.cwd.clone(),
+            environment: Arc::clone(&self.environment),
+        }
+    }
+
+    /// The model in use.
+    pub fn model_name(&self) -> String {
+        let chosen = self.desk().and_then(|desk| desk.model().ok());
+        let model = chosen.unwrap_or_else(|| Arc::clone(&self.assembled.agent.provider));
+        format!("{}/{}", model.name(), model.model())
+    }
+
+    /// Takes another model from the next request on; the error says why it cannot be had.
+    pub fn choose_model(&self, name: &str) -> Result<(), String> {
+        let desk = self.desk().ok_or(
+            "the model can be changed on a screen only; here `becket --model NAME chat` chooses one",
+        )?;
+        let provider = (self.models)(name)?;
+        desk.set_model(ChosenModel {
+            context_window: self.extensions().context_window(&*provider),
+            provider,
+            choice: ModelChoice::Set,
+        });
+        Ok(())
+    }
+
+    /// The files in Scheme of the run.
+    pub fn scheme(&self) -> &Arc<SchemeFiles> {
+        &self.assembled.scheme
     }
 
     /// The extensions of the run.
@@ -307,14 +464,14 @@ impl Conversation {
         cancel: CancellationToken,
     ) -> Result<(CommandEnd, Option<RunEnd>), CliError> {
         let (over, stop) = (CancellationToken::new(), cancel.child_token());
+        let (seat, around) = self.parts();
         let running = async {
-            let ended = self.assembled.extensions.run_command(command, &stop).await;
+            let ended = around.assembled.extensions.run_command(command, &stop).await;
             over.cancel();
             ended
         };
-        let desk = self.assembled.agent.desk.clone();
         let serving = async {
-            let served = serve(&mut self.session, desk, None, (&cancel, &over)).await;
+            let served = serve(seat, around, None, (&cancel, &over)).await;
             // Nobody would do what the command waits for.
             stop.cancel();
             served
@@ -331,7 +488,7 @@ impl Conversation {
         line: &str,
         cancel: &CancellationToken,
     ) -> Result<Result<String, String>, CliError> {
-        let called = self.commands.called(self.session.agent_name(), line);
+        let called = self.commands.called(self.seat.session().agent_name(), line);
         let Some((command, name, words)) = called else {
             return Ok(Ok(line.to_owned()));
         };
@@ -341,14 +498,18 @@ impl Conversation {
             Err(error) => return Ok(Err(format!("the command /{name}: {error}"))),
         };
         if let Some(agent) = &command.agent {
-            self.session.turn_to(agent).await?;
+            self.seat.session_mut().turn_to(agent).await?;
         }
         let mut prompt = String::new();
         for piece in pieces {
             match piece {
                 Piece::Text(text) => prompt.push_str(&text),
                 Piece::Call { tool, arguments } => {
-                    let called = self.session.call_tool(&tool, &arguments, cancel.clone()).await;
+                    let called = self
+                        .seat
+                        .session_mut()
+                        .call_tool(&tool, &arguments, cancel.clone())
+                        .await;
                     if !called.ran {
                         let why = called.output;
                         let message =
@@ -371,7 +532,40 @@ impl Conversation {
             images,
             source: InputSource::Interactive,
         };
-        Ok(self.session.prompt(input, cancel).await?)
+        let end = self.seat.session_mut().prompt(input, cancel).await?;
+        self.extensions().renew_session_file();
+        Ok(end)
+    }
+
+    /// The same with one prompt after the other, as long as each is answered.
+    async fn ask_all(
+        &mut self,
+        first: String,
+        further: Vec<String>,
+        cancel: CancellationToken,
+    ) -> Result<RunEnd, CliError> {
+        let mut end = self.ask_or_call(first, cancel.clone()).await?;
+        for prompt in further {
+            if end.ending.reason() != EndReason::Done {
+                break;
+            }
+            end = self.ask_or_call(prompt, cancel.clone()).await?;
+        }
+        Ok(end)
+    }
+
+    /// A prompt, or the command of an extension's that it calls.
+    async fn ask_or_call(&mut self, prompt: String, cancel: CancellationToken) -> Result<RunEnd, CliError> {
+        let Some(called) = self.extensions().called(&prompt) else {
+            return self.ask_and_attend(prompt, cancel).await;
+        };
+        let (ended, last) = self.command(called, cancel).await?;
+        Ok(match (ended, last) {
+            (CommandEnd::Threw(why) | CommandEnd::Waits(why), _) => ended_by(Ending::Blocked(why)),
+            (CommandEnd::Cancelled, _) => ended_by(Ending::Cancelled),
+            (CommandEnd::Done, Some(last)) => last,
+            (CommandEnd::Done, None) => ended_by(Ending::Handled(None)),
+        })
     }
 
     /// The same, and then everything that extensions have asked for meanwhile: nobody would attend to it later. Says
@@ -394,8 +588,8 @@ impl Conversation {
     ) -> Result<Option<RunEnd>, CliError> {
         let over = CancellationToken::new();
         over.cancel();
-        let desk = self.desk();
-        serve(&mut self.session, desk, last, (cancel, &over)).await
+        let (seat, around) = self.parts();
+        serve(seat, around, last, (cancel, &over)).await
     }
 
     /// Where extensions see and steer the session, if there are any.
@@ -405,7 +599,8 @@ impl Conversation {
 
     /// Does what extensions have asked for while nothing ran.
     pub async fn attend(&mut self, cancel: CancellationToken) -> Result<Option<RunEnd>, CliError> {
-        Ok(self.session.attend(cancel).await?)
+        let (seat, around) = self.parts();
+        seat.attend(around, cancel).await
     }
 
     /// Puts a summary in the place of the conversation.
@@ -414,7 +609,7 @@ impl Conversation {
         instructions: Option<String>,
         cancel: CancellationToken,
     ) -> Result<CompactEnd, CliError> {
-        Ok(self.session.compact(instructions, cancel).await?)
+        Ok(self.seat.session_mut().compact(instructions, cancel).await?)
     }
 
     /// Calls a tool.
@@ -424,7 +619,7 @@ impl Conversation {
         arguments: &Map<String, Value>,
         cancel: CancellationToken,
     ) -> DirectCall {
-        self.session.call_tool(name, arguments, cancel).await
+        self.seat.session_mut().call_tool(name, arguments, cancel).await
     }
 
     /// What remembers it all.
@@ -434,30 +629,225 @@ impl Conversation {
 
     /// What the session has cost so far.
     pub fn usage(&self) -> becket_events::Usage {
-        self.session.usage()
+        self.seat.session().usage()
     }
 
     /// Ends the session; everything is on disk afterwards.
-    pub async fn close(self, reason: EndReason) -> Result<(), CliError> {
+    pub async fn close(mut self, reason: EndReason) -> Result<(), CliError> {
         self.assembled.extensions.settle().await;
         if self.desk().is_some_and(|desk| desk.has_waiting()) {
             let words = "an extension has said something that nobody heard, because the session is over";
             self.assembled.agent.front.show(Sight::Warning(words));
         }
-        self.session.end(reason).await?;
-        self.assembled.close().await
+        if let Some(session) = self.seat.take_session() {
+            session.end(reason).await?;
+        }
+        self.assembled.extensions.renew_session_file();
+        let (seat, around) = self.parts();
+        seat.destroy_unkept(around).await;
+        self.assembled.close().await?;
+        match &self.program {
+            Some(program) => program.finish().await,
+            None => Ok(()),
+        }
     }
+
+    /// Goes on from another entry of the conversation.
+    pub async fn go_to(
+        &mut self,
+        target_id: &str,
+        how: GoTo,
+        cancel: CancellationToken,
+    ) -> Result<GoToEnd, CliError> {
+        Ok(self.seat.session_mut().go_to(target_id, how, cancel).await?)
+    }
+
+    /// Goes on in a fork of the conversation, in a context that is claimed for it.
+    pub async fn fork(
+        &mut self,
+        entry_id: String,
+        position: Position,
+        place: (ContextName, Claim),
+        cancel: CancellationToken,
+    ) -> Result<End, CliError> {
+        let (seat, around) = self.parts();
+        seat.fork(entry_id, position, place, around, &cancel).await
+    }
+
+    /// The session that runs, and what is there whichever one runs.
+    fn parts(&mut self) -> (&mut Seat, Around<'_>) {
+        let Self {
+            seat,
+            grounds,
+            assembled,
+            ..
+        } = self;
+        (seat, Around { grounds, assembled })
+    }
+
+    /// Goes on elsewhere.
+    pub async fn go(&mut self, to: Destination, cancel: &CancellationToken) -> Result<End, CliError> {
+        let (seat, around) = self.parts();
+        seat.go(to, around, cancel).await
+    }
+
+    /// The context that the conversation is in.
+    pub fn context_name(&self) -> &ContextName {
+        self.seat.context_name()
+    }
+
+    /// How many messages the conversation has.
+    pub fn message_count(&self) -> usize {
+        self.seat.session().message_count()
+    }
+
+    /// The conversation with all its branches.
+    pub async fn tree(&self) -> Result<Tree, CliError> {
+        Ok(self.seat.session().tree().await?)
+    }
+
+    /// Labels an entry, or takes its label away. Says whether there is such an entry.
+    pub async fn set_label(&mut self, entry_id: &str, label: Option<&str>) -> Result<bool, CliError> {
+        Ok(self.seat.session_mut().set_label(entry_id, label).await?)
+    }
+
+    /// Gives the conversation a name; an empty one takes it away.
+    pub async fn set_name(&mut self, name: &str) -> Result<(), CliError> {
+        Ok(self.seat.session_mut().set_name(name).await?)
+    }
+}
+
+fn ended_by(ending: Ending) -> RunEnd {
+    RunEnd {
+        answer: String::new(),
+        ending,
+    }
+}
+
+/// The pictures of the command line.
+fn pictures(options: &Options, surroundings: &Surroundings) -> Result<Vec<Part>, CliError> {
+    let files = options.image.iter();
+    files
+        .map(|file| read_picture(&surroundings.cwd.join(file)))
+        .collect()
+}
+
+/// The commands of an agent file, and what the person is greeted with.
+fn of_team(setup: &Setup, surroundings: &Surroundings) -> Result<(TeamCommands, Option<String>), CliError> {
+    let Some(team) = &setup.team else {
+        return Ok((TeamCommands::default(), None));
+    };
+    let welcome = team.first().welcome_message.clone();
+    Ok((TeamCommands::of(team, surroundings)?, welcome))
+}
+
+/// Events, and what extensions draw, go to whoever reads or sees them.
+fn show_on(output: &Arc<Output>, options: &Options, assembled: &Assembled, program: Option<&Program>) {
+    assembled.report_events(options, output);
+    assembled.extensions.draw_on(output);
+    if let Some(program) = program {
+        program.stream.listen(&assembled.agent.engine);
+    }
+}
+
+/// A session has begun: the model is offered what the command line says, and a reader of events knows which one it is.
+fn tell_beginning(
+    options: &Options,
+    assembled: &Assembled,
+    program: Option<&Program>,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    if let Some(names) = options.tool_list() {
+        choose_tools(names, assembled, surroundings)?;
+    }
+    if let (Some(RunMode::Json), Some(program)) = (options.pi.mode, program) {
+        let header = assembled.extensions.ask(HostCall::SessionHeader);
+        program.stream.say(&header.map_err(CliError::failed)?);
+    }
+    Ok(())
+}
+
+/// Does what is asked for until that is over, or the session is to end.
+async fn attend_until(
+    seat: &mut Seat,
+    around: Around<'_>,
+    (over, stop, ending): (&CancellationToken, &CancellationToken, &CancellationToken),
+    program: Option<&Program>,
+) -> Result<(), CliError> {
+    let Some(desk) = &around.assembled.agent.desk else {
+        return Ok(());
+    };
+    loop {
+        tokio::select! {
+            biased;
+            () = over.cancelled() => return Ok(()),
+            () = desk.wished() => {}
+        }
+        if !desk.has_work() {
+            // Nothing is left but the wish to end.
+            ending.cancel();
+            over.cancelled().await;
+            return Ok(());
+        }
+        let end = seat.attend(around, stop.clone()).await?;
+        let is_done = end.is_none_or(|end| end.ending.reason() == EndReason::Done);
+        if let (true, false, Some(program)) = (is_done, desk.has_waiting(), program) {
+            program.stream.settled();
+        }
+    }
+}
+
+/// Offers the model only these tools. Names that no tool has are told; if none has one, they were meant otherwise.
+pub fn choose_tools(
+    names: Vec<String>,
+    assembled: &Assembled,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let tools = assembled.extensions.ask(HostCall::GetAllTools);
+    let tools = tools.map_err(CliError::failed)?;
+    let known: Vec<&str> = tools
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    let unknown: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !known.contains(name))
+        .collect();
+    if unknown.len() == names.len() {
+        let message = format!("there is no tool and no tool profile `{}`", names.join(","));
+        let profiles = becket_dialects::PROFILE_NAMES;
+        let all = || profiles.iter().chain(&known).copied();
+        let hint = match nearest(&names[0], all()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "the profiles are {}; the tools are {}",
+                profiles.join(", "),
+                known.join(", ")
+            ),
+        };
+        return Err(CliError::usage(message).hint(hint));
+    }
+    if !unknown.is_empty() {
+        surroundings.remark(&format!("there is no tool called {}", unknown.join(", ")));
+    }
+    let chosen = assembled.extensions.ask(HostCall::SetActiveTools { names });
+    chosen.map(|_| ()).map_err(CliError::failed)
 }
 
 /// Does what extensions ask for until their command is over, and then what is left if the last run ended well. Says how
 /// that one ended.
 async fn serve(
-    session: &mut Session,
-    desk: Option<Desk>,
+    seat: &mut Seat,
+    around: Around<'_>,
     mut last: Option<RunEnd>,
     (cancel, over): (&CancellationToken, &CancellationToken),
 ) -> Result<Option<RunEnd>, CliError> {
-    let Some(desk) = desk else { return Ok(last) };
+    let Some(desk) = &around.assembled.agent.desk else {
+        return Ok(last);
+    };
     loop {
         tokio::select! {
             biased;
@@ -469,10 +859,21 @@ async fn serve(
         if over.is_cancelled() && (desk.shutdown_requested() || last.as_ref().is_some_and(is_bad)) {
             return Ok(last);
         }
-        // Boxed, because a run is a future of great depth.
-        let attended = Box::pin(session.attend(cancel.clone()));
-        last = attended.await?.or(last);
+        last = seat.attend(around, cancel.clone()).await?.or(last);
     }
+}
+
+/// Begins the session in its context.
+async fn take_seat(target: Target, purpose: Purpose, assembled: &Assembled) -> Result<Seat, CliError> {
+    let agent = Arc::clone(&assembled.agent);
+    let mut session = match purpose {
+        Purpose::Call => Session::open_beside(agent, target.name.as_str()).await?,
+        Purpose::Prompts | Purpose::Care => Session::open(agent, target.name.as_str()).await?,
+    };
+    if let Some(switch) = target.switch {
+        session = enter(session, switch, &target.name, assembled).await?;
+    }
+    Ok(Seat::new(session, target.name, target.claim))
 }
 
 /// Makes a session's context the chosen one. If that is refused, the session ends, and a context that was made for it
@@ -515,13 +916,50 @@ pub fn with_some_model(
     options
 }
 
+/// Who is there while a session runs, as the command line says.
+fn company(options: &Options, surroundings: &Surroundings, purpose: Purpose) -> Company {
+    if options.pi.mode != Some(RunMode::Json) {
+        let output = Arc::new(Output::on(&surroundings.screen));
+        return Company {
+            person: person(options, surroundings, &output, purpose),
+            program: None,
+            output,
+        };
+    }
+    let output = Arc::new(Output::muted());
+    let front = front(options, surroundings, &output, purpose).without_answers();
+    let (program, person) = Program::reading(Arc::new(front));
+    Company {
+        person,
+        program: Some(program),
+        output,
+    }
+}
+
+/// Where the person is.
+pub fn person(
+    options: &Options,
+    surroundings: &Surroundings,
+    output: &Arc<Output>,
+    purpose: Purpose,
+) -> Person {
+    let front = front(options, surroundings, output, purpose);
+    match options.json {
+        true => Person::reading(Arc::new(front.without_answers())),
+        false if surroundings.screen.get().is_some() => {
+            Person::at_screen(Arc::new(front), &surroundings.screen)
+        }
+        false => Person::reading(Arc::new(front)),
+    }
+}
+
 /// Where the run is shown.
 pub fn front(
     options: &Options,
     surroundings: &Surroundings,
     output: &Arc<Output>,
     purpose: Purpose,
-) -> Arc<dyn Front> {
+) -> TerminalFront {
     let out = Style::choose(options.color, surroundings.stdout_is_terminal, surroundings);
     let err = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
     let front = TerminalFront::new(
@@ -531,14 +969,9 @@ pub fn front(
         surroundings.stderr_is_terminal,
         Arc::clone(output),
     );
-    let front = match purpose {
+    match purpose {
         Purpose::Prompts | Purpose::Care => front,
         Purpose::Call => front.without_results(),
-    };
-    if options.json {
-        Arc::new(front.without_answers())
-    } else {
-        Arc::new(front)
     }
 }
 

@@ -123,9 +123,6 @@ fn examine(
             Some(trouble),
         ));
     }
-    for idle in setup.idle_hooks() {
-        findings.push(note("events".into(), idle));
-    }
     examine_plugins(setup, options, surroundings, findings)
 }
 
@@ -177,6 +174,7 @@ fn examine_plugins(
     }
     let servers = examine_servers(setup, options, surroundings, findings)?;
     let extensions = examine_extensions(setup, options, surroundings, findings)?;
+    examine_resources(setup, options, surroundings, findings)?;
     for trouble in setup.unknown_tools(&plugins, &servers, &extensions, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
@@ -211,6 +209,36 @@ fn examine_extensions(
         finding(what, guest.trouble.clone())
     }));
     Ok(extensions)
+}
+
+/// Says which skills, prompt templates and themes lie around, and what is odd about them.
+fn examine_resources(
+    setup: &Setup,
+    options: &Options,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) -> Result<(), CliError> {
+    let (found, remarks) = setup.resources(options, surroundings)?;
+    let of_files = found.themes.iter().filter(|theme| theme.file.is_some());
+    let kinds: [(&str, Vec<&str>); 3] = [
+        (
+            "skills",
+            found.skills.iter().map(|skill| skill.name.as_str()).collect(),
+        ),
+        (
+            "prompt templates",
+            found
+                .templates
+                .iter()
+                .map(|template| template.name.as_str())
+                .collect(),
+        ),
+        ("themes", of_files.map(|theme| theme.name.as_str()).collect()),
+    ];
+    let some = kinds.iter().filter(|(_, names)| !names.is_empty());
+    findings.extend(some.map(|(kind, names)| finding(format!("{kind}: {}", names.join(", ")), None)));
+    findings.extend(remarks.into_iter().map(|remark| note("resources".into(), remark)));
+    Ok(())
 }
 
 /// Asks every MCP server afresh what it offers.

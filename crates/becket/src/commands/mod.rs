@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
-mod ask;
+pub(crate) mod ask;
+mod audit;
 mod cache;
 mod chat;
 mod compact;
@@ -8,48 +9,70 @@ mod config;
 mod context;
 mod contexts;
 mod doctor;
-mod events;
 mod flock;
-mod hooks_check;
-mod hooks_list;
+mod hooks;
 mod inbox;
 mod index;
 mod manual;
 mod mcp;
+pub(crate) mod moving;
 mod piped;
 mod plugin;
 mod redo;
+mod replay;
 mod run;
+mod scheme;
 mod send;
 mod sessions;
 mod snapshots;
 mod switch;
 mod tool;
+mod trace;
 mod undo;
 mod url;
 mod vfs;
+mod web;
+
+pub(crate) use chat::Shell;
 
 use becket_agent::mail::Sending;
 
-use crate::args::{AgentFileChoice, Args, Command, FlockCommand, HooksCommand, Options};
+use becket_dialects::chibi::scheme::Tier;
+
+use crate::args::{AgentFileChoice, Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
 use crate::failure::{CliError, Exit};
+use crate::programs;
 use crate::surroundings::Surroundings;
+use crate::trust;
+pub(crate) use ask::{Purpose, person, with_some_model};
+pub(crate) use tool::read_arguments as tool_arguments;
 
 /// Runs what the command line asks for.
+// tidy: a table
 pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let Args {
         options,
         prompt,
         command,
     } = args;
+    let options = options.with_whole_model();
     if let Some(command) = &command {
         check_context_options(&options, command)?;
     }
+    if may_need_trust(command.as_ref()) {
+        trust::ask(&options, surroundings)?;
+    }
     match command {
-        None if prompt.is_empty() && surroundings.stdin_is_terminal => chat::run(&options, surroundings),
-        None => ask::run(&options, prompt, surroundings),
+        None => without_command(&options, prompt, surroundings),
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
         Some(Command::Ask { prompt }) => ask::run(&options, prompt, surroundings),
+        Some(Command::Scheme {
+            file,
+            unsandboxed: true,
+        }) => scheme::run(&options, file.as_deref(), Tier::Unsandboxed, surroundings),
+        Some(Command::Scheme { file, .. }) => {
+            scheme::run(&options, file.as_deref(), Tier::Sandboxed, surroundings)
+        }
         Some(Command::Chat) => chat::run(&options, surroundings),
         Some(Command::Run { file, prompt, agent }) => {
             run::run(&options, AgentFileChoice { file, agent }, prompt, surroundings)
@@ -59,16 +82,16 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         }
         Some(Command::Contexts) => contexts::run(&options, surroundings),
         Some(Command::Context { command }) => context::run(&options, command, surroundings),
-        Some(Command::Sessions) => sessions::run(&options, surroundings),
-        Some(Command::Hooks {
-            command: HooksCommand::Events { name },
-        }) => events::run(&options, name.as_deref()),
-        Some(Command::Hooks {
-            command: HooksCommand::List,
-        }) => hooks_list::run(&options, surroundings),
-        Some(Command::Hooks {
-            command: HooksCommand::Check { paths },
-        }) => hooks_check::run(&options, &paths, surroundings),
+        Some(Command::Sessions { command }) => sessions::run(&options, command, surroundings),
+        Some(Command::Web { port, open }) => web::run(&options, web::Serving { port, open }, surroundings),
+        Some(Command::Hooks { agent_file, command }) => {
+            let mut options = options;
+            options.agent_file = agent_file.map(|file| AgentFileChoice { file, agent: None });
+            hooks::run(&options, command, surroundings)
+        }
+        Some(Command::Trace(wanted)) => trace::run(&options, &wanted, surroundings),
+        Some(Command::Replay(wanted)) => replay::run(&options, &wanted, surroundings),
+        Some(Command::Audit { command }) => audit::run(&options, command, surroundings),
         Some(Command::Plugin { name, arguments }) => plugin::run(&options, name, arguments, surroundings),
         Some(Command::Tool { name, arguments }) => tool::run(&options, &name, &arguments, surroundings),
         Some(Command::Mcp { command }) => mcp::run(&options, command, surroundings),
@@ -79,12 +102,8 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
                 "-" => tool::from_standard_input()?,
                 _ => text,
             };
-            let sending = Sending {
-                to: &to,
-                content: &text,
-                from: from.as_deref(),
-            };
-            send::run(&options, sending, surroundings)
+            let (to, content, from) = (&*to, &*text, from.as_deref());
+            send::run(&options, Sending { to, content, from }, surroundings)
         }
         Some(Command::Inbox { name, show: true, .. }) => inbox::show(&options, name, surroundings),
         Some(Command::Inbox { name, .. }) => inbox::wake(&options, name, surroundings),
@@ -104,13 +123,47 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
     }
 }
 
+/// A prompt, a chat, or a session that another program steers.
+fn without_command(
+    options: &Options,
+    prompt: Vec<String>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let is_chat = prompt.is_empty() && surroundings.stdin_is_terminal && !options.pi.takes_many();
+    match options.pi.mode {
+        Some(RunMode::Rpc) => programs::run(options, &prompt, surroundings),
+        _ if is_chat => chat::run(options, surroundings),
+        _ => ask::run(options, prompt, surroundings),
+    }
+}
+
+/// Whether a command does something to which the hooks of a project belong.
+fn may_need_trust(command: Option<&Command>) -> bool {
+    match command {
+        None | Some(Command::Ask { .. } | Command::Chat | Command::Run { .. } | Command::Compact { .. }) => {
+            true
+        }
+        Some(Command::Web { .. } | Command::Tool { .. } | Command::Send { .. }) => true,
+        Some(Command::Plugin { name, .. }) => name.is_some(),
+        Some(Command::Inbox { show, .. }) => !show,
+        _ => false,
+    }
+}
+
 /// `-c` and `-C` choose a context. Where a command has none, or only looks at one, they would do nothing of the kind,
 /// and whoever wrote them would not notice.
 fn check_context_options(options: &Options, command: &Command) -> Result<(), CliError> {
     let (name, looks) = match command {
         Command::Contexts => ("contexts", false),
-        Command::Sessions => ("sessions", false),
+        Command::Sessions { command: None } => ("sessions", false),
+        Command::Sessions {
+            command: Some(SessionsCommand::Import { .. }),
+        } => ("sessions import", false),
+        Command::Web { .. } => ("web", false),
         Command::Hooks { .. } => ("hooks", false),
+        Command::Trace(_) => ("trace", false),
+        Command::Replay(_) => ("replay", false),
+        Command::Audit { .. } => ("audit", false),
         Command::Plugin { name: None, .. } => ("plugin", false),
         Command::Mcp { .. } => ("mcp", false),
         Command::Vfs { .. } => ("vfs", false),
@@ -156,6 +209,17 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// The moment since when something counts, as the person has written it.
+pub(crate) fn since(text: &str) -> Result<u64, CliError> {
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_millis() as u64);
+    crate::moments::parse_since(text, now).ok_or_else(|| {
+        CliError::usage(format!("`{text}` is no moment and no span"))
+            .hint("write a span such as 12h or 7d, or a day such as 2027-01-31")
+    })
 }
 
 /// A moment in words: how long ago it was.

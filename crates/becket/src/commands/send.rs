@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_agent::mail::Sending;
 use becket_mcp::Asking;
 
-use super::ask::{Purpose, front, with_some_model};
+use super::ask::{Purpose, person, with_some_model};
 use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
@@ -29,10 +29,10 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
             let store = Arc::new(setup.folders.open_store()?);
             let context = Wish::of(options)?.find(&store)?;
             let output = Arc::new(Output::default());
-            let front = front(options, surroundings, &output, Purpose::Call);
+            let person = person(options, surroundings, &output, Purpose::Call);
             let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
             let assembled = setup
-                .assemble(options, surroundings, front, store, (Asking::Never, &cancel))
+                .assemble(options, surroundings, person, store, (Asking::Never, &cancel))
                 .await?;
             assembled.report_events(options, &output);
             let sent = assembled

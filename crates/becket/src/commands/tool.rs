@@ -24,16 +24,20 @@ pub fn run(
     arguments: &str,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let text = match arguments {
+    call(options, name, &read_arguments(arguments)?, surroundings)
+}
+
+/// The arguments of a tool in JSON text, or on standard input.
+pub fn read_arguments(text: &str) -> Result<Map<String, Value>, CliError> {
+    let text = match text {
         "-" => from_standard_input()?,
         text => text.to_owned(),
     };
-    let arguments = match serde_json::from_str(&text) {
-        Ok(Value::Object(arguments)) => arguments,
-        Ok(_) => return Err(no_arguments("they are JSON, but no object")),
-        Err(error) => return Err(no_arguments(&error.to_string())),
-    };
-    call(options, name, &arguments, surroundings)
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(no_arguments("they are JSON, but no object")),
+        Err(error) => Err(no_arguments(&error.to_string())),
+    }
 }
 
 fn no_arguments(why: &str) -> CliError {

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use becket_agent::judged_path::{reason, size};
 use becket_agent::vfs::{Caller, Entry, Info, Kind, Vfs, VfsPath, VfsPlace, ZONES};
+use becket_dialects::chibi::scheme::zone_of;
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};
@@ -14,13 +15,16 @@ use crate::args::{Options, VfsCommand};
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
+use crate::scheme::{Marks, Trust};
 use crate::surroundings::Surroundings;
 
 /// Does what the command says.
 pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let settings = Setup::read(options, surroundings)?.agent_settings(options, surroundings)?;
+    let setup = Setup::read(options, surroundings)?;
+    let settings = setup.agent_settings(options, surroundings)?;
     let shell = Shell {
         vfs: Vfs::new(&settings.vfs),
+        marks: setup.scheme_marks(),
         json: options.json,
         surroundings,
     };
@@ -45,12 +49,19 @@ pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) 
             place
                 .move_to(&other)
                 .map_err(|error| failed("move", &place, &error))?;
+            shell.own(&other)?;
         }
         VfsCommand::Cp { from, to } => {
             let (place, other) = (shell.place(&from)?, shell.writable(&to)?);
             place
                 .copy_to(&other)
                 .map_err(|error| failed("copy", &place, &error))?;
+            shell.own(&other)?;
+        }
+        VfsCommand::Trust { addresses } => {
+            for address in &addresses {
+                shell.trust(address)?;
+            }
         }
         VfsCommand::Info { address } => shell.info(&address)?,
     }
@@ -59,6 +70,8 @@ pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) 
 
 struct Shell<'a> {
     vfs: Vfs,
+    /// Who wrote which file in Scheme.
+    marks: Marks,
     json: bool,
     surroundings: &'a Surroundings,
 }
@@ -152,7 +165,29 @@ impl Shell<'_> {
         };
         place
             .write(&bytes)
-            .map_err(|error| failed("write", &place, &error))
+            .map_err(|error| failed("write", &place, &error))?;
+        self.own(&place)
+    }
+
+    /// What the person has put there is theirs, also if a model wrote the same before.
+    fn own(&self, place: &VfsPlace) -> Result<(), CliError> {
+        self.marks.forget(place.file()).map_err(CliError::failed)
+    }
+
+    fn trust(&self, address: &str) -> Result<(), CliError> {
+        let place = self.place(address)?;
+        if zone_of(place.address().as_str()).is_none() {
+            let words = format!("{} is no file in Scheme under vfs:///tools", place.address());
+            return Err(CliError::usage(words).hint("only the hooks and tools of such files need trust"));
+        }
+        let content = place.read().map_err(|error| failed("read", &place, &error))?;
+        let news = match self.marks.trust(place.file(), &content) {
+            Trust::Persons => "is trusted already",
+            Trust::Models => "is trusted from now on",
+        };
+        self.own(&place)?;
+        self.surroundings.remark(&format!("{} {news}", place.address()));
+        Ok(())
     }
 
     fn get(&self, address: &str, file: Option<&str>) -> Result<(), CliError> {

@@ -5,23 +5,26 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use becket_agent::desk::Desk;
-use becket_agent::front::{Front, Sight};
+use becket_agent::front::Sight;
 use becket_agent::provider::Provider;
 use becket_agent::store::Store;
-use becket_dialects::pi::host_call::{FlagDefinition, FlagValue, Mode, ProviderDefinition, ToolDefinition};
+use becket_dialects::pi::host_call::{
+    ContextFile, FlagDefinition, FlagValue, Mode, ProviderDefinition, Shown, ToolDefinition,
+};
 use becket_dialects::pi::services::{Bind, Service};
 use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
 use becket_events::{EventId, Profile};
 use becket_hooks::{
-    Answered, Cause, DispatchTrace, Effect, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind, Mark,
+    Answered, Cause, Dialect, DispatchTrace, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind, Mark,
     ScriptHandler,
 };
-use becket_js::{Extension, Report, Reporter};
+use becket_js::{Extension, Kit, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
 use futures_util::future::BoxFuture;
@@ -29,9 +32,13 @@ use serde_json::json;
 
 use super::bus::Bus;
 use super::calls::Calls;
+use super::components::Components;
 use super::flags::GivenFlag;
 use super::network::Network;
+use super::taps::Taps;
 use super::tool::{ExtensionTool, Offer};
+use crate::front::{Failed, Person, Ui};
+use crate::shelf::RunShelf;
 use crate::surroundings::Surroundings;
 
 /// How much of what extensions use is kept until there is a session.
@@ -49,6 +56,12 @@ pub struct Board {
     pub calls: Calls,
     /// What they say to each other.
     pub bus: Bus,
+    /// What they have on the screen.
+    pub components: Components,
+    /// Which of them hear what is typed.
+    pub taps: Taps,
+    /// Whether somebody has asked for the file of the session.
+    pub session_file: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -60,20 +73,22 @@ pub struct Facts {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// By which programs are known that extensions have started.
     pub mark: Mark,
-    /// Where sessions are kept.
-    pub data: PathBuf,
     /// What becket's own clients are told.
     pub providers: ProviderSettings,
     /// What runs the agent, in pi's words.
     pub mode: Mode,
     /// Whether the project is trusted.
     pub trusted: bool,
+    /// Whether conversations are kept.
+    pub keeps_sessions: bool,
     /// How long a handler may take.
     pub timeout: Duration,
     /// How many bytes one extension may use.
     pub memory: usize,
     /// Whether extensions may run programs.
     pub processes: bool,
+    /// The project's files of instructions.
+    pub prompt_files: Vec<ContextFile>,
 }
 
 /// The agent's parts that extensions work with, once there is one.
@@ -81,9 +96,11 @@ pub struct Stage {
     /// Asks the hooks.
     pub engine: Arc<Engine>,
     /// Where the person is.
-    pub front: Arc<dyn Front>,
+    pub person: Person,
     /// Keeps the traces.
     pub store: Arc<SqliteStore>,
+    /// Skills, prompt templates and themes.
+    pub shelf: Arc<RunShelf>,
     /// The names by which the model knows the tools.
     pub profile: Profile,
     /// Gives models by their names.
@@ -91,7 +108,7 @@ pub struct Stage {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     guests: Vec<Guest>,
     given_flags: Vec<GivenFlag>,
     stage: Option<Arc<Stage>>,
@@ -107,6 +124,8 @@ struct State {
     untold: Vec<DispatchTrace>,
     /// Whether the session has begun.
     has_begun: bool,
+    /// What extensions are loaded with.
+    pub(super) kit: Option<Arc<Kit>>,
 }
 
 /// An extension, and what it has brought.
@@ -125,12 +144,16 @@ pub struct Guest {
     pub commands: Vec<Command>,
     /// Its keys.
     pub shortcuts: Vec<String>,
+    /// Kinds of messages that it draws.
+    pub renderers: Vec<String>,
     /// Its options.
     pub flags: Vec<FlagDefinition>,
     /// Its providers.
     pub providers: Vec<ProviderDefinition>,
     /// Channels of the bus that it listens to.
     pub channels: Vec<String>,
+    /// What takes away again what it shows.
+    pub undoing: Vec<Shown>,
     /// The events that it would judge, had it been loaded.
     lost_guards: Vec<&'static str>,
 }
@@ -172,13 +195,18 @@ impl Guest {
 pub struct Hook {
     /// pi's name of the event.
     pub event: String,
-    number: u32,
+    pub(super) number: u32,
     key: Option<HandlerKey>,
     /// Whether it is of an earlier life of the extension's: it judges no more, and is asked only so that it refuses.
     is_stale: bool,
 }
 
 impl Hook {
+    /// Whether nobody asks it yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.key.is_none() && !self.is_stale
+    }
+
     /// Whether it is the function that the extension keeps under a number now.
     fn is(&self, number: u32) -> bool {
         self.number == number && !self.is_stale
@@ -192,6 +220,8 @@ pub struct Command {
     pub name: String,
     /// What it does, in a line.
     pub description: Option<String>,
+    /// Whether it completes its argument.
+    pub completes: bool,
 }
 
 /// An option of an extension's.
@@ -213,9 +243,11 @@ impl Guest {
             tools: Vec::new(),
             commands: Vec::new(),
             shortcuts: Vec::new(),
+            renderers: Vec::new(),
             flags: Vec::new(),
             providers: Vec::new(),
             channels: Vec::new(),
+            undoing: Vec::new(),
             lost_guards: Vec::new(),
         }
     }
@@ -232,7 +264,7 @@ impl Guest {
     /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
     /// those that its files name in quotes. Where these cannot be read, it may judge anything.
     fn guards(&self) -> Vec<&'static str> {
-        let sources = becket_js::sources(&self.candidate.file);
+        let sources = becket_js::sources(self.candidate.code());
         let named = |event: &str| {
             let quoted = ['"', '\''].map(|quote| format!("{quote}{event}{quote}"));
             let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
@@ -266,6 +298,9 @@ impl Board {
             facts,
             calls: Calls::default(),
             bus: Bus::default(),
+            components: Components::default(),
+            taps: Taps::default(),
+            session_file: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }
@@ -321,20 +356,27 @@ impl Board {
             }
             self.refuse_for_stale_guards(&name, &stage.engine);
         }
-        self.refuse_for_lost_guards(&stage.engine);
+        self.refuse_for_lost_guards();
     }
 
     /// Where an extension would have judged that could not be loaded, nobody knows what it would have said.
-    fn refuse_for_lost_guards(&self, engine: &Engine) {
-        for (name, trouble, lost) in self.each(|guest| {
+    fn refuse_for_lost_guards(&self) {
+        for name in self.each(|guest| guest.candidate.name.clone()) {
+            self.refuse_for_lost(&name);
+        }
+    }
+
+    /// The same for one of them.
+    pub(super) fn refuse_for_lost(&self, name: &str) {
+        let lost = self.with(name, |guest| {
             let trouble = guest.trouble.clone().unwrap_or_default();
-            (guest.candidate.name.clone(), trouble, guest.lost_guards.clone())
-        }) {
+            (trouble, guest.lost_guards.clone())
+        });
+        if let (Some((trouble, lost)), Some(stage), Some(owner)) = (lost, self.stage(), self.owner(name)) {
             let failure = Failure::new(Cause::SpawnFailed, format!("it could not be loaded: {trouble}"));
             let refusing: Arc<dyn ScriptHandler> = Arc::new(NeverLoaded(failure));
-            let Some(owner) = self.owner(&name) else { continue };
             for event in lost {
-                if let Err(remark) = pi::register(engine, event, Arc::clone(&refusing), &owner) {
+                if let Err(remark) = pi::register(&stage.engine, event, Arc::clone(&refusing), &owner) {
                     self.warn(&remark);
                 }
             }
@@ -358,7 +400,7 @@ impl Board {
         self.listen(name, &event, number);
     }
 
-    fn listen(&self, name: &str, event: &str, number: u32) {
+    pub(super) fn listen(&self, name: &str, event: &str, number: u32) {
         let Some(stage) = self.stage() else { return };
         let extension = self.with(name, |guest| guest.extension.clone()).flatten();
         let (Some(extension), Some(owner)) = (extension, self.owner(name)) else {
@@ -431,28 +473,34 @@ impl Board {
     /// Tells an extension that was loaded in the middle of a session that there is one.
     async fn begin_again(self: Arc<Self>, extension: Extension) {
         let (event, fields) = pi::loaded_again();
-        let failed = |failure: Failure| {
-            let name = extension.name();
-            self.warn(&format!("the extension {name} failed ({event}): {failure}"));
-        };
         if let Err(failure) = self.ask(&extension, &Bind {}, self.facts.timeout).await {
-            return failed(failure);
+            return self.fail(extension.name(), Some(event), &failure.to_string());
         }
-        let hooks = self.with(extension.name(), |guest| {
-            let heard = guest.hooks.iter().filter(|hook| hook.event == event);
-            heard.map(|hook| hook.number).collect::<Vec<_>>()
-        });
-        for number in hooks.unwrap_or_default() {
-            let handler = extension.handler(number, self.facts.timeout);
-            if let Err(failure) = handler.call(fields.clone()).await {
-                failed(failure);
-            }
-        }
+        self.tell_one(&extension, event, &fields).await;
     }
 
-    /// The session has begun: who is loaded from now on must be told.
-    pub fn begin(&self) {
-        self.state().has_begun = true;
+    /// Whether a session has begun: then who is loaded must be told.
+    pub(super) fn set_begun(&self, has_begun: bool) {
+        self.state().has_begun = has_begun;
+    }
+
+    /// An extension is not there any more, and nothing of what it has brought.
+    pub(super) fn dismiss(&self, name: &str) {
+        let hooks = self.with(name, |guest| std::mem::take(&mut guest.hooks));
+        self.remove_hooks(hooks.unwrap_or_default());
+        let mut state = self.state();
+        let (kept, gone) = std::mem::take(&mut state.guests)
+            .into_iter()
+            .partition(|guest| guest.candidate.name != name);
+        state.guests = kept;
+        drop(state);
+        // What ends with it may look at the board once more: not while it is held.
+        drop::<Vec<Guest>>(gone);
+    }
+
+    /// A loaded extension.
+    pub fn extension(&self, name: &str) -> Option<Extension> {
+        self.with(name, |guest| guest.extension.clone()).flatten()
     }
 
     fn remove_hooks(&self, hooks: Vec<Hook>) {
@@ -488,6 +536,8 @@ impl Board {
             // Numbers of the same length, so that they are sorted as numbers are.
             order: vec![format!("{order:05}")],
             timeout: self.facts.timeout,
+            lane: LaneKind::Javascript,
+            priority: 0,
         })
     }
 
@@ -585,6 +635,23 @@ impl Board {
         listening.filter_map(|guest| guest.extension.clone()).collect()
     }
 
+    /// The file of the extension that has brought a resource: of those that hear when they are collected, the one
+    /// beside which it lies, or the only one.
+    pub fn bringer(&self, resource: &Path) -> Option<PathBuf> {
+        let state = self.state();
+        let hears = |guest: &&Guest| guest.hooks.iter().any(|hook| hook.event == pi::RESOURCES_EVENT);
+        let bringers: Vec<&PathBuf> = state
+            .guests
+            .iter()
+            .filter(hears)
+            .map(|guest| &guest.candidate.file)
+            .collect();
+        let lies_beside = |file: &&&PathBuf| file.parent().is_some_and(|folder| resource.starts_with(folder));
+        let beside = bringers.iter().find(lies_beside).copied();
+        let only = bringers.first().copied().filter(|_| bringers.len() == 1);
+        beside.or(only).cloned()
+    }
+
     /// All loaded extensions, in order.
     pub fn extensions(&self) -> Vec<Extension> {
         let state = self.state();
@@ -633,7 +700,7 @@ impl Board {
     /// Says something that may be wrong.
     pub fn warn(&self, words: &str) {
         match self.stage() {
-            Some(stage) => stage.front.show(Sight::Warning(words)),
+            Some(stage) => stage.person.front.show(Sight::Warning(words)),
             None => self.facts.surroundings.remark(words),
         }
     }
@@ -641,38 +708,40 @@ impl Board {
     /// Says something else.
     pub fn notice(&self, words: &str) {
         match self.stage() {
-            Some(stage) => stage.front.show(Sight::Notice(words)),
+            Some(stage) => stage.person.front.show(Sight::Notice(words)),
             None => self.facts.surroundings.remark(words),
+        }
+    }
+
+    /// How extensions reach the person; `None` where there is no agent yet.
+    pub fn ui<T>(&self, reach: impl FnOnce(&Arc<dyn Ui>) -> T) -> Option<T> {
+        self.stage().map(|stage| reach(&stage.person.ui))
+    }
+
+    /// An extension has failed where nobody waits for it.
+    pub fn fail(&self, extension: &str, event: Option<&str>, error: &str) {
+        let path = self.with(extension, |guest| guest.candidate.file.display().to_string());
+        let failed = Failed {
+            extension,
+            path: path.as_deref().unwrap_or_default(),
+            event,
+            error,
+        };
+        if self.ui(|ui| ui.failed(failed)).is_none() {
+            self.facts.surroundings.remark(&failed.words());
         }
     }
 
     /// Notes in the session's trace that an extension has used something. What was used before there was a session is
     /// noted when there is one.
     pub fn trace(&self, extension: &str, what: &str, target: &str) {
-        let time = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        let source = self.owner(extension).map(|owner| owner.source);
+        let source = source.unwrap_or_default();
         let run = HandlerRun {
-            handler: extension.to_owned(),
-            source: self
-                .owner(extension)
-                .map(|owner| owner.source)
-                .unwrap_or_default(),
-            lane: LaneKind::Javascript,
-            input_hash: None,
             reply: Some(json!({"used": what, "target": target})),
-            effect: Effect::None,
-            duration_us: 0,
+            ..HandlerRun::noted(extension.to_owned(), source, Dialect::Pi, LaneKind::Javascript)
         };
-        let trace = DispatchTrace {
-            event: EventId::Notification,
-            session_id: String::new(),
-            turn: 0,
-            time_ms: time.map_or(0, |age| age.as_millis() as u64),
-            duration_us: 0,
-            runs: vec![run],
-            original: None,
-            effective: None,
-            verdict: None,
-        };
+        let trace = DispatchTrace::noted(EventId::Notification, run);
         let mut state = self.state();
         if state.untold.len() < MOST_UNTOLD {
             state.untold.push(trace);
@@ -731,16 +800,17 @@ impl Board {
     pub fn clear(&self) {
         let mut state = self.state();
         let guests = std::mem::take(&mut state.guests);
+        let kit = state.kit.take();
         state.stage = None;
         let has_started = std::mem::take(&mut state.has_started);
         drop(state);
-        drop(guests);
+        drop((guests, kit));
         if has_started {
             self.facts.mark.end_all();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state
             .lock()
             .expect("no panic happens while the board is held")
@@ -758,7 +828,7 @@ impl Reporter for Board {
                 }
                 self.trace(extension, what, &target);
             }
-            Report::Failed { text } => self.warn(&format!("the extension {extension} failed: {text}")),
+            Report::Failed { text } => self.fail(extension, None, &text),
         }
     }
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Calls {
     state: Mutex<State>,
     last_stream: AtomicU32,
+    last_shell: AtomicU32,
 }
 
 #[derive(Default)]
@@ -24,6 +25,8 @@ struct State {
     tools: HashMap<String, UnboundedSender<Progress>>,
     /// Takes what a provider's stream gives, by its number; with the extension that it belongs to.
     streams: HashMap<u32, (String, UnboundedSender<StreamNews>)>,
+    /// Takes what commands give that run in the shell's place, by the number of the run.
+    shells: HashMap<u32, UnboundedSender<String>>,
     /// Calls of extensions that can be called off, by extension and id.
     asked: HashMap<(String, u32), CancellationToken>,
 }
@@ -85,6 +88,25 @@ impl Calls {
         own.for_each(|(_, news)| {
             let _ = news.send(StreamNews::Failed(reason.to_owned()));
         });
+    }
+
+    /// A command begins to run in the shell's place.
+    pub fn begin_shell(&self, parts: UnboundedSender<String>) -> u32 {
+        let run = self.last_shell.fetch_add(1, Ordering::Relaxed) + 1;
+        self.state().shells.insert(run, parts);
+        run
+    }
+
+    /// It is over.
+    pub fn end_shell(&self, run: u32) {
+        self.state().shells.remove(&run);
+    }
+
+    /// Such a command gives something; what comes after its end is dropped.
+    pub fn shell_output(&self, run: u32, text: String) {
+        if let Some(parts) = self.state().shells.get(&run) {
+            let _ = parts.send(text);
+        }
     }
 
     /// An extension asks for something that it may call off.

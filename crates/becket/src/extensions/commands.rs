@@ -87,12 +87,13 @@ impl Board {
             called.name,
             called.extension.name()
         );
+        let extension = called.extension.clone();
         let mut running = Box::pin(Arc::clone(self).run(called));
         let ran = tokio::select! {
             biased;
             () = cancel.cancelled() => return CommandEnd::Cancelled,
             ran = &mut running => ran,
-            () = self.nothing_comes(&whose) => {
+            () = self.nothing_comes(&whose, &extension) => {
                 let (board, name) = (Arc::clone(self), whose.clone());
                 tokio::spawn(async move {
                     if let Err(why) = running.await {
@@ -113,6 +114,21 @@ impl Board {
         }
     }
 
+    /// Runs a command that nobody waits for. What goes wrong is told.
+    pub fn start_command(self: &Arc<Self>, called: Called) {
+        let whose = format!(
+            "the command /{} of the extension {}",
+            called.name,
+            called.extension.name()
+        );
+        let board = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(why) = Arc::clone(&board).run(called).await {
+                board.warn(&format!("{whose}: {why}"));
+            }
+        });
+    }
+
     async fn run(self: Arc<Self>, called: Called) -> Result<(), String> {
         let service = RunCommand {
             name: called.name,
@@ -126,18 +142,20 @@ impl Board {
     }
 
     /// Waits until nothing is left that a command could wait for. Who waits for something else is told after a while.
-    async fn nothing_comes(&self, whose: &str) {
+    async fn nothing_comes(&self, whose: &str, extension: &Extension) {
         let begun = Instant::now();
         let (mut told, mut was_quiet) = (false, false);
         loop {
             tokio::time::sleep(LOOK).await;
-            let is_quiet = self.is_quiet();
+            // The extension may be one that has begun anew since.
+            let is_quiet = self.is_quiet() && !extension.has_something_coming();
             // What has just been answered may not have been heard yet.
             if is_quiet && was_quiet {
                 return;
             }
             was_quiet = is_quiet;
-            if !told && self.desk.is_idle() && begun.elapsed() >= WORD {
+            // On a screen everybody sees what goes on.
+            if !told && self.desk.is_idle() && begun.elapsed() >= WORD && self.screen().is_none() {
                 told = true;
                 self.notice(&format!("{whose} is still at work; Ctrl-C ends it"));
             }
@@ -147,6 +165,7 @@ impl Board {
     /// Whether nothing runs or is asked for, and no extension has anything under way.
     fn is_quiet(&self) -> bool {
         let has_something_coming = self.extensions().iter().any(Extension::has_something_coming);
-        self.desk.is_idle() && !self.desk.has_work() && !has_something_coming
+        let rests = self.desk.is_idle() && !self.desk.has_work() && !self.desk.is_moving();
+        rests && !has_something_coming
     }
 }

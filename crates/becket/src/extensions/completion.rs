@@ -121,7 +121,7 @@ impl Answer {
         match part {
             // Hooks judge what the session sends; this is the extension's own request.
             AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
-            AnswerPart::Begun(_) => {}
+            AnswerPart::Begun(_) | AnswerPart::Delta(Delta::End) => {}
             AnswerPart::Delta(Delta::Text { text }) => self.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
                 self.thought.push_str(&text);

@@ -19,6 +19,7 @@ use crate::assemble::Setup;
 use crate::commands::runtime;
 use crate::failure::{CliError, Exit};
 use crate::surroundings::Surroundings;
+use crate::trust;
 
 /// An option of an extension, as the command line sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,11 +70,7 @@ pub fn read_with_extensions(
     surroundings: &Surroundings,
 ) -> Result<Args, ExitCode> {
     let mut error = error;
-    // clap knows no short option of two letters.
-    if unknown_argument(&error).as_deref() == Some("-n")
-        && let Some(short) = arguments.iter_mut().find(|argument| *argument == "-ne")
-    {
-        *short = "--no-extensions".into();
+    if unknown_argument(&error).as_deref() == Some("-n") && write_out(&mut arguments) {
         error = match Args::try_parse_from(&arguments) {
             Ok(args) => return Ok(args),
             Err(error) => error,
@@ -98,6 +95,25 @@ pub fn read_with_extensions(
         }
     }
 }
+
+/// Writes out short options of two letters, which clap does not know. Says whether there were any.
+fn write_out(arguments: &mut [OsString]) -> bool {
+    let mut has_some = false;
+    for argument in arguments {
+        let long = SHORT.iter().find(|(short, _)| argument == short);
+        if let Some((_, long)) = long {
+            *argument = (*long).into();
+            has_some = true;
+        }
+    }
+    has_some
+}
+
+const SHORT: [(&str, &str); 3] = [
+    ("-ne", "--no-extensions"),
+    ("-ns", "--no-skills"),
+    ("-np", "--no-prompt-templates"),
+];
 
 /// Help with the options of extensions. Whatever keeps them from being loaded, becket's own are told all the same.
 fn helped(arguments: &[OsString], surroundings: &Surroundings) -> Option<clap::Error> {
@@ -147,6 +163,7 @@ fn with_flags(
 /// The extensions of a command line, and the runtime in which they live; `None` if there are none.
 fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<(Runtime, Extensions)>, CliError> {
     surroundings.check()?;
+    trust::ask(options, surroundings)?;
     let setup = Setup::read(options, surroundings)?;
     if let Some(refusal) = &setup.project.refusal {
         return Err(refusal.clone());

@@ -1,5 +1,6 @@
 //! Answers what extensions ask for, at once (`HostCall`) or in its own time (`later.rs`).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use becket_agent::desk::{Delivery, DeskError, ToolSeen, WhenIdle};
@@ -7,7 +8,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_agent::{Input, tool::BUILTIN};
 use becket_dialects::pi;
 use becket_dialects::pi::host_call::{
-    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Level, SourceInfo, ToolInfo,
+    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo, ToolInfo,
 };
 use becket_events::{InputSource, NoteDraft, OperationKind, Part};
 use becket_hooks::Failure;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::board::{Board, Command, origin_words};
 use super::calls::StreamNews;
-use super::{bus, later, models, sessions, tool};
+use super::{bus, later, models, moves, resources, sessions, tool};
 
 /// A board as extensions see it. It is the board's only owner among them, so that calls can outlive the caller.
 pub struct BoardHost(pub Arc<Board>);
@@ -40,9 +41,21 @@ impl Host for BoardHost {
         }
         let read = check(name).and_then(|()| HostCallAsync::read(&arguments).map_err(HostError::new));
         let (board, extension) = (Arc::clone(&self.0), extension.to_owned());
-        if let Ok(HostCallAsync::Compact { custom_instructions }) = read {
-            return later::compact(&board, custom_instructions).boxed();
+        // These count from now on, and not when somebody gets round to waiting for them.
+        if let Ok(call) = &read
+            && let Some(going) = moves::go(&board, &extension, call)
+        {
+            return going;
         }
+        let read = match read {
+            Ok(HostCallAsync::Compact { custom_instructions }) => {
+                return later::compact(&board, custom_instructions).boxed();
+            }
+            Ok(HostCallAsync::Component(placed)) => {
+                return later::component(&board, &extension, placed).boxed();
+            }
+            read => read,
+        };
         async move { later::answer(&board, &extension, read?).await }.boxed()
     }
 
@@ -78,7 +91,7 @@ pub fn refused(error: DeskError) -> HostError {
 }
 
 // tidy: a table
-fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
+pub fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
     let desk = &board.desk;
     match call {
         HostCall::About => return json_of(&about(board, name)),
@@ -88,10 +101,23 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::RegisterCommand {
             name: command,
             description,
-            ..
-        } => register_command(board, name, command, description),
+            completes,
+        } => {
+            let command = Command {
+                name: command,
+                description,
+                completes,
+            };
+            board.with(name, |guest| {
+                guest.commands.retain(|other| other.name != command.name);
+                guest.commands.push(command);
+            });
+        }
         HostCall::RegisterShortcut { key, .. } => {
             board.with(name, |guest| guest.shortcuts.push(key));
+        }
+        HostCall::RegisterRenderer { custom_type } => {
+            board.with(name, |guest| guest.renderers.push(custom_type));
         }
         HostCall::RegisterFlag(flag) => board.add_flag(name, flag),
         HostCall::GetFlag { name: flag } => return json_of(&board.flag(name, &flag)),
@@ -111,15 +137,22 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
             trigger_turn,
             deliver_as,
         } => {
-            let delivery = deliver_as.map_or(Delivery::Steering, delivery);
-            let when_idle = if trigger_turn {
-                WhenIdle::Run
-            } else {
-                WhenIdle::Keep
+            let delivery = match (deliver_as.map(delivery), trigger_turn) {
+                (Some(Delivery::NextPrompt), _) => Delivery::NextPrompt,
+                (_, Some(false)) => Delivery::Aside,
+                (delivery, _) => delivery.unwrap_or(Delivery::Steering),
+            };
+            let when_idle = match trigger_turn {
+                Some(true) => WhenIdle::Run,
+                _ => WhenIdle::Keep,
             };
             desk.note(draft(message)?, delivery, when_idle).map_err(refused)?;
         }
-        HostCall::SendUserMessage { content, deliver_as } => say(board, &content, deliver_as.map(delivery))?,
+        HostCall::SendUserMessage {
+            content,
+            deliver_as,
+            expand_prompt_templates,
+        } => say(board, &content, deliver_as, expand_prompt_templates)?,
         HostCall::AppendEntry { custom_type, data } => {
             desk.remember(&custom_type, data.unwrap_or_default())
                 .map_err(refused)?;
@@ -130,11 +163,7 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::SetLabel { entry_id, label } => {
             desk.set_label(&entry_id, label.as_deref()).map_err(refused)?;
         }
-        HostCall::GetActiveTools => {
-            let tools = desk.tools().map_err(refused)?;
-            let active = tools.iter().filter(|tool| tool.is_active);
-            return json_of(&active.map(pi_name).collect::<Vec<_>>());
-        }
+        HostCall::GetActiveTools => return json_of(&active_tools(board)?),
         HostCall::SetActiveTools { names } => desk.set_active_tools(models_names(board, &names)?),
         HostCall::GetAllTools => return json_of(&all_tools(board)?),
         HostCall::GetCommands => return json_of(&commands(board)),
@@ -153,60 +182,102 @@ fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         HostCall::Shutdown => desk.shut_down(),
         HostCall::GetContextUsage => return json_of(&sessions::usage(board)),
         HostCall::GetSystemPrompt => return json_of(&desk.system_prompt().map_err(refused)?),
+        HostCall::SystemPromptOptions => return json_of(&board.prompt_options()?),
+        HostCall::BoundaryContext => return json_of(&sessions::at_boundary(board)?),
         HostCall::IsProjectTrusted => return json_of(&board.facts.trusted),
         HostCall::Session => return json_of(&sessions::info(board)?),
         HostCall::SessionHeader => return json_of(&sessions::header(board)?),
-        HostCall::SessionEntries => return json_of(&sessions::entries(board, None)?),
+        HostCall::SessionFile => return json_of(&sessions::file(board)?),
+        HostCall::SessionEntries => return json_of(&sessions::entries(board)?),
         HostCall::SessionBranch { from_id } => {
-            return json_of(&sessions::entries(board, from_id.as_deref())?);
+            return json_of(&sessions::branch(board, from_id.as_deref())?);
         }
         HostCall::SessionEntry { id } => return json_of(&sessions::entry(board, &id)?),
         HostCall::SessionLabel { id } => return json_of(&desk.label(&id).map_err(refused)?),
         HostCall::SessionContext => return json_of(&sessions::context(board)?),
         HostCall::Model => return json_of(&models::in_use(board)),
         HostCall::Models { available } => return json_of(&models::all(board, available)),
-        HostCall::Notify { message, level } => notify(board, name, &message, level),
-        HostCall::SetStatus { key, text } => {
-            if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-                // Most extensions have one line, under their own name.
-                let line = if key == name {
-                    text
-                } else {
-                    format!("{key}: {text}")
-                };
-                board.notice(&format!("{name}: {line}"));
-            }
+        HostCall::FindModel {
+            provider,
+            id,
+            available,
+        } => return json_of(&models::find(board, &provider, id.as_deref(), available)),
+        HostCall::Themes => return resources::themes(board),
+        HostCall::Theme { name } => return resources::theme(board, name.as_deref()),
+        HostCall::SetTheme { name } => return json_of(&resources::set_theme(board, &name)),
+        HostCall::Show(shown) => show(board, name, shown),
+        HostCall::GetEditorText => return json_of(&board.ui(|ui| ui.editor_text())),
+        HostCall::GetToolsExpanded => return json_of(&board.ui(|ui| ui.tools_expanded())),
+        HostCall::PlaceComponent(placed) => drop(board.place(name, placed)),
+        HostCall::Draw { id, lines } => board.components.draw(name, id, lines),
+        HostCall::CloseComponent { id } => board.components.take_away(name, id),
+        HostCall::Overlay { id, wish } => return json_of(&board.components.overlay(name, id, wish)),
+        HostCall::Intercept { on } => board.intercept(name, on),
+        HostCall::RegisterCompleter => board.add_completer(name),
+        HostCall::Print { lines } => board.print(&lines),
+        HostCall::Editor(news) => board.ui(|ui| ui.editor(news)).unwrap_or_default(),
+        HostCall::LendTerminal { lent } => board.components.lend(board.screen().filter(|_| lent).as_ref()),
+        HostCall::ScreenSize => {
+            let size = board.screen().map(|screen| screen.size());
+            return json_of(&size.map(|size| json!({"columns": size.columns, "rows": size.rows})));
         }
+        HostCall::Statuses => return json_of(&board.ui(|ui| ui.statuses()).unwrap_or_default()),
+        HostCall::GitBranch => return json_of(&git_branch(&board.facts.surroundings.cwd)),
         HostCall::ToolUpdate { call_id, result } => {
             if let Some(progress) = tool::progress(&result) {
                 board.calls.update_tool(&call_id, progress);
             }
         }
         HostCall::ProviderEvent { stream, event } => board.calls.stream(stream, StreamNews::Event(event)),
-        // Whoever runs a command in the shell's place is asked for in a chat; what it gives is shown as it comes.
-        HostCall::ShellOutput { text, .. } => board.notice(&text),
+        HostCall::ShellOutput { run, text } => board.calls.shell_output(run, text),
         HostCall::Cancel { id } => board.calls.cancel(name, id),
         HostCall::ExportLine => return json_of(&export_line(board, name)),
-        HostCall::Report { event, error } => {
-            board.warn(&format!("the extension {name} failed ({event}): {error}"));
-        }
+        HostCall::Report { event, error } => board.fail(name, Some(&event), &error),
     }
     done()
 }
 
+/// Shows something. An editor of an extension's is told what is to stand in it.
+fn show(board: &Arc<Board>, name: &str, shown: Shown) {
+    match &shown {
+        Shown::EditorText { text } if board.tell_editor(text, false) => {}
+        Shown::Paste { text } if board.tell_editor(text, true) => return,
+        _ => {}
+    }
+    if let Some(undone) = shown.undone() {
+        board.with(name, |guest| {
+            guest.undoing.retain(|other| *other != undone);
+            guest.undoing.push(undone);
+        });
+    }
+    board.ui(|ui| ui.show(name, shown)).unwrap_or_default();
+}
+
+/// The branch that is checked out where a folder lies; a commit without one in a few letters.
+fn git_branch(folder: &Path) -> Option<String> {
+    let heads = folder.ancestors().map(|folder| folder.join(".git/HEAD"));
+    let head = heads
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .next()?;
+    let head = head.trim();
+    let branch = head.strip_prefix("ref: refs/heads/");
+    Some(branch.map_or_else(|| head.chars().take(7).collect(), ToOwned::to_owned))
+}
+
 fn about(board: &Board, name: &str) -> About {
     let path = board.with(name, |guest| guest.candidate.file.display().to_string());
+    let mode = board.mode();
     About {
         path: path.unwrap_or_default(),
         cwd: board.facts.surroundings.cwd.display().to_string(),
-        mode: board.facts.mode,
-        has_ui: false,
+        mode,
+        has_ui: mode.has_ui(),
     }
 }
 
 /// The line in which an extension's file exports its default.
 fn export_line(board: &Board, name: &str) -> usize {
-    let file = board.with(name, |guest| guest.candidate.file.clone());
+    let file = board.with(name, |guest| guest.candidate.code().to_path_buf());
     let text = file.and_then(|file| std::fs::read_to_string(file).ok());
     let exports = |line: &str| {
         let line = line.trim_start();
@@ -214,16 +285,6 @@ fn export_line(board: &Board, name: &str) -> usize {
     };
     let line = text.iter().flat_map(|text| text.lines()).position(exports);
     line.map_or(1, |line| line + 1)
-}
-
-fn register_command(board: &Board, name: &str, command: String, description: Option<String>) {
-    board.with(name, |guest| {
-        guest.commands.retain(|other| other.name != command);
-        guest.commands.push(Command {
-            name: command,
-            description,
-        });
-    });
 }
 
 fn delivery(delivery: pi::host_call::Delivery) -> Delivery {
@@ -252,24 +313,42 @@ fn content(value: &Value) -> Result<Vec<Part>, HostError> {
     }
 }
 
-fn say(board: &Board, value: &Value, delivery: Option<Delivery>) -> Result<(), HostError> {
+fn say(
+    board: &Arc<Board>,
+    value: &Value,
+    when: Option<pi::host_call::Delivery>,
+    calls_by_name: bool,
+) -> Result<(), HostError> {
     let desk = &board.desk;
-    if delivery.is_none() && desk.is_running() {
-        return Err(HostError::new(
-            "Agent is already processing. Specify deliverAs ('steer' or 'followUp') to queue the message.",
-        ));
-    }
     let (words, images): (Vec<Part>, Vec<Part>) = content(value)?
         .into_iter()
         .partition(|part| matches!(part, Part::Text { .. }));
     let text: Vec<&str> = words.iter().filter_map(text_of).collect();
+    let text = text.join("\n");
+    // A command runs at once, whatever the agent does.
+    if let Some(command) = board.called(&text).filter(|_| calls_by_name) {
+        board.start_command(command);
+        return Ok(());
+    }
+    if when.is_none() && desk.is_running() {
+        return Err(HostError::new(
+            "Agent is already processing. Specify deliverAs ('steer' or 'followUp') to queue the message.",
+        ));
+    }
     let input = Input {
-        text: text.join("\n"),
+        text,
         images,
         source: InputSource::Hook,
     };
-    desk.say(input, delivery.unwrap_or(Delivery::FollowUp))
-        .map_err(refused)
+    if let Some(when) = when.filter(|_| desk.is_running()) {
+        board.ui(|ui| ui.queued(&input.text, when));
+    }
+    let delivery = when.map_or(Delivery::FollowUp, delivery);
+    match calls_by_name {
+        true => desk.type_line(input, delivery),
+        false => desk.say(input, delivery),
+    }
+    .map_err(refused)
 }
 
 fn text_of(part: &Part) -> Option<&str> {
@@ -279,12 +358,11 @@ fn text_of(part: &Part) -> Option<&str> {
     }
 }
 
-fn notify(board: &Board, name: &str, message: &str, level: Level) {
-    let words = format!("{name}: {message}");
-    match level {
-        Level::Info => board.notice(&words),
-        Level::Warning | Level::Error => board.warn(&words),
-    }
+/// The tools that the model is offered, in pi's words.
+pub fn active_tools(board: &Board) -> Result<Vec<String>, HostError> {
+    let tools = board.desk.tools().map_err(refused)?;
+    let active = tools.iter().filter(|tool| tool.is_active);
+    Ok(active.map(pi_name).collect())
 }
 
 /// The name of a tool in pi's words, where it is one of becket's operations that pi has.
@@ -365,5 +443,6 @@ fn commands(board: &Board) -> Vec<CommandInfo> {
         path: board.with(&extension, |guest| guest.candidate.file.display().to_string()),
         source_info: source_of(board, &extension),
     });
-    shown.collect()
+    let resources = board.stage().map(|stage| resources::commands(&stage.shelf));
+    shown.chain(resources.into_iter().flatten()).collect()
 }

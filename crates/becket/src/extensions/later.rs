@@ -8,18 +8,18 @@ use becket_agent::CompactEnd;
 use becket_agent::desk::{ChosenModel, Desk};
 use becket_agent::provider::{Begun, Sending};
 use becket_agent::store::EntryContent;
-use becket_dialects::pi::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync};
+use becket_dialects::pi::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 use becket_events::{Header, Json, ModelChoice};
 use becket_hooks::{Cause, CommandLane, Failure, Invocation, Lane, Limits, Program};
-use becket_js::HostError;
+use becket_js::{Extension, HostError};
 use serde_json::{Value, json};
 
 use super::board::Board;
 use super::calls::StreamNews;
 use super::host::{json_of, refused};
-use super::{completion, models};
+use super::{completion, models, moves};
 
-/// How long a program may take that names no time of its own.
+/// How long a program or a person may take where no time is named.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How much a program may write.
@@ -30,6 +30,9 @@ const OUTPUT: Limits = Limits {
 
 /// What a call answers: JSON text, or why there is none.
 pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Result<String, HostError> {
+    if let Some(going) = moves::go(board, name, &call) {
+        return going.await;
+    }
     match call {
         HostCallAsync::Exec {
             id,
@@ -42,13 +45,26 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             let result = unless_called_off(board, name, id, run).await;
             json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
         }
-        // There is nobody to ask: the answers of pi's own headless modes.
-        HostCallAsync::Dialog { dialog, .. } => json_of(&match dialog {
-            Dialog::Confirm { .. } => DialogAnswer::Confirmed(false),
-            _ => DialogAnswer::Nobody,
-        }),
-        HostCallAsync::SetModel { provider, id } => json_of(&set_model(board, &provider, &id)),
+        HostCallAsync::Dialog { id, dialog, timeout } => {
+            let unanswered = dialog.unanswered();
+            let asked = ask_person((board, name), dialog, timeout);
+            let answer = unless_called_off(board, name, id, asked).await.flatten();
+            json_of(&answer.unwrap_or(unanswered))
+        }
+        HostCallAsync::Complete { text, before, forced } => {
+            let found = board.suggest(&text, &before, forced, Some(name)).await;
+            json_of(&super::taps::written(found))
+        }
+        HostCallAsync::Component(placed) => component(board, name, placed).await,
+        HostCallAsync::SetModel { provider, id } => {
+            json_of(&set_model(board, &provider, &id, ModelChoice::Set))
+        }
         HostCallAsync::Compact { custom_instructions } => compact(board, custom_instructions).await,
+        HostCallAsync::NewSession { .. }
+        | HostCallAsync::SwitchSession { .. }
+        | HostCallAsync::Fork { .. }
+        | HostCallAsync::NavigateTree { .. }
+        | HostCallAsync::Reload => Err(HostError::new("it leads nowhere")),
         HostCallAsync::WaitForIdle => {
             board.desk.idle().await;
             Ok("null".into())
@@ -78,6 +94,40 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
         }
     }
+}
+
+/// Puts a component on the screen, and waits until it is gone. It is there from now on: it may be closed before anybody
+/// waits.
+pub fn component(
+    board: &Arc<Board>,
+    name: &str,
+    placed: Placed,
+) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
+    let extension = board.with(name, |guest| guest.extension.clone()).flatten();
+    let pause = extension.as_ref().map(Extension::pause_clock);
+    let gone = board.place(name, placed);
+    async move {
+        if let Some(gone) = gone {
+            gone.cancelled().await;
+        }
+        drop(pause);
+        Ok("null".into())
+    }
+}
+
+/// Asks the person, while no handler's time runs out. `None` if there is no answer in time.
+async fn ask_person(
+    (board, name): (&Board, &str),
+    dialog: Dialog,
+    timeout: Option<f64>,
+) -> Option<DialogAnswer> {
+    let ui = board.ui(Arc::clone)?;
+    let extension = board.with(name, |guest| guest.extension.clone()).flatten();
+    let _pause = extension.as_ref().map(Extension::pause_clock);
+    let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
+    let timeout = timeout.map(|milliseconds| Duration::from_millis(milliseconds as u64).min(LONGEST));
+    let asked = ui.ask(name, dialog, timeout);
+    tokio::time::timeout(timeout.unwrap_or(LONGEST), asked).await.ok()
 }
 
 /// What a stream may send of what it has written, as hooks say.
@@ -174,7 +224,7 @@ fn killed(stdout: String, stderr: String) -> ExecResult {
 }
 
 /// Chooses a model for the session; whether it can be had.
-fn set_model(board: &Board, provider: &str, id: &str) -> bool {
+pub fn set_model(board: &Board, provider: &str, id: &str, choice: ModelChoice) -> bool {
     let Ok(model) = board.model(&format!("{provider}/{id}")) else {
         return false;
     };
@@ -182,7 +232,7 @@ fn set_model(board: &Board, provider: &str, id: &str) -> bool {
     board.desk.set_model(ChosenModel {
         provider: model,
         context_window,
-        choice: ModelChoice::Set,
+        choice,
     });
     true
 }

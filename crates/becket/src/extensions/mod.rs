@@ -10,16 +10,25 @@ mod bus;
 mod calls;
 mod commands;
 mod completion;
+mod components;
+mod described;
 mod find;
 mod flags;
 mod host;
 mod later;
 mod models;
-mod network;
+mod moves;
+pub(crate) mod network;
 mod prompt;
 mod provider;
+mod reload;
+mod renderers;
+mod resources;
 mod selection;
 mod sessions;
+mod shell;
+mod shortcuts;
+mod taps;
 mod tool;
 mod watchdog;
 
@@ -28,34 +37,45 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::desk::Desk;
-use becket_agent::front::Front;
 use becket_agent::provider::Provider;
 use becket_agent::tool::{BUILTIN, Tool};
-use becket_dialects::pi::host_call::Mode;
-use becket_dialects::pi::services::{Bind, End};
+use becket_dialects::pi::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
+use becket_dialects::pi::services::End;
 use becket_dialects::pi::{self, Candidate};
-use becket_events::Profile;
+use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_js::{Allowed, Extension, HostModule, Kit, Limits, Outside, Transformer};
+use becket_js::{Allowed, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer};
 use becket_store::SqliteStore;
 use becket_tools::Models;
+use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use board::{Board, Facts, Stage};
-pub use board::{Guest, RegisteredFlag};
+pub use board::{Board, Guest, RegisteredFlag};
+use board::{Facts, Stage};
 pub use commands::{Called, CommandEnd};
-pub use find::{find, refusal};
+pub use find::{find, find_resources, judge_resources, refusal};
 pub use flags::{GivenFlag, Preloaded, read_with_extensions};
 use host::BoardHost;
 use tool::ExtensionTool;
 
-use crate::args::Options;
+use crate::args::{Options, RunMode};
 use crate::assemble::Setup;
 use crate::config::JsEngine;
+use crate::front::{Output, Person};
+use crate::shelf::RunShelf;
 use crate::surroundings::Surroundings;
+
+/// How long what is still under way may take to fail when the session is over, so that it is told, and how often that
+/// is looked at.
+const LAST_MOMENT: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How long an extension may take to hear that the session has begun or ended.
 const A_WORD: Duration = Duration::from_secs(5);
+
+/// In whose name the program itself asks for what extensions ask for.
+const NOBODY: &str = "";
 
 /// The extensions of a run.
 #[derive(Default)]
@@ -89,7 +109,11 @@ impl Extensions {
         tell: fn(&Board, &str),
     ) -> Self {
         let found = &setup.extensions;
-        if found.extensions.is_empty() {
+        // A program that steers becket, and whoever chooses tools, needs what extensions need.
+        let is_steered = options.pi.streams() || options.tool_list().is_some();
+        // Who talks on a screen may bring extensions later.
+        let takes_more = surroundings.screen.get().is_some();
+        if found.extensions.is_empty() && !is_steered && !takes_more {
             return Self::default();
         }
         let board = Arc::new(Board::new(
@@ -101,6 +125,7 @@ impl Extensions {
         let _ = surroundings.signals.listen();
         let kit = Arc::new(kit(setup, &board));
         watchdog::begin(&board, Arc::clone(&kit.watch));
+        board.set_kit(Arc::clone(&kit));
         for candidate in &found.extensions {
             if let Err(words) = load(&kit, &board, candidate).await {
                 tell(&board, &words);
@@ -109,9 +134,37 @@ impl Extensions {
         Self(Some(board))
     }
 
+    /// Asks for something as they do, where the answer is there at once.
+    pub fn ask(&self, call: HostCall) -> Result<Value, String> {
+        let board = self.0.as_ref().ok_or("there is no session to ask")?;
+        value(host::answer(board, NOBODY, call))
+    }
+
+    /// The same where the answer takes its time.
+    pub async fn ask_later(&self, call: HostCallAsync) -> Result<Value, String> {
+        let board = self.0.as_ref().ok_or("there is no session to ask")?;
+        value(later::answer(board, NOBODY, call).await)
+    }
+
+    /// Chooses a model for the session; whether it can be had.
+    pub fn choose_model(&self, provider: &str, id: &str, choice: ModelChoice) -> bool {
+        let board = self.0.as_ref();
+        board.is_some_and(|board| later::set_model(board, provider, id, choice))
+    }
+
     /// How they see and steer the session; `None` where there are none.
     pub fn desk(&self) -> Option<Desk> {
         self.0.as_ref().map(|board| board.desk.clone())
+    }
+
+    /// Everything that they have brought; `None` where there are none.
+    pub fn board(&self) -> Option<Arc<Board>> {
+        self.0.clone()
+    }
+
+    /// From now on they draw besides, where there is a screen.
+    pub fn draw_on(&self, output: &Output) {
+        self.board().into_iter().for_each(|board| output.drawn_by(board));
     }
 
     /// Their options.
@@ -127,16 +180,20 @@ impl Extensions {
     /// There is an agent to work with: their hooks are asked from now on.
     pub fn take_stage(
         &self,
-        (engine, front, store): (&Arc<Engine>, &Arc<dyn Front>, &Arc<SqliteStore>),
+        (engine, person, store): (&Arc<Engine>, &Person, &Arc<SqliteStore>),
+        shelf: &Arc<RunShelf>,
         profile: &Profile,
         models: Models,
     ) {
         let Some(board) = &self.0 else { return };
         prompt::register(engine, board);
+        let owners = Arc::downgrade(board);
+        shelf.ask_for_owners(move |path| owners.upgrade().and_then(|board| board.bringer(path)));
         board.set_stage(Stage {
             engine: Arc::clone(engine),
-            front: Arc::clone(front),
+            person: person.clone(),
             store: Arc::clone(store),
+            shelf: Arc::clone(shelf),
             profile: profile.clone(),
             models: self.models(models),
         });
@@ -237,14 +294,29 @@ impl Extensions {
         self.0.as_ref().map(|board| board.each(look)).unwrap_or_default()
     }
 
+    /// Writes the file of the session anew, if an extension has asked for it.
+    pub fn renew_session_file(&self) {
+        self.0.iter().for_each(|board| sessions::renew_file(board));
+    }
+
     /// The session is about to begin: from now on they may act.
     pub async fn bind(&self) {
-        let Some(board) = &self.0 else { return };
-        board.begin();
-        for extension in board.extensions() {
-            if let Err(failure) = board.ask(&extension, &Bind {}, A_WORD).await {
-                board.warn(&format!("the extension {} failed: {failure}", extension.name()));
-            }
+        if let Some(board) = &self.0 {
+            board.bind().await;
+        }
+    }
+
+    /// They begin anew, for another session that is about to begin.
+    pub async fn renew(&self) {
+        if let Some(board) = &self.0 {
+            board.renew().await;
+        }
+    }
+
+    /// They begin anew as their files are now, in the middle of a session.
+    pub async fn reload(&self, found: &[Candidate]) {
+        if let Some(board) = &self.0 {
+            board.reload(found).await;
         }
     }
 
@@ -263,6 +335,7 @@ impl Extensions {
             // Nothing of it counts any more.
             let _ = board.ask(&extension, &End {}, A_WORD).await;
         }
+        board.last_moment().await;
         board.clear();
     }
 
@@ -289,10 +362,26 @@ impl Extensions {
     }
 }
 
+/// What a call has answered.
+fn value(answer: Result<String, HostError>) -> Result<Value, String> {
+    let text = answer.map_err(|error| error.message)?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+impl Board {
+    /// Waits until nothing is under way any more, but not longer than a moment: a timer that is due may throw.
+    async fn last_moment(&self) {
+        let begun = Instant::now();
+        while begun.elapsed() < LAST_MOMENT && self.extensions().iter().any(Extension::has_something_coming) {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
 /// The error says in words for the person what could not be loaded.
 async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Result<(), String> {
     board.welcome(candidate.clone());
-    match Extension::load(kit, &candidate.name, &candidate.file).await {
+    match Extension::load(kit, &candidate.name, candidate.code()).await {
         Ok(extension) => board.seat(&candidate.name, extension),
         Err(failure) => return Err(board.turn_away(&candidate.name, &failure)),
     }
@@ -310,12 +399,26 @@ fn facts(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Facts
         environment,
         mark,
         providers: setup.provider_settings(),
-        data: setup.folders.data.clone(),
-        mode: if options.json { Mode::Json } else { Mode::Print },
-        trusted: options.trust,
+        mode: match options.pi.mode {
+            Some(RunMode::Rpc) => Mode::Rpc,
+            Some(RunMode::Json) => Mode::Json,
+            Some(RunMode::Text) => Mode::Print,
+            None if options.json => Mode::Json,
+            None => Mode::Print,
+        },
+        trusted: options.trust || setup.project.is_trusted(),
+        keeps_sessions: !options.pi.no_session,
         timeout: limits(setup).timeout,
         memory: limits(setup).memory,
         processes: config.processes.unwrap_or(true),
+        prompt_files: setup.prompt_files.files.iter().map(context_file).collect(),
+    }
+}
+
+fn context_file((path, content): &(String, String)) -> ContextFile {
+    ContextFile {
+        path: path.clone(),
+        content: content.clone(),
     }
 }
 

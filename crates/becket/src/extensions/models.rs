@@ -28,18 +28,7 @@ pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value
         .and_then(|definition| model_of(definition, id));
     model.unwrap_or_else(|| {
         let model = ModelName { provider: name, id };
-        json!({
-            "id": id,
-            "name": id,
-            "api": model.api(),
-            "provider": name,
-            "baseUrl": provider.base_url().unwrap_or_default(),
-            "reasoning": false,
-            "input": ["text", "image"],
-            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
-            "contextWindow": window,
-            "maxTokens": USUAL_ANSWER,
-        })
+        plain(model, provider.base_url().unwrap_or_default(), window)
     })
 }
 
@@ -69,6 +58,47 @@ pub fn all(board: &Board, available: bool) -> Vec<Value> {
         }
     }
     models
+}
+
+/// A model by its name, or any of a provider. Of providers that becket knows by itself every name is believed, since
+/// only they know their models.
+pub fn find(board: &Board, provider: &str, id: Option<&str>, available: bool) -> Option<Value> {
+    let fits = |model: &Value| model["provider"] == provider && id.is_none_or(|id| model["id"] == id);
+    let listed = all(board, available).into_iter().find(fits);
+    listed.or_else(|| believed(board, provider, id.unwrap_or_default(), available))
+}
+
+fn believed(board: &Board, provider: &str, id: &str, available: bool) -> Option<Value> {
+    let has_list = board
+        .provider(provider)
+        .is_some_and(|definition| definition.models.is_some());
+    if has_list || board.is_withdrawn(provider) {
+        return None;
+    }
+    let facts = &board.facts;
+    let environment = |name: &str| facts.surroundings.variable(name);
+    let address = becket_providers::address(provider, &environment, &facts.providers)?;
+    if available && !becket_providers::has_key(provider, &environment, &facts.providers) {
+        return None;
+    }
+    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
+    Some(plain(ModelName { provider, id }, address.as_str(), window))
+}
+
+/// A model of which nothing but its name and place is known.
+fn plain(model: ModelName<'_>, base_url: &str, window: u64) -> Value {
+    json!({
+        "id": model.id,
+        "name": model.id,
+        "api": model.api(),
+        "provider": model.provider,
+        "baseUrl": base_url,
+        "reasoning": false,
+        "input": ["text", "image"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "contextWindow": window,
+        "maxTokens": USUAL_ANSWER,
+    })
 }
 
 /// A model of an extension's provider.

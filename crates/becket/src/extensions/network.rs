@@ -190,7 +190,7 @@ impl Network {
     }
 }
 
-fn new_client(policy: Policy) -> Result<Client, String> {
+pub(crate) fn new_client(policy: Policy) -> Result<Client, String> {
     let crypto = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = ClientConfig::builder_with_provider(crypto)
         .with_safe_default_protocol_versions()

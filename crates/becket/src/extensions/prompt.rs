@@ -1,12 +1,17 @@
 //! What tools of extensions want the model to know beyond their descriptions: lines and advice in the system prompt.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
 
+use becket_dialects::pi::Skill;
+use becket_dialects::pi::host_call::PromptOptions;
 use becket_events::{Append, PostSystemPrompt, PostSystemPromptReply};
 use becket_hooks::Engine;
+use becket_js::HostError;
 
 use super::board::{Board, Guest};
+use super::host::active_tools;
 
 /// Adds them to every system prompt of the person's own session, as far as the tools are offered.
 pub fn register(engine: &Engine, board: &Arc<Board>) {
@@ -59,6 +64,40 @@ impl Board {
             );
         }
         (!text.is_empty()).then_some(text)
+    }
+
+    /// What the system prompt is made of, as extensions see and change it.
+    pub fn prompt_options(&self) -> Result<PromptOptions, HostError> {
+        let mut options = PromptOptions {
+            cwd: self.facts.surroundings.cwd.display().to_string(),
+            selected_tools: active_tools(self)?,
+            hidden_tools: Vec::new(),
+            tool_snippets: BTreeMap::new(),
+            tool_guidelines: BTreeMap::new(),
+            prompt_guidelines: Vec::new(),
+            append_system_prompt: String::new(),
+            sections: BTreeMap::new(),
+            context_files: self.facts.prompt_files.clone(),
+            skills: Vec::new(),
+        };
+        self.each(|guest| {
+            for tool in &guest.tools {
+                let snippet = tool.prompt_snippet.clone();
+                options
+                    .tool_snippets
+                    .extend(snippet.map(|snippet| (tool.name.clone(), snippet)));
+                if !tool.prompt_guidelines.is_empty() {
+                    let guidelines = tool.prompt_guidelines.clone();
+                    options.tool_guidelines.insert(tool.name.clone(), guidelines);
+                }
+            }
+        });
+        if let Some(stage) = self.stage() {
+            options.skills = stage
+                .shelf
+                .look(|resources| resources.skills.iter().map(Skill::shown).collect());
+        }
+        Ok(options)
     }
 
     /// What a tool of an extension's wants to be said about how it is used.

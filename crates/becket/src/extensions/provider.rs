@@ -125,7 +125,8 @@ fn variable_name(named: &str) -> &str {
 /// A model of a provider that streams by itself.
 pub struct StreamProvider {
     board: Arc<Board>,
-    extension: Extension,
+    /// The extension's name: it may begin anew.
+    owner: String,
     definition: ProviderDefinition,
     id: String,
     model: Value,
@@ -135,7 +136,7 @@ impl StreamProvider {
     /// The model of that id; the error says which there are.
     pub fn new(
         board: &Arc<Board>,
-        extension: Extension,
+        extension: &Extension,
         definition: ProviderDefinition,
         id: Option<&str>,
     ) -> Result<Self, String> {
@@ -147,7 +148,7 @@ impl StreamProvider {
         let model = models::model_of(&definition, &id).ok_or_else(|| models::unlisted(&definition, &id))?;
         Ok(Self {
             board: Arc::clone(board),
-            extension,
+            owner: extension.name().to_owned(),
             definition,
             id,
             model,
@@ -180,7 +181,7 @@ impl Provider for StreamProvider {
         let said = request
             .messages
             .iter()
-            .map(|message| messages::shown(message, name));
+            .map(|message| messages::said(message, name));
         let tools = request
             .tools
             .iter()
@@ -221,7 +222,14 @@ impl Provider for StreamProvider {
                 options.insert("headers".into(), json!(headers));
             }
             let (sender, news) = tokio::sync::mpsc::unbounded_channel();
-            let number = self.board.calls.begin_stream(self.extension.name(), sender);
+            let extension = self.board.extension(&self.owner).ok_or_else(|| {
+                let why = format!(
+                    "the extension {}, which brings this model, is not loaded",
+                    self.owner
+                );
+                ProviderError::new(ProviderErrorKind::Rejected, why)
+            })?;
+            let number = self.board.calls.begin_stream(&self.owner, sender);
             let service = ProviderStream {
                 stream: number,
                 provider: self.definition.name.clone(),
@@ -229,11 +237,11 @@ impl Provider for StreamProvider {
                 context: body["context"].take(),
                 options,
             };
-            let (board, extension) = (Arc::clone(&self.board), self.extension.clone());
-            let end = Box::pin(async move { board.ask(&extension, &service, LONGEST).await });
+            let (board, asked) = (Arc::clone(&self.board), extension.clone());
+            let end = Box::pin(async move { board.ask(&asked, &service, LONGEST).await });
             let streaming = Streaming {
                 board: Arc::clone(&self.board),
-                extension: self.extension.clone(),
+                extension,
                 number,
                 news,
                 end,

@@ -9,6 +9,7 @@ use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
 use url::Url;
 
 use super::board::{Board, Guest};
+use super::described::Described;
 use super::models;
 use super::provider::{StreamProvider, entry, key};
 
@@ -20,7 +21,7 @@ pub fn select(board: &Arc<Board>, name: &str) -> Option<Result<Arc<dyn Provider>
     };
     let (definition, extension) = found(board, provider)?;
     Some(match definition.streams {
-        true => StreamProvider::new(board, extension, definition, model).map(|made| Arc::new(made) as _),
+        true => StreamProvider::new(board, &extension, definition, model).map(|made| Arc::new(made) as _),
         false => known(board, &definition, extension.name(), model),
     })
 }
@@ -67,7 +68,12 @@ fn known(
         Some(id) => format!("{}/{id}", definition.name),
         None => definition.name.clone(),
     };
-    select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())
+    let provider = select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())?;
+    let model = id.and_then(|id| models::definition_of(definition, id));
+    Ok(match model {
+        Some(model) => Arc::new(Described::new(provider, model)),
+        None => provider,
+    })
 }
 
 /// Whether an extension sends a provider's requests elsewhere than the person does, who is told if there is a key that

@@ -1,14 +1,19 @@
 //! The session as pi's session manager shows it.
 
-use becket_agent::store::{EntryContent, StoredEntry};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use becket_agent::context_files::{ContextFile, Whose};
+use becket_agent::store::{EntryContent, Origin, StoredEntry};
 use becket_dialects::pi::host_call::{ContextUsage, SessionInfo};
-use becket_dialects::pi::{Entry, EntryKind, ModelName, messages};
+use becket_dialects::pi::{ModelName, messages};
 use becket_js::HostError;
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::Utc;
 use serde_json::{Value, json};
 
 use super::board::Board;
 use super::host::refused;
+use crate::session_files::{self, About};
 
 /// How full the model's window is.
 pub fn usage(board: &Board) -> Option<ContextUsage> {
@@ -26,54 +31,113 @@ pub fn info(board: &Board) -> Result<SessionInfo, HostError> {
     let place = desk.place().map_err(refused)?;
     Ok(SessionInfo {
         cwd: place.cwd,
-        session_dir: board.facts.data.display().to_string(),
-        session_id: place.session_id,
-        session_file: None,
+        session_dir: place.files.folder().display().to_string(),
+        session_id: id(board, place.origin.as_ref())?,
         leaf_id: desk.leaf_id().map_err(refused)?,
         name: desk.name().map_err(refused)?,
     })
 }
 
-/// The first line of its file, if it had one.
+/// The id of the conversation; one that was read from a file keeps that file's.
+fn id(board: &Board, origin: Option<&Origin>) -> Result<String, HostError> {
+    let named = match origin {
+        Some(Origin::Import { header }) => header["id"].as_str().map(ToOwned::to_owned),
+        _ => None,
+    };
+    named.map_or_else(|| board.desk.conversation_id().map_err(refused), Ok)
+}
+
+/// The first line of its file.
 pub fn header(board: &Board) -> Result<Value, HostError> {
+    let tree = board.desk.tree().map_err(refused)?;
+    about(board, |about| session_files::header(&tree, about))
+}
+
+/// Writes it as a file, and again after each run from now on. Says where; nowhere if nothing is kept.
+pub fn file(board: &Board) -> Result<Option<String>, HostError> {
+    if !board.facts.keeps_sessions {
+        return Ok(None);
+    }
+    // One that is there is kept up to date.
+    if !board.session_file.load(Ordering::Relaxed) {
+        write_file(board).map_err(HostError::new)?;
+        board.session_file.store(true, Ordering::Relaxed);
+    }
     let place = board.desk.place().map_err(refused)?;
-    let entries = board.desk.entries().map_err(refused)?;
-    let began = entries
-        .first()
-        .and_then(|entry| i64::try_from(entry.time_ms).ok());
-    let began = began
-        .and_then(DateTime::<Utc>::from_timestamp_millis)
-        .unwrap_or_else(Utc::now);
-    Ok(json!({
-        "type": "session",
-        "version": 3,
-        "id": place.session_id,
-        "timestamp": began.to_rfc3339_opts(SecondsFormat::Millis, true),
-        "cwd": place.cwd,
+    Ok(Some(place.files.path(ContextFile::Session).display().to_string()))
+}
+
+/// Writes the file anew, if anybody has asked for it.
+pub fn renew_file(board: &Board) {
+    if board.session_file.load(Ordering::Relaxed)
+        && let Err(why) = write_file(board)
+    {
+        board.warn(&why);
+    }
+}
+
+fn write_file(board: &Board) -> Result<(), String> {
+    let told = |error: HostError| error.message;
+    let place = board.desk.place().map_err(|error| error.to_string())?;
+    let tree = board.desk.tree().map_err(|error| error.to_string())?;
+    let model = model(board);
+    let text = about(board, |about| {
+        session_files::export(&tree, about, |_| model.clone())
+    })
+    .map_err(told)?;
+    let file = place.files.path(ContextFile::Session);
+    match place.files.write_own(ContextFile::Session, &text) {
+        Ok(Whose::Own) => Ok(()),
+        Ok(Whose::Foreign) => Err(format!(
+            "the session was not written to {}: becket did not write that file. Move it away",
+            file.display()
+        )),
+        Err(error) => Err(format!(
+            "the session cannot be written to {}: {error}",
+            file.display()
+        )),
+    }
+}
+
+fn about<T>(board: &Board, look: impl FnOnce(About<'_>) -> T) -> Result<T, HostError> {
+    let place = board.desk.place().map_err(refused)?;
+    let id = id(board, place.origin.as_ref())?;
+    let folder = place.files.folder();
+    Ok(look(About {
+        id: &id,
+        cwd: &place.cwd,
+        origin: place.origin.as_ref(),
+        contexts: folder.parent().unwrap_or(folder),
+        now_ms: u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0),
     }))
 }
 
-/// All entries, or those on the way to one of them.
-pub fn entries(board: &Board, last: Option<&str>) -> Result<Vec<Value>, HostError> {
-    let entries = board.desk.entries().map_err(refused)?;
+/// All entries on all branches.
+pub fn entries(board: &Board) -> Result<Vec<Value>, HostError> {
+    Ok(all_shown(board, &board.desk.all_entries().map_err(refused)?))
+}
+
+/// The entries on the way to one of them, or to where the conversation stands.
+pub fn branch(board: &Board, last: Option<&str>) -> Result<Vec<Value>, HostError> {
+    let branch = match last {
+        None => board.desk.entries(),
+        Some(id) => board.desk.branch(id),
+    };
+    Ok(all_shown(board, &branch.map_err(refused)?))
+}
+
+fn all_shown(board: &Board, entries: &[Arc<StoredEntry>]) -> Vec<Value> {
     let model = model(board);
     let model = ModelName::of(&model);
-    let count = match last {
-        None => entries.len(),
-        Some(id) => entries
-            .iter()
-            .position(|entry| entry.id == id)
-            .map_or(0, |at| at + 1),
-    };
-    let shown = entries[..count].iter().filter_map(|entry| shown(entry, model));
-    Ok(shown.collect())
+    let shown = entries.iter().map(|entry| session_files::shown(entry, model));
+    shown.collect()
 }
 
 /// One entry.
 pub fn entry(board: &Board, id: &str) -> Result<Option<Value>, HostError> {
     let entry = board.desk.entry(id).map_err(refused)?;
     let model = model(board);
-    Ok(entry.and_then(|entry| shown(&entry, ModelName::of(&model))))
+    Ok(entry.map(|entry| session_files::shown(&entry, ModelName::of(&model))))
 }
 
 /// What the model sees of it.
@@ -104,38 +168,20 @@ pub fn context(board: &Board) -> Result<Value, HostError> {
     }))
 }
 
-fn shown(entry: &StoredEntry, model: ModelName<'_>) -> Option<Value> {
-    let kind = match &entry.content {
-        EntryContent::Message { message } => EntryKind::Message(message),
-        EntryContent::Compaction {
-            summary,
-            first_kept_id,
-            tokens_before,
-            by_hook,
-            details,
-        } => EntryKind::Compaction {
-            summary,
-            first_kept_id: first_kept_id.as_deref(),
-            tokens_before: *tokens_before,
-            details: details.as_ref(),
-            by_hook: *by_hook,
-        },
-        EntryContent::Name { name } => EntryKind::SessionInfo { name: Some(name) },
-        EntryContent::Label { target_id, label } => EntryKind::Label {
-            target_id,
-            label: label.as_deref(),
-        },
-        EntryContent::Custom { kind, data } => EntryKind::Custom { kind, data },
-        // pi knows no teams.
-        _ => return None,
-    };
-    let entry = Entry {
-        id: &entry.id,
-        parent_id: entry.parent_id.as_deref(),
-        time_ms: entry.time_ms,
-        kind,
-    };
-    Some(entry.shown(model))
+/// The conversation at the end of a turn, and what waits to be heard.
+pub fn at_boundary(board: &Board) -> Result<Value, HostError> {
+    let model = model(board);
+    let name = ModelName::of(&model);
+    let waiting = board.desk.waiting();
+    let waiting: Vec<Value> = waiting
+        .iter()
+        .map(|message| messages::shown(message, name))
+        .collect();
+    Ok(json!({
+        "contextEntries": branch(board, None)?,
+        "contextMessages": context(board)?["messages"],
+        "pendingMessages": waiting,
+    }))
 }
 
 /// The model in use, as `provider/name`.

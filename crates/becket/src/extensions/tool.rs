@@ -36,7 +36,8 @@ pub struct Offer {
 /// A tool of an extension's.
 pub struct ExtensionTool {
     board: Arc<Board>,
-    extension: Extension,
+    /// The extension's name: it may begin anew.
+    owner: String,
     /// The name by which the extension knows it.
     name: String,
     prepares_arguments: bool,
@@ -83,7 +84,7 @@ impl ExtensionTool {
         });
         Ok(Self {
             board: Arc::clone(board),
-            extension,
+            owner,
             name: definition.name,
             prepares_arguments: definition.prepares_arguments,
             spec,
@@ -102,13 +103,19 @@ impl ExtensionTool {
             tool: self.name.clone(),
             arguments,
         };
-        let timeout = self.board.facts.timeout;
-        match self.board.ask(&self.extension, &service, timeout).now_or_never() {
+        let (extension, timeout) = (self.extension()?, self.board.facts.timeout);
+        match self.board.ask(&extension, &service, timeout).now_or_never() {
             Some(Ok(Prepared::Arguments(arguments))) => Ok(arguments),
             Some(Ok(Prepared::Failed(why))) => Err(why),
             Some(Err(failure)) => Err(failure.to_string()),
             None => Err(format!("{} does not say how it reads its arguments", self.name)),
         }
+    }
+
+    /// The extension as it is now.
+    fn extension(&self) -> Result<Extension, String> {
+        let extension = self.board.extension(&self.owner);
+        extension.ok_or_else(|| format!("the extension {} is not loaded any more", self.owner))
     }
 
     fn as_object(&self, arguments: Value) -> Result<Map<String, Value>, String> {
@@ -142,6 +149,10 @@ impl ExtensionTool {
             Ok(arguments) => arguments,
             Err(reason) => return ToolOutput::error(reason),
         };
+        let extension = match self.extension() {
+            Ok(extension) => extension,
+            Err(why) => return ToolOutput::error(why),
+        };
         let call_id = permit.tool_call_id().to_owned();
         self.board.calls.begin_tool(&call_id, run.progress.clone());
         let service = ExecuteTool {
@@ -149,13 +160,13 @@ impl ExtensionTool {
             call_id: call_id.clone(),
             arguments,
         };
-        let mut call = std::pin::pin!(self.board.ask(&self.extension, &service, LONGEST));
+        let mut call = std::pin::pin!(self.board.ask(&extension, &service, LONGEST));
         let result = tokio::select! {
             biased;
             result = &mut call => Some(result),
             () = run.cancel.cancelled() => {
                 let abort = AbortTool { call_id: call_id.clone() };
-                let _ = self.board.ask(&self.extension, &abort, LAST_MOMENT).await;
+                let _ = self.board.ask(&extension, &abort, LAST_MOMENT).await;
                 tokio::time::timeout(LAST_MOMENT, call).await.ok()
             }
         };

@@ -4,6 +4,12 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use super::style::{Style, harmless};
 
+/// A block that is longer than this is not rendered again and again while it grows.
+const LONG_BLOCK: usize = 10_000;
+
+/// How much of such a block is shown.
+const LAST_LINES: usize = 40;
+
 /// Collects an answer and renders each block once it is complete.
 #[derive(Debug, Default)]
 pub struct MarkdownStream {
@@ -19,6 +25,19 @@ impl MarkdownStream {
             end => {
                 let complete: String = self.pending.drain(..end).collect();
                 render(&complete, style)
+            }
+        }
+    }
+
+    /// How the rest looks by now. It may still change.
+    pub fn preview(&self, style: Style) -> String {
+        match self.pending.len() {
+            _ if self.pending.trim().is_empty() => String::new(),
+            0..=LONG_BLOCK => render(&self.pending, style),
+            // It comes piece by piece, and is shown with each of them.
+            _ => {
+                let last: Vec<&str> = self.pending.lines().rev().take(LAST_LINES).collect();
+                harmless(&last.into_iter().rev().collect::<Vec<_>>().join("\n"))
             }
         }
     }

@@ -3,9 +3,14 @@
 mod markdown;
 mod output;
 mod person;
+mod screen;
+mod screen_ui;
 mod style;
 mod terminal;
+mod ui;
 
-pub use output::Output;
+pub use output::{Drawing, Output, PROMPT};
+pub use screen::OpenScreen;
 pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};
 pub use terminal::TerminalFront;
+pub use ui::{Failed, Person, Ui};

@@ -1,20 +1,135 @@
-//! Standard output of a run. A reader that goes away is nobody's fault; everything else that loses words is.
+//! Where a run is shown: on the screen while one is open, otherwise on the standard streams. A reader that goes away
+//! is nobody's fault; everything else that loses words is.
 
 use std::io::{ErrorKind, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
+use becket_events::Message;
+use becket_screen::Slot;
+use serde_json::{Map, Value};
+
+use super::screen::OpenScreen;
+use super::style::{Style, harmless_indented};
 use crate::failure::CliError;
 
-/// Writes to standard output and remembers whether something was lost on the way. The run goes on either way: what was
-/// begun is finished and stored.
-#[derive(Debug, Default)]
+/// The mark in front of what the person types.
+pub const PROMPT: &str = "becket> ";
+
+/// Draws what somebody else than becket wants to draw, on a screen.
+pub trait Drawing: Send + Sync {
+    /// Draws a message, if it is one of those. Says so.
+    fn message(&self, message: &Message) -> bool;
+
+    /// The same for a call of a tool.
+    fn call(&self, tool: &str, arguments: &Map<String, Value>) -> bool;
+
+    /// Whether what a tool gives is drawn, when its message comes.
+    fn draws_result(&self, tool: &str) -> bool;
+
+    /// Draws what a tool gave.
+    fn result(&self, message: &Message);
+}
+
+/// Writes answers and remembers whether something was lost on the way. The run goes on either way: what was begun is
+/// finished and stored.
+#[derive(Default)]
 pub struct Output {
     trouble: Mutex<Option<String>>,
+    drawing: OnceLock<Box<dyn Drawing>>,
+    screen: OpenScreen,
+    /// What the person has just said, and sees already.
+    echoed: Mutex<Option<String>>,
+    /// Whether somebody else writes to standard output.
+    is_muted: bool,
 }
 
 impl Output {
+    /// One that writes nothing, because standard output is somebody else's.
+    pub fn muted() -> Self {
+        Self {
+            is_muted: true,
+            ..Self::default()
+        }
+    }
+
+    /// On this screen while it is open.
+    pub fn on(screen: &OpenScreen) -> Self {
+        Self {
+            screen: screen.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// From now on somebody draws besides.
+    pub fn drawn_by(&self, drawing: impl Drawing + 'static) {
+        let _ = self.drawing.set(Box::new(drawing));
+    }
+
+    /// Who draws besides, while there is a screen.
+    pub fn drawing(&self) -> Option<&dyn Drawing> {
+        let drawing = self.drawing.get().filter(|_| self.screen.get().is_some());
+        drawing.map(AsRef::as_ref)
+    }
+
+    /// Shows on the screen what the person has handed over.
+    pub fn echo(&self, text: &str, style: Style) {
+        self.show_words(text, style);
+        *self.echoed() = Some(text.trim().to_owned());
+    }
+
+    /// Shows on the screen what the model hears in the person's name, unless the person has just said it. In a pipe it
+    /// is known already.
+    pub fn person_said(&self, text: &str, style: Style) {
+        if self.echoed().take().is_none_or(|said| said != text.trim()) {
+            self.show_words(text, style);
+        }
+    }
+
+    fn show_words(&self, text: &str, style: Style) {
+        if let Some(screen) = self.screen.get() {
+            let text = harmless_indented(text, "  ");
+            screen.print(&format!("{}{text}", style.bold(PROMPT)));
+        }
+    }
+
+    fn echoed(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.echoed
+            .lock()
+            .expect("no panic happens while the words are held")
+    }
+
+    /// Writes a line that is no part of an answer.
+    pub fn say(&self, line: &str) {
+        match self.screen.get() {
+            Some(screen) => screen.print(line),
+            None => drop(writeln!(std::io::stderr().lock(), "{line}")),
+        }
+    }
+
+    /// Shows what is not finished yet, where it can be taken back: on a screen.
+    pub fn preview(&self, text: impl FnOnce() -> String) {
+        if let Some(screen) = self.screen.get() {
+            let text = text();
+            let lines = text.trim_end().lines().map(ToOwned::to_owned);
+            let lines: Vec<String> = lines.collect();
+            screen.set(Slot::Pending, (!lines.is_empty()).then_some(lines));
+        }
+    }
+
+    /// The screen, while one is open.
+    pub fn screen(&self) -> Option<becket_screen::Screen> {
+        self.screen.get()
+    }
+
     /// Writes a text.
     pub fn write(&self, text: &str) {
+        if self.is_muted {
+            return;
+        }
+        if let Some(screen) = self.screen.get() {
+            screen.stream(text);
+            return;
+        }
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         if let Err(error) = written

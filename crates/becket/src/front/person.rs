@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use becket_agent::front::{PersonsAnswer, Question};
+use becket_screen::{Entry, Screen, Unanswered};
 
 use super::style::{Style, harmless_indented, harmless_name};
 
@@ -12,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// Asks on the terminal that the process belongs to.
 pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
-    let text = wording(question, style);
+    let answers = style.dim("[y]es, [t]his tool always, [a]ll, [n]o WHY, [c]ancel:");
+    let text = format!("{}\n{answers} ", wording(question, style));
     let (reply, answer) = tokio::sync::oneshot::channel();
     // A thread of its own: a read from a terminal cannot be called off, and must not hold the end of the program.
     std::thread::spawn(move || {
@@ -22,6 +24,47 @@ pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
         Ok(Ok(answer)) => answer,
         _ => PersonsAnswer::Nobody,
     }
+}
+
+/// What can be answered, with the letter of each.
+const ANSWERS: [(char, &str); 5] = [
+    ('y', "[y]es"),
+    ('t', "[t]his tool always"),
+    ('a', "[a]ll"),
+    ('n', "[n]o, and why"),
+    ('c', "[c]ancel"),
+];
+
+/// Asks on the screen of a chat.
+pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
+    let text = wording(question, style);
+    let (title, message) = text.split_once('\n').unwrap_or((&text, ""));
+    let asked = becket_screen::Question::new(title)
+        .message(message)
+        .timeout(PATIENCE);
+    let options = ANSWERS.map(|(letter, label)| Entry {
+        label: label.into(),
+        letter: Some(letter),
+        ..Entry::default()
+    });
+    match screen.select(asked, options.to_vec()).await {
+        Ok(chosen) => match ANSWERS[chosen].0 {
+            'y' => PersonsAnswer::Yes,
+            't' => PersonsAnswer::YesToTool,
+            'a' => PersonsAnswer::YesToAll,
+            'n' => PersonsAnswer::No(why_not(screen).await),
+            _ => PersonsAnswer::Cancel,
+        },
+        Err(Unanswered::Cancelled) => PersonsAnswer::Cancel,
+        Err(Unanswered::TimedOut | Unanswered::Closed) => PersonsAnswer::Nobody,
+    }
+}
+
+/// The reason of a no, if there is one. The no itself is already said.
+async fn why_not(screen: &Screen) -> Option<String> {
+    let question = becket_screen::Question::new("Why not? The model reads it.").timeout(PATIENCE);
+    let why = screen.input(question, "Enter for no words").await.ok()?;
+    (!why.trim().is_empty()).then(|| why.trim().to_owned())
 }
 
 fn ask_blocking(text: &str) -> PersonsAnswer {
@@ -71,6 +114,7 @@ fn understand(line: &str) -> Option<PersonsAnswer> {
     }
 }
 
+/// The question without what can be answered.
 fn wording(question: &Question, style: Style) -> String {
     let tool_name = harmless_name(&question.tool_name);
     let mut text = format!("{} {}", style.yellow("?"), style.bold(&tool_name));
@@ -100,10 +144,6 @@ fn wording(question: &Question, style: Style) -> String {
         let (name, value) = (harmless_name(name), harmless_indented(&value.to_string(), "    "));
         text.push_str(&format!("\n  {name}: {value}"));
     }
-    text.push_str(&format!(
-        "\n{} ",
-        style.dim("[y]es, [t]his tool always, [a]ll, [n]o WHY, [c]ancel:")
-    ));
     text
 }
 

@@ -21,9 +21,12 @@ impl Style {
     }
 
     /// Without colours.
-    #[cfg(test)]
     pub fn plain() -> Self {
         Self { coloured: false }
+    }
+
+    pub fn is_coloured(self) -> bool {
+        self.coloured
     }
 
     pub fn bold(self, text: &str) -> String {

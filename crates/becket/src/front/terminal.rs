@@ -1,6 +1,5 @@
 //! The front end of a terminal or a pipe.
 
-use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
@@ -71,6 +70,7 @@ impl TerminalFront {
     }
 
     fn begin(&self, settled: bool) {
+        self.output.preview(String::new);
         *self.answer() = Answer {
             provisional: (!settled).then(String::new),
             ..Answer::default()
@@ -91,6 +91,7 @@ impl TerminalFront {
         if self.rendered {
             let shown = answer.markdown.push(text, self.out);
             self.write_out(&shown);
+            self.output.preview(|| answer.markdown.preview(self.out));
         } else {
             answer.ends_with_newline = text.ends_with('\n');
             self.write_out(text);
@@ -115,6 +116,7 @@ impl TerminalFront {
                 }
                 let has_words = content.iter().any(|part| matches!(part, Part::Text { .. }));
                 let whole = has_words && (replaced || !begun);
+                self.output.preview(String::new);
                 if self.rendered {
                     // Words that did not arrive piece by piece.
                     let pushed = whole.then(|| markdown.push(&message.text(), self.out));
@@ -126,6 +128,8 @@ impl TerminalFront {
                     self.write_out(&format!("{}\n", message.text()));
                 }
             }
+            MessageBody::Note { display: true, .. } | MessageBody::Tool { .. } if self.is_drawn(message) => {}
+            MessageBody::User { .. } => self.output.person_said(&message.text(), self.err),
             MessageBody::Note {
                 display: true, kind, ..
             } => {
@@ -140,6 +144,18 @@ impl TerminalFront {
             }
             _ => {}
         }
+    }
+
+    /// Whether somebody else draws a message, and does.
+    fn is_drawn(&self, message: &Message) -> bool {
+        let Some(drawing) = self.output.drawing() else {
+            return false;
+        };
+        if let MessageBody::Tool { .. } = message.body() {
+            drawing.result(message);
+            return true;
+        }
+        drawing.message(message)
     }
 
     fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -163,6 +179,20 @@ impl TerminalFront {
             .unwrap_or_default();
         let summary = shorten(&harmless(&summary), 160);
         format!("{} {summary}", self.err.bold(&harmless_name(tool_name)))
+    }
+
+    fn tool_call(&self, who: &str, tool_name: &str, arguments: &Map<String, Value>, summary: Option<&str>) {
+        let drawing = self.output.drawing();
+        if !drawing.is_some_and(|drawing| drawing.call(tool_name, arguments)) {
+            let line = self.call_line(tool_name, arguments, summary);
+            self.say(who, &format!("{} {line}", self.err.cyan("→")));
+        }
+    }
+
+    /// Whether somebody else draws what a tool gives.
+    fn is_drawn_elsewhere(&self, tool_name: &str) -> bool {
+        let drawing = self.output.drawing();
+        drawing.is_some_and(|drawing| drawing.draws_result(tool_name))
     }
 
     fn refused(&self, who: &str, tool_name: &str, reason: &str, handlers: &[String]) {
@@ -218,7 +248,7 @@ impl TerminalFront {
     }
 
     fn say(&self, who: &str, line: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{who}{line}");
+        self.output.say(&format!("{who}{line}"));
     }
 }
 
@@ -234,8 +264,7 @@ impl TerminalFront {
                 arguments,
                 summary,
             } => {
-                let line = self.call_line(tool_name, arguments, summary);
-                self.say(who, &format!("{} {line}", self.err.cyan("→")));
+                self.tool_call(who, tool_name, arguments, summary);
             }
             Sight::Changed {
                 tool_name,
@@ -258,6 +287,7 @@ impl TerminalFront {
                 handlers,
             } => self.refused(who, tool_name, reason, handlers),
             Sight::ToolResult { .. } if self.silent_results => {}
+            Sight::ToolResult { tool_name, .. } if self.is_drawn_elsewhere(tool_name) => {}
             Sight::ToolResult {
                 tool_name,
                 arguments,
@@ -275,7 +305,7 @@ impl TerminalFront {
             Sight::Notice(text) => self.remark(who, &self.err.green("•"), text),
             Sight::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
             Sight::HookFailed(failure) => self.hook_failed(who, failure),
-            Sight::Retry { reason, delay_ms } => {
+            Sight::Retry { reason, delay_ms, .. } => {
                 let seconds = delay_ms as f64 / 1000.0;
                 self.say(
                     who,
@@ -286,6 +316,8 @@ impl TerminalFront {
                     ),
                 );
             }
+            // How it ended, is said where that matters.
+            Sight::CompactionBegins { .. } | Sight::CompactionEnds { .. } => {}
             Sight::Within { agent, sight } => {
                 let who = format!("{who}{} ", self.err.dim(&format!("[{}]", harmless_name(agent))));
                 self.show_of(&who, sight);
@@ -301,10 +333,10 @@ impl Front for TerminalFront {
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
-            if self.attended {
-                person::ask(question, self.err).await
-            } else {
-                PersonsAnswer::Nobody
+            match self.output.screen() {
+                Some(screen) => person::ask_on(&screen, question, self.err).await,
+                None if self.attended => person::ask(question, self.err).await,
+                None => PersonsAnswer::Nobody,
             }
         })
     }

@@ -221,7 +221,7 @@ fn which_tools_of_beckets_own_a_profile_has() {
     let between = ["send_message", "flock_join", "flock_leave", "flock_list"];
     let index = ["index_update", "index_query", "index_status", "index_map"];
     let agents = ["spawn_agent", "summarize_content"];
-    let others = [&between[..], &index[..], &agents[..]].concat();
+    let others = [&between[..], &index[..], &agents[..], &["scheme_eval"]].concat();
     let jobs = [
         "list_background_jobs",
         "view_background_job",

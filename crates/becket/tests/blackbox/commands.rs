@@ -399,34 +399,6 @@ fn json_prints_one_event_per_line_and_nothing_else() {
     assert!(places.is_sorted(), "{names:?}");
 }
 
-#[test]
-fn events_that_nothing_causes_yet_are_marked_wherever_they_are_named() {
-    let room = room();
-    let listing = room.run(["hooks", "events"]).ended_with(0);
-    let line = |name: &str| {
-        listing
-            .stdout
-            .lines()
-            .find(|line| line.starts_with(&format!("{name} ")))
-            .unwrap()
-            .to_string()
-    };
-    assert!(line("post_session_tree").ends_with("(not fired yet)"));
-    assert!(!line("pre_tool").contains("not fired yet"));
-    room.run(["hooks", "events", "post_session_tree"])
-        .said("Not fired yet: it waits for the session tree.");
-    let hooks =
-        room.hooks("[[hook]]\nname = \"keeper\"\nevent = \"post_session_tree\"\ncommand = \"true\"\n");
-    let wanted = "the hook keeper never runs: post_session_tree is not fired yet";
-    room.run(["--hooks", &hooks, "hello"])
-        .ended_with(0)
-        .complained(wanted);
-    room.run(["--hooks", &hooks, "doctor"])
-        .ended_with(0)
-        .said("note  events: ")
-        .said(wanted);
-}
-
 /// In a container the leader of the session, and of the process group, may be out of sight: both are 0 then.
 #[test]
 fn the_first_process_of_a_container_runs_tools_and_buries_what_they_leave() {

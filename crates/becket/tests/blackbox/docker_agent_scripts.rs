@@ -86,6 +86,7 @@ async fn call(
         mail: None,
         team: None,
         desk: None,
+        guests: None,
         settings,
     };
     let mut session = Session::open(Arc::new(agent), "default")

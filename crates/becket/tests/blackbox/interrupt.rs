@@ -168,7 +168,8 @@ fn a_signal_ends_a_guard_that_thinks_and_the_call_does_not_run() {
 fn a_chat_goes_on_after_a_cancelled_turn() {
     use std::io::Write;
     let room = room();
-    let model = room.model(&json!([{"text": "late", "delay_ms": 300_000}, {"text": "second answer"}]));
+    let late = json!({"text": "late words", "chunk_size": 4, "chunk_delay_ms": 300_000});
+    let model = room.model(&json!([late, {"text": "second answer"}]));
     let mut command = room.command(["--json", "--model", &model, "chat"]);
     let mut child = command
         .stdin(std::process::Stdio::piped())
@@ -177,7 +178,8 @@ fn a_chat_goes_on_after_a_cancelled_turn() {
     let mut stdin = child.stdin.take().expect("standard input is a pipe");
     let run = Running::of(child);
     stdin.write_all(b"first\n").expect("the chat reads");
-    run.wait_for_output("\"event\":\"pre_request\"");
+    // A cancel before the model has begun would leave its first turn to the next prompt.
+    run.wait_for_output("\"event\":\"response_start\"");
     run.signal(Signal::INT);
     run.wait_for_error("cancelled");
     stdin.write_all(b"second\n").expect("the chat reads");

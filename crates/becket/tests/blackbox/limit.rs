@@ -5,14 +5,17 @@ use testkit::{Finished, Room, finish, needs};
 
 use crate::room;
 
-/// Gives a program a terminal of its own, says yes to whatever it asks there, and passes on what it prints.
+/// Gives a program a terminal of its own, types lines into it, says yes to whatever it asks there, and passes on what
+/// it prints.
 const PERSON: &str = r"
 import os, pty, shutil, sys, tempfile
 printed = tempfile.TemporaryFile()
+lines = sys.argv.pop(1)
 pid, terminal = pty.fork()
 if pid == 0:
     os.dup2(printed.fileno(), 1)
     os.execv(sys.argv[1], sys.argv[1:])
+os.write(terminal, lines.encode())
 seen = b''
 while True:
     try:
@@ -35,13 +38,18 @@ sys.exit(code)
 
 /// Runs the program at a terminal where a person says yes to everything; `None` where that cannot be had.
 pub(crate) fn with_person(room: &Room, arguments: &[&str]) -> Option<Finished> {
+    with_person_typing(room, arguments, "")
+}
+
+/// The same with a person who types these lines at once.
+pub(crate) fn with_person_typing(room: &Room, arguments: &[&str], lines: &str) -> Option<Finished> {
     if !needs("python3") {
         return None;
     }
     let command = room.command(arguments);
     let mut person = std::process::Command::new("python3");
     person
-        .args(["-c", PERSON])
+        .args(["-c", PERSON, lines])
         .arg(command.get_program())
         .args(command.get_args())
         .env_clear()

@@ -3,6 +3,7 @@
 mod agent_file;
 mod agentic_loop;
 mod approval;
+mod audit;
 mod boundaries;
 mod chibi;
 mod chibi_contexts;
@@ -27,31 +28,50 @@ mod limit;
 mod mcp;
 mod messages;
 mod names;
+#[cfg(feature = "otel")]
+mod otel;
+mod pi_boundaries;
 mod pi_bus;
+mod pi_client;
 mod pi_commands;
+mod pi_differential;
 mod pi_discovery;
 mod pi_events;
 mod pi_examples;
 mod pi_extensions;
 mod pi_hostile;
+mod pi_json;
 mod pi_models;
+mod pi_newest;
 mod pi_node;
 mod pi_outside;
 mod pi_own;
 mod pi_packages;
+mod pi_resources;
+mod pi_rpc;
 mod pi_safety;
+mod pi_screen;
+mod pi_switching;
+mod pi_tools;
 mod plugin_faults;
 mod plugins;
 mod project;
+mod replay;
+mod scheme;
+mod scheme_reach;
+mod session_tree;
 mod sessions;
 mod snapshots;
 mod subagents;
 mod team;
 mod terminal;
+mod trust;
 mod urls;
 mod vfs;
 mod vocabulary;
+mod web;
 mod wire;
+mod workbench;
 
 /// A sealed room with the real binary.
 fn room() -> testkit::Room {

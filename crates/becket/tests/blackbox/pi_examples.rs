@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use testkit::{Finished, Room, needs, skipped};
+use testkit::{AnthropicStream, Finished, ModelServer, Response, Room, needs, skipped};
 
 use crate::room;
 
@@ -20,12 +20,8 @@ const PACKAGE: &str = "@mariozechner/pi-coding-agent@0.73.1";
 enum Known {
     /// The test that drives it and sees its effect.
     By(fn()),
-    /// It draws on pi's screen, and does nothing without one.
+    /// It draws on a screen, and what it draws needs more than that.
     Screen,
-    /// It needs packages of its own, which the embedded engine does not install.
-    Packages,
-    /// What it waits for.
-    Later(&'static str),
     /// Why it cannot be driven by a test.
     Never(&'static str),
 }
@@ -33,7 +29,7 @@ enum Known {
 /// Every example of the package.
 // tidy: a table
 const EXAMPLES: &[(&str, Known)] = {
-    use Known::{By, Later, Never, Packages, Screen};
+    use Known::{By, Never, Screen};
     &[
         (
             "auto-commit-on-exit",
@@ -41,31 +37,55 @@ const EXAMPLES: &[(&str, Known)] = {
         ),
         ("bash-spawn-hook", By(bash_and_files_work_through_pi_s_own_tools)),
         ("bookmark", By(messages_get_labels_and_sessions_names)),
-        ("border-status-editor", Screen),
+        (
+            "border-status-editor",
+            By(crate::pi_screen::the_border_of_the_editor_tells_the_state),
+        ),
         (
             "built-in-tool-renderer",
             By(bash_and_files_work_through_pi_s_own_tools),
         ),
         ("claude-rules", By(rules_of_a_project_reach_the_system_prompt)),
         ("commands", By(dialogs_that_nobody_answers_count_as_no)),
-        ("confirm-destructive", Later("dialogs that a person answers")),
+        (
+            "confirm-destructive",
+            By(crate::pi_switching::pi_s_confirm_destructive_asks_before_a_conversation_is_left),
+        ),
         ("custom-compaction", By(another_model_writes_the_summary)),
-        ("custom-footer", Screen),
-        ("custom-header", Screen),
-        ("custom-provider-anthropic", Packages),
+        (
+            "custom-footer",
+            By(crate::pi_screen::headers_footers_and_widgets_stand_around_the_editor),
+        ),
+        (
+            "custom-header",
+            By(crate::pi_screen::headers_footers_and_widgets_stand_around_the_editor),
+        ),
+        (
+            "custom-provider-anthropic",
+            By(a_provider_with_the_service_s_own_package_answers),
+        ),
         (
             "custom-provider-gitlab-duo",
             Never("it wants a login in a browser"),
         ),
-        ("dirty-repo-guard", By(a_dirty_repository_is_not_left)),
+        (
+            "dirty-repo-guard",
+            By(crate::pi_switching::pi_s_dirty_repo_guard_asks_while_something_is_not_committed),
+        ),
         ("doom-overlay", Screen),
-        ("dynamic-resources", Later("skills and prompt templates")),
+        ("dynamic-resources", By(resources_come_from_beside_an_extension)),
         ("dynamic-tools", By(tools_can_be_added_while_a_session_runs)),
         ("event-bus", By(extensions_hear_each_other)),
         ("file-trigger", By(a_file_outside_wakes_the_agent)),
         ("git-checkpoint", By(each_turn_makes_a_checkpoint)),
-        ("github-issue-autocomplete", Screen),
-        ("handoff", Screen),
+        (
+            "github-issue-autocomplete",
+            By(crate::pi_screen::issues_are_completed_where_there_are_some),
+        ),
+        (
+            "handoff",
+            By(crate::pi_switching::pi_s_handoff_begins_a_conversation_with_what_matters),
+        ),
         ("hello", By(tools_answer)),
         (
             "hidden-thinking-label",
@@ -73,15 +93,24 @@ const EXAMPLES: &[(&str, Known)] = {
         ),
         ("inline-bash", By(inline_commands_are_expanded)),
         ("input-transform", By(input_is_transformed_or_handled)),
-        ("interactive-shell", Later("commands of the person in the chat")),
+        (
+            "interactive-shell",
+            By(crate::pi_switching::pi_s_interactive_shell_gives_a_command_the_terminal),
+        ),
         ("mac-system-theme", Never("it asks macOS for its colours")),
         ("message-renderer", By(a_note_is_kept_for_the_next_prompt)),
         ("minimal-mode", By(bash_and_files_work_through_pi_s_own_tools)),
-        ("modal-editor", Screen),
+        ("modal-editor", By(crate::pi_screen::the_modal_editor_has_modes)),
         ("model-status", By(a_change_of_the_model_is_told)),
         ("notify", By(the_person_is_called_when_the_agent_is_done)),
-        ("overlay-qa-tests", Screen),
-        ("overlay-test", Screen),
+        (
+            "overlay-qa-tests",
+            By(crate::pi_screen::overlays_stand_where_they_want_and_in_front_of_each_other),
+        ),
+        (
+            "overlay-test",
+            By(crate::pi_screen::an_overlay_takes_words_and_goes),
+        ),
         (
             "permission-gate",
             By(the_permission_gate_blocks_what_is_dangerous_and_nothing_else),
@@ -95,39 +124,48 @@ const EXAMPLES: &[(&str, Known)] = {
         ),
         ("protected-paths", By(protected_paths_stay_as_they_are)),
         ("provider-payload", By(requests_and_answers_are_logged)),
-        ("qna", Screen),
+        ("qna", By(crate::pi_screen::questions_are_drawn_out_of_an_answer)),
         ("question", By(tools_that_ask_the_person_say_that_nobody_is_there)),
         (
             "questionnaire",
             By(tools_that_ask_the_person_say_that_nobody_is_there),
         ),
-        ("rainbow-editor", Screen),
-        ("reload-runtime", Later("loading extensions anew")),
+        ("rainbow-editor", By(crate::pi_screen::the_rainbow_editor_shines)),
+        (
+            "reload-runtime",
+            By(crate::pi_switching::pi_s_reload_runtime_begins_anew),
+        ),
         (
             "rpc-demo",
             By(the_permission_gate_blocks_what_is_dangerous_and_nothing_else),
         ),
-        ("sandbox", Packages),
+        ("sandbox", By(commands_run_with_the_sandbox_switched_off)),
         ("send-user-message", By(extensions_speak_for_the_person)),
         ("session-name", By(messages_get_labels_and_sessions_names)),
         (
             "shutdown-command",
             By(the_program_ends_when_an_extension_wants_it),
         ),
-        ("snake", Screen),
-        ("space-invaders", Screen),
+        ("snake", By(crate::pi_screen::snake_is_played_paused_and_saved)),
+        ("space-invaders", By(crate::pi_screen::space_invaders_are_shot_at)),
         ("ssh", By(commands_and_files_go_to_another_machine)),
         ("status-line", By(status_lines_are_told_on_standard_error)),
         ("structured-output", By(a_tool_can_end_the_run)),
-        ("subagent", Later("`--mode json`")),
-        ("summarize", Screen),
+        ("subagent", By(crate::pi_json::pi_s_subagent_runs_becket)),
+        (
+            "summarize",
+            By(crate::pi_screen::a_summary_is_shown_in_a_view_of_its_own),
+        ),
         (
             "system-prompt-header",
             By(status_lines_are_told_on_standard_error),
         ),
         ("tic-tac-toe", By(the_model_can_play_alone)),
         ("timed-confirm", By(dialogs_that_nobody_answers_count_as_no)),
-        ("titlebar-spinner", Screen),
+        (
+            "titlebar-spinner",
+            By(crate::pi_screen::the_title_and_the_working_line_are_the_extensions_own),
+        ),
         ("todo", By(the_todo_list_lives_in_the_results_of_its_tool)),
         (
             "tool-override",
@@ -136,20 +174,36 @@ const EXAMPLES: &[(&str, Known)] = {
         ("tools", By(a_choice_of_tools_is_restored)),
         ("trigger-compact", By(a_command_compacts_the_conversation)),
         ("truncated-tool", By(a_long_output_is_cut_and_kept)),
-        ("widget-placement", Screen),
-        ("with-deps", Packages),
+        (
+            "widget-placement",
+            By(crate::pi_screen::headers_footers_and_widgets_stand_around_the_editor),
+        ),
+        ("with-deps", By(a_package_of_the_extension_s_own_is_used)),
         ("working-indicator", By(status_lines_are_told_on_standard_error)),
-        ("working-message-test", Screen),
+        (
+            "working-message-test",
+            By(crate::pi_screen::the_title_and_the_working_line_are_the_extensions_own),
+        ),
     ]
 };
 
+/// An example's file, if the registry can be reached.
+pub fn example(name: &str) -> Option<String> {
+    examples().map(|folder| file_of(folder, name))
+}
+
 /// The folder of the examples, if the registry can be reached.
-fn examples() -> Option<&'static Path> {
+pub(crate) fn examples() -> Option<&'static Path> {
     static FETCHED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     if !needs("npm") || !needs("tar") {
         return None;
     }
-    match FETCHED.get_or_init(fetch) {
+    fetched(FETCHED.get_or_init(|| fetch(PACKAGE, "pi-examples")))
+}
+
+/// What was fetched; without it, why the test is skipped.
+pub fn fetched(result: &'static Result<PathBuf, String>) -> Option<&'static Path> {
+    match result {
         Ok(folder) => Some(folder),
         Err(why) => {
             skipped(&format!("the npm registry: {why}"));
@@ -158,15 +212,16 @@ fn examples() -> Option<&'static Path> {
     }
 }
 
-fn fetch() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi-examples");
+/// Fetches a package, once, and gives the folder of its examples.
+pub fn fetch(package: &str, place: &str) -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(place);
     let examples = folder.join("package/examples/extensions");
     if examples.join("hello.ts").exists() {
         return Ok(examples);
     }
     let unpacked = folder.with_extension(std::process::id().to_string());
     std::fs::create_dir_all(&unpacked).map_err(|error| error.to_string())?;
-    let script = format!("npm pack --silent '{PACKAGE}' >/dev/null && tar xzf ./*.tgz && rm ./*.tgz");
+    let script = format!("npm pack --silent '{package}' >/dev/null && tar xzf ./*.tgz && rm ./*.tgz");
     let fetched = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&unpacked)
@@ -185,8 +240,38 @@ fn fetch() -> Result<PathBuf, String> {
         .ok_or_else(|| "no examples in it".into())
 }
 
+/// The folder of an example with its packages beside it: a copy, if it names some. Nothing where npm cannot fetch them.
+pub fn installed<'a>(folder: &'a Path, name: &str) -> Option<&'a Path> {
+    if !folder.join(name).join("package.json").exists() {
+        return Some(folder);
+    }
+    let copies = folder.with_extension("installed");
+    let copy = copies.join(name);
+    if !copy.join("node_modules").exists() {
+        // Beside the place first, so that whoever finds it there finds it whole.
+        let script = format!(
+            "mkdir -p {0:?} && cp -r {1:?} {2:?} && cd {2:?} && npm install --silent --no-audit --no-fund --omit=dev \
+             --ignore-scripts --no-package-lock --fetch-timeout=60000 >/dev/null 2>&1 && mv {2:?} {3:?}",
+            copies,
+            folder.join(name),
+            copies.join(format!(
+                "{name}.{}.{:?}",
+                std::process::id(),
+                std::thread::current().id()
+            )),
+            copy
+        );
+        let made = Command::new("sh").args(["-c", &script]).status();
+        if !made.is_ok_and(|status| status.success()) && !copy.join("node_modules").exists() {
+            skipped(&format!("the packages of {name} from the npm registry"));
+            return None;
+        }
+    }
+    Some(Box::leak(copies.into_boxed_path()))
+}
+
 /// The file that is given to `-e`.
-fn file_of(examples: &Path, name: &str) -> String {
+pub fn file_of(examples: &Path, name: &str) -> String {
     let file = examples.join(format!("{name}.ts"));
     let folder = examples.join(name).join("index.ts");
     let file = if file.exists() { file } else { folder };
@@ -235,7 +320,7 @@ impl<'a> Session<'a> {
             let file = if example.contains('/') {
                 (*example).to_string()
             } else {
-                file_of(folder, example)
+                file_of(installed(folder, example)?, example)
             };
             words.extend(["-e".into(), file]);
         }
@@ -271,7 +356,7 @@ fn requests(run: &Finished) -> Vec<String> {
 }
 
 /// A repository with one commit and one change.
-fn dirty_repository(room: &Room) {
+pub(crate) fn dirty_repository(room: &Room) {
     let script = "git init -q . && git config user.email a@b.c && git config user.name n && echo one > file && \
                   git add -A && git commit -qm one && echo two > file";
     let made = Command::new("sh")
@@ -281,7 +366,7 @@ fn dirty_repository(room: &Room) {
     assert!(made.expect("git runs").success());
 }
 
-fn git(room: &Room, arguments: &[&str]) -> String {
+pub(crate) fn git(room: &Room, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(arguments)
         .current_dir(room.work())
@@ -291,7 +376,7 @@ fn git(room: &Room, arguments: &[&str]) -> String {
 }
 
 /// The names of all examples in the package.
-fn names_in(folder: &Path) -> BTreeSet<String> {
+pub fn names_in(folder: &Path) -> BTreeSet<String> {
     std::fs::read_dir(folder)
         .expect("a folder")
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -305,42 +390,72 @@ fn every_example_is_driven_or_has_a_reason() {
     let Some(folder) = examples() else { return };
     let known: BTreeSet<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_string()).collect();
     assert_eq!(known, names_in(folder));
+    // That a test exists, the compiler knows; that it drives the example, the text behind the table says.
+    let behind = include_str!("pi_examples.rs")
+        .split_once("fn examples() ->")
+        .expect("the table ends")
+        .1;
+    let others = [
+        include_str!("pi_screen.rs"),
+        include_str!("pi_json.rs"),
+        include_str!("pi_switching.rs"),
+    ];
+    let tests = [behind, &others.concat()].concat();
     for (name, known) in EXAMPLES {
         match known {
-            // That the test exists, the compiler knows.
-            Known::By(_test) => {}
+            Known::By(_test) => {
+                let quoted = format!("{name:?}");
+                assert!(tests.contains(&quoted), "no test drives {name}");
+            }
             Known::Screen => {
                 let text = std::fs::read_to_string(file_of(folder, name)).expect("an example");
-                assert!(text.contains("ctx.ui."), "{name} has nothing to do with a screen");
+                let draws = DRAWING
+                    .iter()
+                    .any(|member| text.contains(&format!("ui.{member}(")));
+                assert!(draws || text.contains("ui.custom<"), "{name} draws nothing");
             }
-            Known::Packages => assert!(folder.join(name).join("package.json").exists(), "{name}"),
-            Known::Later(why) | Known::Never(why) => assert!(!why.is_empty(), "{name}"),
+            Known::Never(why) => assert!(!why.is_empty(), "{name}"),
         }
     }
 }
 
+/// What draws on pi's screen.
+const DRAWING: &[&str] = &[
+    "custom",
+    "setFooter",
+    "setHeader",
+    "setWidget",
+    "setEditorComponent",
+    "addAutocompleteProvider",
+    "setTitle",
+    "setWorkingMessage",
+    "setWorkingIndicator",
+];
+
 #[test]
 fn every_example_loads() {
     let Some(folder) = examples() else { return };
-    let loads = EXAMPLES
+    let problems: Vec<String> = EXAMPLES
         .iter()
-        .filter(|(_, known)| !matches!(known, Known::Packages));
-    let problems: Vec<String> = loads
-        .filter_map(|(name, _)| loading_problem(folder, name))
+        .filter_map(|(name, _)| loading_problem(&file_of(installed(folder, name)?, name), name))
         .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 /// What is wrong when an example is loaded and one prompt is answered; nothing if nothing is.
-fn loading_problem(folder: &Path, name: &str) -> Option<String> {
+pub fn loading_problem(file: &str, name: &str) -> Option<String> {
     let room = room();
     room.write(".pi/.keep", "");
     let model = room.model(&json!([text("the answer")]));
-    let run = room.run(["--model", &model, "-e", &file_of(folder, name), "hello"]);
-    // One watches a file that is not there, here and in pi; the other wants a login in a browser.
+    let run = room.run(["--model", &model, "-e", file, "hello"]);
+    // One watches a file that is not there, here and in pi; others want a login in a browser, or a sandbox that may not
+    // be on this machine.
     let expected = match name {
         "file-trigger" => run.stderr.contains("agent-trigger.txt"),
-        "custom-provider-gitlab-duo" => run.stderr.contains("not supported by becket yet: oauth"),
+        "custom-provider-gitlab-duo" | "custom-provider-anthropic" => {
+            run.stderr.contains("not supported by becket yet: oauth")
+        }
+        "sandbox" => run.stderr.contains("Sandbox initialization failed"),
         _ => false,
     };
     let complains = ["cannot", "not supported", "Error", "failed"]
@@ -363,6 +478,125 @@ fn an_example_whose_package_is_missing_names_the_import_and_the_rest_goes_on() {
         let run = run.ended_with(0).complained(package).complained(name);
         assert!(results(&run).contains("Hello, you!"), "{run:#?}");
     }
+}
+
+// ---------------------------------------------------------------- packages and resources
+
+#[test]
+fn a_package_of_the_extension_s_own_is_used() {
+    let room = room();
+    let turns = json!([
+        call("parse_duration", json!({"duration": "2 days"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "with-deps", &["go"], turns).run() else {
+        return;
+    };
+    assert!(
+        results(&run).contains("2 days = 172800000 milliseconds"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn commands_run_with_the_sandbox_switched_off() {
+    let room = room();
+    let turns = json!([
+        call("shell", json!({"command": "echo from the shell"})),
+        text("done")
+    ]);
+    let Some(run) = Session::of(&room, "sandbox", &["/sandbox", "go"], turns)
+        .with(&["--no-sandbox"])
+        .run()
+    else {
+        return;
+    };
+    assert!(
+        run.stderr.contains("Sandbox disabled via --no-sandbox"),
+        "{run:#?}"
+    );
+    assert!(run.stderr.contains("Sandbox is disabled"), "{run:#?}");
+    assert!(results(&run).contains("from the shell"), "{run:#?}");
+}
+
+#[test]
+fn a_provider_with_the_service_s_own_package_answers() {
+    let Some(folder) = examples() else { return };
+    let Some(folder) = installed(folder, "custom-provider-anthropic") else {
+        return;
+    };
+    let first = AnthropicStream::new("claude-sonnet-4-5", 11)
+        .text(&["Let me ", "look."])
+        .tool_call("call-1", "shell", &["{\"command\":", " \"echo seen\"}"])
+        .stop("tool_use", 7);
+    let last = AnthropicStream::new("claude-sonnet-4-5", 20)
+        .text(&["All is ", "well."])
+        .stop("end_turn", 4);
+    let server = ModelServer::start([Response::events(first), Response::events(last)]);
+    let room = room().with("CUSTOM_ANTHROPIC_API_KEY", "key-of-the-test");
+    // The example as it is, but for the address that it asks; its packages are found from where it lies.
+    let original = folder.join("custom-provider-anthropic");
+    let text = std::fs::read_to_string(original.join("index.ts")).expect("the example");
+    let address = "baseUrl: \"https://api.anthropic.com\"";
+    assert!(text.contains(address));
+    let changed = text.replace(address, &format!("baseUrl: {:?}", server.url()));
+    room.write("provider/index.ts", changed);
+    std::os::unix::fs::symlink(
+        original.join("node_modules"),
+        room.work().join("provider/node_modules"),
+    )
+    .expect("the room is writable");
+    let run = room.run([
+        "--json",
+        "--yes",
+        "--model",
+        "custom-anthropic/claude-sonnet-4-5",
+        "-e",
+        "provider/index.ts",
+        "go",
+    ]);
+    let run = run.ended_with(0);
+    assert!(results(&run).contains("seen"), "{run:#?}");
+    let ended = run.events_named("agent_end");
+    assert!(ended[0].to_string().contains("All is well."), "{run:#?}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2, "{run:#?}");
+    assert_eq!(requests[0].header("x-api-key"), Some("key-of-the-test"));
+    let second = requests[1].json();
+    assert_eq!(second["model"], "claude-sonnet-4-5");
+    assert!(second["messages"].to_string().contains("tool_result"), "{second}");
+    assert!(!run.stderr.contains("key-of-the-test"), "{run:#?}");
+}
+
+#[test]
+fn resources_come_from_beside_an_extension() {
+    let room = room();
+    let turns = json!([text("a"), text("b")]);
+    let Some(run) = Session::of(
+        &room,
+        "dynamic-resources",
+        &["/dynamic", "/skill:dynamic-resources now"],
+        turns,
+    )
+    .run() else {
+        return;
+    };
+    let prompts = run.events_named("user_prompt");
+    assert_eq!(prompts.len(), 2, "{run:#?}");
+    assert!(
+        !prompts[0]["prompt"].as_str().unwrap().starts_with('/'),
+        "{run:#?}"
+    );
+    let skill = prompts[1]["prompt"].as_str().unwrap();
+    assert!(
+        skill.starts_with("<skill name=\"dynamic-resources\"") && skill.ends_with("now"),
+        "{skill}"
+    );
+    assert!(
+        requests(&run)[0].contains("<name>dynamic-resources</name>"),
+        "{run:#?}"
+    );
+    assert!(!run.stderr.contains("dynamic.json"), "{run:#?}");
 }
 
 // ---------------------------------------------------------------- guards
@@ -598,6 +832,7 @@ fn an_extension_takes_the_place_of_a_tool_and_stays_behind_the_gate() {
     let room = room();
     room.write("a.txt", "first\nsecond\n");
     room.write(".env", "KEY=1");
+    room.write("../home/.pi/agent/.keep", "");
     let turns = json!([
         call("read", json!({"path": "a.txt", "offset": 2, "limit": 1})),
         call("read", json!({"path": ".env"})),
@@ -615,7 +850,16 @@ fn an_extension_takes_the_place_of_a_tool_and_stays_behind_the_gate() {
         "{run:#?}"
     );
     let log = room.read("../home/.pi/agent/read-access.log");
-    assert!(log.is_empty() || log.contains("ALLOWED"), "{log}");
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    assert!(
+        lines[0].contains("ALLOWED: ") && lines[0].ends_with("/a.txt"),
+        "{log}"
+    );
+    assert!(
+        lines[1].contains("BLOCKED: ") && lines[1].contains("/.env"),
+        "{log}"
+    );
     let denied = room.hooks("[[hook]]\nevent = \"pre_file_read\"\ncommand = \"echo no >&2; exit 2\"\n");
     let again = Session::of(&room, "tool-override", &["go"], turns)
         .with(&["--hooks", &denied])
@@ -930,7 +1174,7 @@ fn a_compaction_that_an_extension_cannot_make_is_made_as_usual() {
 }
 
 /// An extension with a model that says the same to everybody.
-fn with_a_model(room: &Room, provider: &str, id: &str, words: &str) -> String {
+pub(crate) fn with_a_model(room: &Room, provider: &str, id: &str, words: &str) -> String {
     let extension = format!(
         r#"
         import {{ createAssistantMessageEventStream }} from "@mariozechner/pi-ai";

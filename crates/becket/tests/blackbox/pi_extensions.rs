@@ -145,6 +145,39 @@ fn the_prompt_the_system_prompt_and_results_are_transformed() {
 }
 
 #[test]
+fn results_and_answers_are_changed_in_place_and_halves_of_characters_do_no_harm() {
+    let room = room();
+    let extension = r#"
+        export { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+        import { nopefn } from "fs";
+        export default (pi: any) => {
+            const half = "😀".slice(0, 1);
+            pi.on("tool_result", (event: any) => {
+                event.content[0].text = event.content[0].text.trim() + " in place" + half;
+                event.content.push({ type: "text", text: "pushed " + typeof nopefn });
+            });
+            pi.on("message_end", ({ message }: any) => {
+                if (message.role === "assistant" && message.content[0]?.text) message.content[0].text += " (mended)";
+            });
+            pi.on("context", (event: any) => { event.messages[0].content[0].text += " asked" + half; });
+            pi.on("session_start", (_: any, ctx: any) => {
+                pi.appendEntry("notes", { text: half });
+                pi.setSessionName("name " + half);
+                ctx.ui.notify("told " + half, "info");
+            });
+        };
+    "#;
+    let turns = json!([
+        {"expect": ["go asked\u{fffd}"], "text": "let me see",
+         "tool_calls": [{"name": "shell", "arguments": {"command": "echo out"}}]},
+        {"expect": ["let me see (mended)", "out in place\u{fffd}", "pushed undefined"], "text": "done"}
+    ]);
+    let run = run_with(&room, extension, &turns, &["--yes"]).ended_with(0);
+    assert!(run.stderr.contains("told \u{fffd}"), "{run:#?}");
+    assert!(run.stdout.contains("done (mended)"), "{run:#?}");
+}
+
+#[test]
 fn a_tool_is_validated_tells_how_it_gets_on_and_answers() {
     let room = room();
     let extension = r#"

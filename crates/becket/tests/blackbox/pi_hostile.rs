@@ -213,13 +213,19 @@ fn a_rejection_after_the_session_ended_is_told_and_changes_nothing() {
     let hostile = "export default (pi: any) => {
         pi.on('session_shutdown', () => { Promise.reject(new Error('at the end')); });
         pi.on('session_shutdown', () => {
-            setTimeout(() => Promise.reject(new Error('late')), 1);
-            setTimeout(() => { throw 1; }, 1);
+            setTimeout(() => { void Promise.reject(new Error('too late')); }, 0);
+            setTimeout(() => { throw new Error('thrown late'); }, 0);
+            setTimeout(() => { void pi.exec('true').then(() => { throw new Error('never heard'); }); }, 100000);
         });
     };";
     let run = run_beside_a_good_one(&room, hostile, &json!([{"text": "fine"}]));
-    let line = run.stderr.lines().find(|line| line.contains("at the end"));
-    assert!(line.is_some_and(|line| line.contains("hostile")), "{run:#?}");
+    for words in ["at the end", "too late", "thrown late"] {
+        let line = run.stderr.lines().find(|line| line.contains(words));
+        assert!(
+            line.is_some_and(|line| line.contains("hostile")),
+            "{words}: {run:#?}"
+        );
+    }
 }
 
 #[test]

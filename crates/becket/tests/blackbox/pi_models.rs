@@ -336,6 +336,52 @@ fn the_window_of_a_model_counts_however_it_was_chosen() {
 }
 
 #[test]
+fn a_stream_hears_what_extensions_add_as_the_person_s_words() {
+    let room = room();
+    let extension = streaming(
+        "note(context.messages.map((message: any) => [message.role, message.content[0].text])); say('fine');",
+        "pi.on('before_agent_start', () => ({ message: { customType: 'm', content: 'injected', display: true } }));",
+    );
+    room.write("extension.ts", extension);
+    room.run(["--model", "fake/m1", "-e", "extension.ts", "hi"])
+        .ended_with(0);
+    assert_eq!(recorded(&room), [json!([["user", "hi"], ["user", "injected"]])]);
+}
+
+#[test]
+fn every_model_of_a_known_provider_is_believed() {
+    let room = room().with("ANTHROPIC_API_KEY", "k123456789");
+    room.write(
+        "extension.ts",
+        "import { appendFileSync } from 'node:fs';
+        import { getModel } from '@mariozechner/pi-ai';
+        export default (pi: any) => pi.on('session_start', async (_: any, { modelRegistry }: any) => {
+            for (const [provider, id] of [['anthropic', 'claude-any'], ['openai', 'gpt-any'], ['nobody', 'x']]) {
+                const model = modelRegistry.find(provider, id);
+                const key = model && await modelRegistry.getApiKey(model) !== undefined;
+                appendFileSync('log', JSON.stringify([provider, model?.id, model?.api, key, getModel(provider, id)?.id])
+                    + '\\n');
+            }
+        });",
+    );
+    let model = room.model(&json!([{"text": "fine"}]));
+    room.run(["--model", &model, "-e", "extension.ts", "hi"])
+        .ended_with(0);
+    let expected = [
+        json!([
+            "anthropic",
+            "claude-any",
+            "anthropic-messages",
+            true,
+            "claude-any"
+        ]),
+        json!(["openai", "gpt-any", "openai-completions", false, "gpt-any"]),
+        json!(["nobody", null, null, null, null]),
+    ];
+    assert_eq!(recorded(&room), expected);
+}
+
+#[test]
 fn a_stream_hears_and_says_the_names_of_pis_tools() {
     let room = room();
     let stream = r#"
@@ -473,7 +519,7 @@ fn at(url: &str, api: &str, rest: &str) -> String {
         r#"
         import {{ appendFileSync }} from "node:fs";
         import {{ complete }} from "@mariozechner/pi-ai";
-        const cost = {{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }};
+        const cost = {{ input: 3, output: 15, cacheRead: 0, cacheWrite: 0 }};
         const model = {{ name: "M", reasoning: false, input: ["text"], contextWindow: 9000, maxTokens: 100, cost }};
         export default (pi: any) => {{
             pi.registerProvider("corp", {{
@@ -497,14 +543,18 @@ fn a_provider_at_an_address_is_asked_with_its_headers_and_what_hooks_return() {
         ),
         (
             "anthropic-messages",
-            AnthropicStream::new("m1", 1).text(&["fine"]).stop("end_turn", 1),
+            AnthropicStream::new("m1-of-today", 1)
+                .text(&["fine"])
+                .stop("end_turn", 1),
             ("x-api-key", "k123456789"),
         ),
     ] {
         let server = ModelServer::start([Response::events(answer)]);
         let room = room().with("CORP_KEY", "k123456789").with("CORP_FROM", "here");
         let hook =
-            "pi.on('before_provider_request', (event: any) => ({ ...event.payload, temperature: 0.25 }));";
+            "pi.on('before_provider_request', (event: any) => ({ ...event.payload, temperature: 0.25 }));
+            pi.on('turn_end', ({ message }: any) =>
+                appendFileSync('log', JSON.stringify([message.model, message.usage.cost.total])));";
         room.write("extension.ts", at(&server.url(), api, hook));
         room.run(["--model", "corp/m1", "-e", "extension.ts", "hi"])
             .ended_with(0)
@@ -521,6 +571,14 @@ fn a_provider_at_an_address_is_asked_with_its_headers_and_what_hooks_return() {
         }
         assert_eq!(request.json()["temperature"], 0.25, "{api}");
         assert_eq!(request.json()["model"], "m1");
+        assert_eq!(request.json()["max_tokens"], 100, "{api}");
+        // One token in and one out, where the answer counts them.
+        let cost = if api == "anthropic-messages" {
+            "0.000018"
+        } else {
+            "0"
+        };
+        assert_eq!(room.read("log"), format!("[\"m1\",{cost}]"), "{api}");
     }
 }
 

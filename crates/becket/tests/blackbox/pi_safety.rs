@@ -300,7 +300,7 @@ fn a_step_of_the_engine_that_cannot_be_interrupted_ends_the_run_and_not_the_day(
 fn used(room: &Room) -> Vec<(String, String)> {
     let look = "import json, sqlite3, sys
 for row in sqlite3.connect(sys.argv[1]).execute('SELECT dispatch FROM trace ORDER BY seq'):
-    for run in json.loads(row[0])['runs']:
+    for run in json.loads(row[0]).get('runs', []):
         if isinstance(run.get('reply'), dict) and 'used' in run['reply']:
             print(json.dumps([run['reply']['used'], run['reply']['target']]))";
     let base = room.home().join(".local/share/becket/becket.db");

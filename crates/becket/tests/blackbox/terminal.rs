@@ -57,8 +57,18 @@ impl Terminal {
     }
 
     /// What was shown, with its colours; also what has left the screen at its top.
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e", "-S", "-"])
+    }
+
+    /// The title of the window.
+    pub(crate) fn title(&self) -> String {
+        self.tmux(&["display-message", "-p", "#{pane_title}"])
+    }
+
+    /// What stands on the screen itself, without colours.
+    pub(crate) fn visible(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
     }
 
     /// The same without colours.
@@ -68,7 +78,7 @@ impl Terminal {
 
     /// Waits until the screen shows what is wanted, and returns it.
     #[track_caller]
-    fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let text = self.text();
@@ -86,7 +96,7 @@ impl Terminal {
     }
 
     /// Types words.
-    fn type_in(&self, words: &str) {
+    pub(crate) fn type_in(&self, words: &str) {
         self.tmux(&["send-keys", "-l", words]);
     }
 
@@ -103,7 +113,7 @@ impl Terminal {
 
     /// Waits until the chat is ready for a line: its mark is the last thing on the screen.
     #[track_caller]
-    fn wait_for_mark(&self) {
+    pub(crate) fn wait_for_mark(&self) {
         self.wait_until("becket>", |text| text.trim_end().ends_with("becket>"));
     }
 
@@ -404,8 +414,13 @@ fn no_line_is_lost_that_is_typed_while_the_model_works() {
     for line in ["one", "two", "three"] {
         terminal.enter(line);
     }
-    terminal.wait_for("fourth");
-    terminal.wait_for_mark();
+    // They are heard together, or one after another: as soon as the model can hear them.
+    terminal.wait_until("all lines", |text| {
+        ["one", "two", "three"]
+            .iter()
+            .all(|line| text.contains(&format!("becket> {line}")))
+    });
+    terminal.wait_for("second");
     terminal.press("C-d");
     assert_eq!(terminal.wait_for_end(), 0);
     let log = terminal.room.run(["context", "log", "--json"]).ended_with(0);

@@ -128,6 +128,30 @@ fn lines_of(context: &str, entry: &StoredEntry) -> Vec<Line> {
             metadata: object(json!({"summary": summary, "first_kept_id": first_kept_id})),
             ..between(SYSTEM, context, summary.clone(), entry)
         }],
+        EntryContent::BranchSummary { from_id, summary, .. } => vec![Line {
+            entry_type: "branch_summary",
+            role: Some(SYSTEM),
+            metadata: object(json!({"from_id": from_id})),
+            ..between(SYSTEM, context, summary.clone(), entry)
+        }],
+        EntryContent::Shell(run) => vec![Line {
+            entry_type: "shell",
+            role: Some(PERSON),
+            metadata: object(json!(run)),
+            ..between(PERSON, context, run.words(), entry)
+        }],
+        EntryContent::Model { model } => vec![Line {
+            entry_type: "model",
+            role: Some(SYSTEM),
+            metadata: object(json!({"model": model})),
+            ..between(SYSTEM, context, format!("The model is {model}."), entry)
+        }],
+        EntryContent::Thinking { level } => vec![Line {
+            entry_type: "thinking",
+            role: Some(SYSTEM),
+            metadata: object(json!({"level": level})),
+            ..between(SYSTEM, context, String::new(), entry)
+        }],
         EntryContent::Speaker { agent_name } => vec![Line {
             entry_type: "speaker",
             role: Some(SYSTEM),

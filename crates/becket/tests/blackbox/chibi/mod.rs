@@ -5,6 +5,7 @@
 //!
 //! Not here: `post_index_file`, which is tested with the index.
 
+mod both_kinds;
 mod disguises;
 mod examples;
 mod guards;

@@ -30,6 +30,20 @@ const NOTHING: Proof = Proof {
 // tidy: a table
 pub const PROOFS: &[Proof] = &[
     Proof {
+        test: "what_was_asked_on_a_branch_is_told",
+        example: "branches",
+        hears: "session_before_tree session_tree",
+        tells: "ctx.sessionManager.getChildren",
+        ..NOTHING
+    },
+    Proof {
+        test: "only_labelled_places_are_forked",
+        example: "branches",
+        hears: "session_before_fork session_fork",
+        tells: "ctx.sessionManager.getLabel ctx.sessionManager.getBranch",
+        ..NOTHING
+    },
+    Proof {
         test: "a_prompt_may_take_so_many_turns",
         example: "budget",
         hears: "agent_start turn_end",
@@ -77,6 +91,19 @@ pub const PROOFS: &[Proof] = &[
         hears: "tool_call",
         does: "pi.on ctx.ui ctx.ui.notify",
         tells: "ctx.hasUI",
+        ..NOTHING
+    },
+    Proof {
+        test: "the_handbook_is_called_by_name",
+        example: "handbook",
+        hears: "resources_discover",
+        tells: "pi.getFlag pi.getCommands ctx.ui.getAllThemes ctx.getSystemPromptOptions",
+        ..NOTHING
+    },
+    Proof {
+        test: "the_person_s_own_commands_pass_the_gate",
+        example: "gate",
+        hears: "user_bash",
         ..NOTHING
     },
     Proof {
@@ -209,6 +236,12 @@ pub const PROOFS: &[Proof] = &[
         ..NOTHING
     },
     Proof {
+        test: "thinking_costs_no_more_than_it_must",
+        example: "thrifty",
+        does: "pi.registerVirtualModel pi.unregisterVirtualModel",
+        ..NOTHING
+    },
+    Proof {
         test: "the_tour_comes_to_its_end_without_a_person",
         example: "tour",
         does: "ctx.ui.notify ctx.ui.setStatus pi.sendMessage",
@@ -248,6 +281,30 @@ pub const PROOFS: &[Proof] = &[
         test: "a_session_is_not_left_while_the_check_is_red",
         example: "verify",
         hears: "session_before_switch",
+        ..NOTHING
+    },
+    Proof {
+        test: "a_thread_is_begun_and_left_again",
+        example: "threads",
+        does: "ctx.newSession ctx.switchSession",
+        ..NOTHING
+    },
+    Proof {
+        test: "a_question_is_asked_in_other_words",
+        example: "threads",
+        does: "ctx.fork",
+        ..NOTHING
+    },
+    Proof {
+        test: "a_question_is_taken_back",
+        example: "threads",
+        does: "ctx.navigateTree",
+        ..NOTHING
+    },
+    Proof {
+        test: "extensions_are_loaded_anew_by_one",
+        example: "threads",
+        does: "ctx.reload",
         ..NOTHING
     },
     Proof {

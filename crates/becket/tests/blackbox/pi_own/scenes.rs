@@ -5,6 +5,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, OpenAiStream, Response, finish};
 
+use crate::limit::with_person_typing;
+
 use super::stage::{Stage, call, requests, results, text};
 
 /// A command that does nothing.
@@ -25,6 +27,49 @@ fn told(run: &Finished, lines: &[&str]) {
     for line in lines {
         assert!(run.stderr.contains(line), "{line}: {run:#?}");
     }
+}
+
+// ---------------------------------------------------------------- branches
+
+/// Two prompts with their answers, and the ids of their entries.
+fn talked(stage: &Stage) -> Vec<String> {
+    let model = stage.room.model(&json!([text("a"), text("b")]));
+    stage
+        .room
+        .run_with_input(["chat", "--model", &model], "one\ntwo\n")
+        .ended_with(0);
+    let entries = stage
+        .room
+        .run(["--json", "sessions", "tree"])
+        .ended_with(0)
+        .events();
+    let ids = entries
+        .iter()
+        .map(|entry| entry["id"].as_str().expect("an id").to_owned());
+    ids.collect()
+}
+
+pub fn what_was_asked_on_a_branch_is_told(stage: &Stage) {
+    let ids = talked(stage);
+    let goto = ["-e", &stage.file, "sessions", "goto", &ids[1], "--summary"];
+    let run = stage.room.run(goto).ended_with(0);
+    told(&run, &["2 ways go on from here"]);
+    let model = stage
+        .room
+        .model(&json!([{"text": "c", "expect": ["the person asked:\\n- two"]}]));
+    stage.room.run(["--model", &model, "three"]).ended_with(0);
+}
+
+pub fn only_labelled_places_are_forked(stage: &Stage) {
+    let ids = talked(stage);
+    let fork = ["-e", &stage.file, "sessions", "fork", &ids[2], "--to", "side"];
+    let run = stage.room.run(fork).ended_with(1);
+    told(&run, &["only places with a label are forked"]);
+    stage
+        .room
+        .run(["sessions", "label", &ids[2], "here"])
+        .ended_with(0);
+    told(&stage.room.run(fork).ended_with(0), &["2 entries came along"]);
 }
 
 // ---------------------------------------------------------------- budget
@@ -109,6 +154,17 @@ pub fn the_diary_counts_and_is_heard(stage: &Stage) {
 
 // ---------------------------------------------------------------- gate
 
+pub fn the_person_s_own_commands_pass_the_gate(stage: &Stage) {
+    stage.room.write("keep/file", "");
+    let given = ["chat", "--json", "-e", &stage.file];
+    let run = with_person_typing(&stage.room, &given, "!rm -rf keep\n!echo harm$((1))less\n/quit\n");
+    let run = run.expect("a person is there").ended_with(0);
+    assert!(stage.room.has("keep/file"), "{run:#?}");
+    told(&run, &["not run", "harm1less"]);
+    assert_eq!(run.events_named("user_shell").len(), 2, "{run:#?}");
+    assert!(!run.stderr.contains("failed"), "{run:#?}");
+}
+
 pub fn the_gate_refuses_what_nobody_allows(stage: &Stage) {
     stage.room.write("keep/file", "");
     stage.room.write(".env", "KEY=1");
@@ -137,6 +193,30 @@ pub fn the_gate_refuses_what_nobody_allows(stage: &Stage) {
     told(&run, &["kept away from .env"]);
 }
 
+// ---------------------------------------------------------------- handbook
+
+pub fn the_handbook_is_called_by_name(stage: &Stage) {
+    let skill = "---\nname: mend\ndescription: Mends things.\n---\nTake glue.";
+    stage.room.write("book/skills/mend/SKILL.md", skill);
+    stage.room.write("book/prompts/hi.md", "Say hello to $1.");
+    let turns = json!([
+        {"expect": ["Say hello to you.", "<name>mend</name>"], "text": "a"},
+        {"expect": ["Take glue."], "text": "b"}
+    ]);
+    let lines = ["/handbook", "/hi you", "/skill:mend the roof"];
+    let run = stage.chat(&["--handbook", "book"], &lines, turns);
+    told(
+        &run,
+        &[
+            "/hi: Say hello to $1.",
+            "/skill:mend: Mends things.",
+            "themes: dark, light",
+            "the model knows: mend",
+        ],
+    );
+    assert_eq!(requests(&run).len(), 2, "{run:#?}");
+}
+
 // ---------------------------------------------------------------- inspect
 
 pub fn the_session_is_inspected(stage: &Stage) {
@@ -144,13 +224,20 @@ pub fn the_session_is_inspected(stage: &Stage) {
     let started = &run.events_named("session_start")[0];
     let id = started["session_id"].as_str().expect("an id");
     let work = stage.room.work().canonicalize().expect("a folder");
+    let file = stage
+        .room
+        .home()
+        .join(".local/share/becket/contexts/default/session.jsonl");
+    let written = std::fs::read_to_string(&file).expect("the file of the session");
+    assert_eq!(written.lines().count(), 3, "{written}");
+    let folder = file.parent().expect("a folder").display().to_string();
+    told(&run, &[&format!("file: {} in {folder}\n", file.display())]);
     told(
         &run,
         &[
             &format!("session {id}\n"),
             "begun: 20",
             "name: none\n",
-            "file: none in /",
             &format!("works in {}\n", work.display()),
             "entries: 2 message\n",
             "roots: 1, stands at ",
@@ -195,10 +282,10 @@ pub fn keys_and_the_system_prompt_are_inspected(stage: &Stage) {
 
 pub fn the_model_inspects_itself(stage: &Stage) {
     let run = stage.chat(&[], &["go"], json!([call("my_tools", json!({})), text("a")]));
-    assert!(
-        results(&run).contains("bash: ") && results(&run).contains("my_tools: 0\ncancelled: false"),
-        "{run:#?}"
-    );
+    let told = results(&run);
+    for part in ["bash: ", "my_tools: 0\n", "\ncancelled: false"] {
+        assert!(told.contains(part), "no {part:?}: {run:#?}");
+    }
 }
 
 pub fn the_model_names_the_session(stage: &Stage) {
@@ -424,6 +511,30 @@ pub fn the_model_is_kept_at_its_list(stage: &Stage) {
     told(&run, &["tasks: rest"]);
 }
 
+// ---------------------------------------------------------------- thrifty
+
+pub fn thinking_costs_no_more_than_it_must(stage: &Stage) {
+    let long = "word ".repeat(60);
+    let lines = ["one", "/thrifty", "two", &long, "/lavish", "three"];
+    let run = stage.chat(&[], &lines, json!([text("a"), text("b")]));
+    told(
+        &run,
+        &[
+            "thrifty from now on",
+            "request 1: ",
+            "thinks low",
+            "request 2: ",
+            "thinks high",
+            "thrifty models left: none",
+        ],
+    );
+    let answers = run.events_named("message_end");
+    let answered = answers
+        .iter()
+        .filter(|event| event["message"]["role"] == "assistant");
+    assert_eq!(answered.count(), 4, "{run:#?}");
+}
+
 // ---------------------------------------------------------------- tour
 
 pub fn the_tour_comes_to_its_end_without_a_person(stage: &Stage) {
@@ -438,7 +549,7 @@ pub fn the_tour_comes_to_its_end_without_a_person(stage: &Stage) {
             "name: undefined\n",
             "poem: undefined\n",
             "drawn: undefined\n",
-            "in colour where there are colours; themes: 0, dark is unknown, changed: false\n",
+            "in colour where there are colours; themes: 2, dark is known, changed: false\n",
             "editor: \"\"\n",
             "tools are shown in full: false",
         ],
@@ -514,6 +625,59 @@ pub fn a_session_is_not_left_while_the_check_is_red(stage: &Stage) {
     told(&run, &["the check is red: exit code 1"]);
     stage.room.write("fixed", "");
     stage.room.run(leave).ended_with(0);
+}
+
+// ---------------------------------------------------------------- threads
+
+pub fn a_thread_is_begun_and_left_again(stage: &Stage) {
+    let turns = json!([
+        text("a"),
+        {"text": "b", "expect": ["build a boat"]},
+        {"text": "c", "expect": ["hello", "and now"]},
+    ]);
+    let lines = ["hello", "/thread build a boat", "/return", "and now"];
+    let run = stage.chat(&[], &lines, turns);
+    told(&run, &["Thread: build a boat", "Back, with 2 messages"]);
+    let starts = run.events_named("session_start");
+    let reasons: Vec<&str> = starts
+        .iter()
+        .filter_map(|start| start["reason"].as_str())
+        .collect();
+    assert_eq!(reasons, ["startup", "new", "resume"], "{run:#?}");
+    let sent = requests(&run);
+    assert_eq!(sent.len(), 3, "{run:#?}");
+    assert!(
+        !sent[1].contains("hello") && !sent[2].contains("boat"),
+        "{sent:#?}"
+    );
+}
+
+pub fn a_question_is_asked_in_other_words(stage: &Stage) {
+    let turns = json!([text("a"), {"text": "b", "expect": ["better words"]}]);
+    let run = stage.chat(&[], &["clumsy words", "/again better words"], turns);
+    let sent = requests(&run);
+    assert_eq!(sent.len(), 2, "{run:#?}");
+    assert!(!sent[1].contains("clumsy"), "{sent:#?}");
+    assert_eq!(run.events_named("post_session_fork").len(), 1, "{run:#?}");
+}
+
+pub fn a_question_is_taken_back(stage: &Stage) {
+    let turns = json!([
+        text("a"),
+        text("it was about a mistake"),
+        {"text": "b", "expect": ["it was about a mistake"]},
+    ]);
+    let run = stage.chat(&[], &["a mistake?", "/rewind summary", "something else"], turns);
+    told(&run, &["Rewound"]);
+    assert_eq!(run.events_named("post_session_tree").len(), 1, "{run:#?}");
+    let sent = requests(&run);
+    assert_eq!(sent.len(), 3, "{run:#?}");
+    assert!(!sent[2].contains("a mistake?"), "{sent:#?}");
+}
+
+pub fn extensions_are_loaded_anew_by_one(stage: &Stage) {
+    let run = stage.chat(&[], &["/refresh"], json!([text("a")]));
+    told(&run, &["Loaded anew"]);
 }
 
 // ---------------------------------------------------------------- watch-command

@@ -1,4 +1,4 @@
-//! `becket chat`: prompts one after another, with a line editor on a terminal and line by line from a pipe.
+//! The chat in lines: from a pipe, or from a line editor where a terminal can show no screen.
 
 use std::borrow::Cow;
 use std::io;
@@ -6,75 +6,25 @@ use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use becket_agent::desk::Desk;
-use becket_events::EndReason;
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
-use super::ask::{Conversation, remark_on, unless_lost};
-use super::{compact, redo, runtime, snapshots, undo};
+use super::{Away, Means, away, goes_back, help, tell_end};
 use crate::args::Options;
+use crate::commands::ask::{Conversation, remark_on};
+use crate::commands::{compact, print};
 use crate::extensions::{Called, CommandEnd};
 use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
-use crate::signals::{Signals, leave_terminal};
+use crate::front::{PROMPT, Style, harmless_name};
+use crate::signals::Signals;
 use crate::surroundings::Surroundings;
-
-/// How many lines of history are kept.
-const HISTORY_LINES: usize = 10_000;
 
 /// The longest line that a terminal hands out at once.
 const LONGEST_LINE: usize = 4096;
 
-const HELP: &str = "\
-/help    this list
-/usage   tokens that this session has used
-/compact put a summary in the place of the conversation; words after it say what matters
-/undo    take back the last turn that changed files; with --call the last call, with --force in any case
-/redo    take back the last undo; with --force in any case
-/snapshots list the checkpoints of the working directory
-/quit    end the chat (also /exit and Ctrl-D)
-Ctrl-C cancels the turn. Everything else is a prompt.
-";
-
-/// Talks with the model.
-pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let folders = Folders::find(options.home.as_deref(), surroundings)?;
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let work = converse(options, surroundings, &folders, &signals);
-        signals.unless_forced(work).await
-    });
-    leave_terminal();
-    // A thread may still wait for the next line.
-    runtime.shutdown_background();
-    result
-}
-
-async fn converse(
-    options: &Options,
-    surroundings: &Surroundings,
-    folders: &Folders,
-    signals: &Signals,
-) -> Result<Exit, CliError> {
-    let mut conversation = Conversation::open(options, surroundings, &signals.next()).await?;
-    let output = conversation.output();
-    if let Some(welcome) = conversation.welcome() {
-        surroundings.remark(welcome);
-    }
-    let mut lines = Lines::open(surroundings, &folders.history_file());
-    let outcome = talk(&mut conversation, &mut lines, signals, (options, surroundings)).await;
-    let reason = match &outcome {
-        Ok(Exit::Answered) => EndReason::Done,
-        Ok(_) => EndReason::Cancelled,
-        Err(_) => EndReason::Failed,
-    };
-    conversation.close(reason).await?;
-    outcome.map(|exit| unless_lost(exit, &output, surroundings))
-}
-
-async fn talk(
+/// Talks until the lines or the person's patience end.
+pub async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
     signals: &Signals,
@@ -95,48 +45,60 @@ async fn talk(
         let Some(line) = line else {
             return Ok(Exit::Answered);
         };
-        match line.trim() {
-            "" => {}
-            "/quit" | "/exit" => return Ok(Exit::Answered),
-            "/help" => super::print(&format!("{HELP}{}", conversation.listed_commands()))?,
-            "/usage" => {
-                let usage = conversation.usage();
-                super::print(&format!(
-                    "{} tokens in, {} out\n",
-                    usage.input_tokens, usage.output_tokens
-                ))?;
-            }
-            command if command.split_whitespace().next() == Some("/compact") => {
-                let wishes = command.trim_start_matches("/compact").trim();
-                let instructions = (!wishes.is_empty()).then(|| wishes.to_string());
-                let end = conversation.compact(instructions, signals.next()).await?;
+        let line = line.trim();
+        match Means::of(line) {
+            Means::Nothing => {}
+            Means::Quit => return Ok(Exit::Answered),
+            Means::Help => print(&help(conversation))?,
+            Means::Usage => print(&super::usage(conversation))?,
+            Means::Model(name) => super::choose_model(name, conversation, surroundings),
+            Means::Compact(wishes) => {
+                let end = conversation.compact(wishes, signals.next()).await?;
                 compact::conclude(&end, surroundings);
-                if signals.ended() {
-                    return Ok(Exit::Cancelled);
+            }
+            Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
+            Means::Name(name) => super::call(name, conversation, surroundings).await?,
+            Means::GoesBack => goes_back(line, options, surroundings),
+            // Lines of a pipe are prompts: they may be anybody's.
+            Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
+                if let Some(desk) = &desk {
+                    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
+                    let shell = conversation.shell(style, surroundings);
+                    shell.start(line, &signals.next(), desk.clone()).await;
                 }
             }
-            command if goes_back(command, options, surroundings) => {}
-            line if let Some(command) = conversation.extensions().called(line) => {
-                run_command(command, conversation, signals, surroundings).await?;
-                if signals.ended() {
-                    return Ok(Exit::Cancelled);
-                }
-            }
-            unknown
-                if unknown.starts_with('/')
-                    && !unknown.contains(char::is_whitespace)
-                    && !conversation.calls_command(unknown) =>
-            {
-                surroundings.remark(&format!("there is no command {unknown}; /help lists them"));
-            }
-            line => {
-                prompt(line, conversation, signals, surroundings).await?;
-                if signals.ended() {
-                    return Ok(Exit::Cancelled);
-                }
-            }
+            Means::Other => match conversation.extensions().called(line) {
+                Some(command) => run_command(command, conversation, signals, surroundings).await?,
+                None if super::is_unknown(line, conversation) => super::tell_unknown(line, surroundings),
+                None => prompt(line, conversation, signals, surroundings).await?,
+            },
+        }
+        if signals.ended() {
+            return Ok(Exit::Cancelled);
         }
     }
+}
+
+/// Goes on elsewhere. What was said there is told, to be said in other words.
+async fn leave_for(
+    away: Away<'_>,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let to = match away.destination(conversation, None).await {
+        Ok(Some(to)) => to,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            surroundings.complain(&error.to_string());
+            return Ok(());
+        }
+    };
+    let end = conversation.go(to, &signals.next()).await?;
+    if let Some(text) = away::told(away, end, conversation, surroundings) {
+        surroundings.remark(&format!("there you said: {}", harmless_name(&text)));
+    }
+    Ok(())
 }
 
 /// Runs a command of an extension's.
@@ -150,12 +112,7 @@ async fn run_command(
     if let Some(end) = end.filter(|_| ended != CommandEnd::Cancelled) {
         remark_on(&end, &conversation.output(), surroundings);
     }
-    match ended {
-        CommandEnd::Done => {}
-        CommandEnd::Threw(why) => surroundings.complain(&why),
-        CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
-        CommandEnd::Cancelled => surroundings.remark("cancelled"),
-    }
+    tell_end(ended, surroundings);
     Ok(())
 }
 
@@ -206,47 +163,26 @@ async fn attend(
     Ok(signals.ended().then_some(Exit::Cancelled))
 }
 
-/// Goes back to a checkpoint, if the line says so. What goes wrong is told, and the chat goes on.
-fn goes_back(line: &str, options: &Options, surroundings: &Surroundings) -> bool {
-    let mut words = line.split_whitespace();
-    let (Some(command @ ("/undo" | "/redo" | "/snapshots")), words) =
-        (words.next(), words.collect::<Vec<_>>())
-    else {
-        return false;
-    };
-    let has = |word: &str| words.contains(&word);
-    let known: &[&str] = match command {
-        "/undo" => &["--call", "--force"],
-        "/redo" => &["--force"],
-        _ => &[],
-    };
-    let result = match words.iter().find(|word| !known.contains(word)) {
-        Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
-        None => match command {
-            "/undo" => undo::run(options, has("--call"), has("--force"), surroundings),
-            "/redo" => redo::run(options, has("--force"), surroundings),
-            _ => snapshots::run(options, None, surroundings),
-        },
-    };
-    if let Err(error) = result {
-        surroundings.complain(&error.to_string());
-    }
-    true
-}
-
 /// Where lines come from. They are read in a thread of their own, because a read cannot be called off: a signal must
 /// be able to end the chat while it waits.
-struct Lines {
+pub struct Lines {
     wanted: SyncSender<()>,
     read: mpsc::Receiver<io::Result<Option<String>>>,
 }
 
-type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
+/// Reads one line; `None` at the end.
+pub type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
 
 impl Lines {
-    fn open(surroundings: &Surroundings, history: &Path) -> Self {
-        let edited = surroundings.stdin_is_terminal;
-        let mut read_line = if edited { from_editor(history) } else { from_pipe() };
+    pub fn open(surroundings: &Surroundings, history: &Path) -> Self {
+        Self::reading(match surroundings.stdin_is_terminal {
+            true => from_editor(history),
+            false => from_pipe(),
+        })
+    }
+
+    /// Lines that are read like this.
+    pub fn reading(mut read_line: ReadLine) -> Self {
         let (wanted, requests) = std::sync::mpsc::sync_channel::<()>(1);
         let (lines, read) = mpsc::channel(1);
         std::thread::spawn(
@@ -258,7 +194,7 @@ impl Lines {
     }
 
     /// The next line; `None` at the end.
-    async fn next(&mut self) -> Result<Option<String>, CliError> {
+    pub async fn next(&mut self) -> Result<Option<String>, CliError> {
         // A full channel means that a line is already being read.
         let _ = self.wanted.try_send(());
         match self.read.recv().await {
@@ -281,7 +217,7 @@ fn from_pipe() -> ReadLine {
 fn from_editor(history: &Path) -> ReadLine {
     let mut editor = Reedline::create().use_bracketed_paste(true);
     // A history that cannot be kept is no reason not to talk.
-    if let Ok(history) = FileBackedHistory::with_file(HISTORY_LINES, history.to_path_buf()) {
+    if let Ok(history) = FileBackedHistory::with_file(super::HISTORY_LINES, history.to_path_buf()) {
         editor = editor.with_history(Box::new(history));
     }
     Box::new(move || {
@@ -289,7 +225,7 @@ fn from_editor(history: &Path) -> ReadLine {
             return Ok(Some(line));
         }
         loop {
-            match editor.read_line(&Plain)? {
+            match editor.read_line(&PromptMark(PROMPT.trim_end_matches("> ")))? {
                 Signal::Success(line) => {
                     // At once, because nobody waits for this thread at the end.
                     let _ = editor.sync_history();
@@ -317,11 +253,11 @@ fn typed_ahead() -> io::Result<Option<String>> {
 }
 
 /// The mark in front of what the person types.
-struct Plain;
+pub struct PromptMark(pub &'static str);
 
-impl Prompt for Plain {
+impl Prompt for PromptMark {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        "becket".into()
+        self.0.into()
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {

@@ -1,11 +1,11 @@
-//! `becket sessions`: every run of every context.
+//! `becket sessions` alone: every run of every context.
 
 use std::collections::HashMap;
 
 use becket_store::SessionSummary;
 
-use super::{ago, print};
 use crate::args::Options;
+use crate::commands::{ago, print};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless_name;

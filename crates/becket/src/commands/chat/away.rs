@@ -1,0 +1,272 @@
+//! `/new`, `/resume`, `/fork`, `/clone`, `/tree` and `/reload`: the chat goes on elsewhere. What a line does not say is
+//! asked where there is a screen; elsewhere the line has to say it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use becket_agent::desk::{Destination, Moved};
+use becket_agent::store::Tree;
+use becket_agent::{GoTo, Position};
+use becket_screen::{Entry, Question, Screen};
+
+use crate::commands::ask::Conversation;
+use crate::commands::moving::End;
+use crate::commands::sessions::{drawn_lines, in_one_line, is_persons, meant};
+use crate::commands::{ago, print};
+use crate::failure::CliError;
+use crate::front::{counted, harmless_name};
+use crate::surroundings::Surroundings;
+
+/// How long the person may think about where to go.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+
+/// How many conversations can be chosen from.
+const MOST_LISTED: usize = 200;
+
+/// Where a line wants to go on, with what is said behind the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Away<'a> {
+    New,
+    Resume(&'a str),
+    Fork(&'a str),
+    Clone,
+    Tree(&'a str),
+    Reload,
+}
+
+/// Somewhere to go, as it is shown in a list.
+struct Place {
+    /// How the person names it.
+    name: String,
+    about: String,
+}
+
+impl Away<'_> {
+    /// Where the conversation goes on; `None` if the person has thought better of it, or was told what can be said.
+    pub async fn destination(
+        self,
+        conversation: &Conversation,
+        screen: Option<&Screen>,
+    ) -> Result<Option<Destination>, CliError> {
+        match self {
+            Self::New => Ok(Some(Destination::New {
+                parent_file: None,
+                planter: None,
+            })),
+            Self::Reload => Ok(Some(Destination::Reloaded)),
+            Self::Resume("") => {
+                let places = earlier(conversation)?;
+                let chosen = choose("Which conversation?", "/resume NAME", places, screen).await?;
+                Ok(chosen.map(Destination::Earlier))
+            }
+            Self::Resume(which) => Ok(Some(Destination::Earlier(which.to_owned()))),
+            Self::Clone => {
+                let tree = conversation.tree().await?;
+                let leaf = tree
+                    .leaf_id()
+                    .ok_or_else(|| CliError::usage("nothing was said yet"))?;
+                Ok(Some(Destination::Fork {
+                    entry_id: leaf.to_owned(),
+                    position: Position::At,
+                }))
+            }
+            Self::Fork(which) => fork(which, conversation, screen).await,
+            Self::Tree(which) => entry(which, conversation, screen).await,
+        }
+    }
+}
+
+/// Says how it ended. Gives what was said at the chosen place, to be said again in other words.
+pub fn told(
+    away: Away<'_>,
+    end: End,
+    conversation: &Conversation,
+    surroundings: &Surroundings,
+) -> Option<String> {
+    let text = match end {
+        Ok(Moved::Went { text }) => text,
+        Ok(Moved::Refused(reason)) => {
+            surroundings.complain(&format!("the conversation goes on as before: {reason}"));
+            return None;
+        }
+        Err(why) => {
+            surroundings.complain(&why);
+            return None;
+        }
+    };
+    let name = conversation.context_name();
+    surroundings.remark(&match away {
+        Away::Reload => "extensions, skills, prompt templates and themes are loaded anew".to_owned(),
+        Away::Tree(_) => "the conversation goes on from there".to_owned(),
+        Away::New => format!("a new conversation begins, in the context {name}"),
+        Away::Resume(_) | Away::Fork(_) | Away::Clone => {
+            let messages = counted(conversation.message_count() as u64, "message");
+            format!("the conversation goes on in the context {name}, with {messages}")
+        }
+    });
+    text
+}
+
+/// The other conversations, the one that was used last first.
+fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
+    let store = conversation.store();
+    let sessions = store.sessions(None)?;
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    for session in &sessions {
+        if let Some(name) = &session.name {
+            names.entry(&session.context).or_insert(name);
+        }
+    }
+    let contexts = store.contexts()?;
+    let here = conversation.context_name().as_str();
+    let others = contexts
+        .iter()
+        .filter(|context| context.name != here && context.message_count > 0);
+    let places = others.take(MOST_LISTED).map(|context| {
+        let messages = counted(context.message_count, "message");
+        let about = format!("{messages}, {}", ago(context.last_used_ms));
+        Place {
+            name: context.name.clone(),
+            about: match names.get(context.name.as_str()) {
+                Some(name) => format!("{}, {about}", harmless_name(name)),
+                None => about,
+            },
+        }
+    });
+    Ok(places.collect())
+}
+
+/// Something of the person's that is said in other words in a copy of the conversation.
+async fn fork(
+    which: &str,
+    conversation: &Conversation,
+    screen: Option<&Screen>,
+) -> Result<Option<Destination>, CliError> {
+    let tree = conversation.tree().await?;
+    let path = tree.path();
+    let entry_id = match which {
+        "" => {
+            let said = path.iter().rev().filter(|entry| is_persons(entry));
+            let places = said.map(|entry| Place {
+                name: entry.id.clone(),
+                about: in_one_line(&entry.content),
+            });
+            choose(
+                "Say what in other words?",
+                "/fork ENTRY",
+                places.collect(),
+                screen,
+            )
+            .await?
+        }
+        which => Some(meant(&tree, conversation.context_name(), which)?),
+    };
+    let position = |id: &str| match tree.entry(id) {
+        Some(entry) if is_persons(entry) => Position::Before,
+        _ => Position::At,
+    };
+    Ok(entry_id.map(|entry_id| Destination::Fork {
+        position: position(&entry_id),
+        entry_id,
+    }))
+}
+
+/// Another entry: `ENTRY`, or `ENTRY summarize WHAT MATTERS`.
+async fn entry(
+    which: &str,
+    conversation: &Conversation,
+    screen: Option<&Screen>,
+) -> Result<Option<Destination>, CliError> {
+    let tree = conversation.tree().await?;
+    let (id, how) = match which.split_once(char::is_whitespace).unwrap_or((which, "")) {
+        ("", _) => {
+            let places = drawn_lines(&tree)
+                .into_iter()
+                .map(|(name, about)| Place { name, about });
+            let title = "Go on from where?";
+            let Some(id) = choose(title, "/tree ENTRY [summarize WHAT]", places.collect(), screen).await?
+            else {
+                return Ok(None);
+            };
+            let Some(how) = summary_or_none(&tree, &id, screen).await else {
+                return Ok(None);
+            };
+            (id, how)
+        }
+        (id, rest) => (meant(&tree, conversation.context_name(), id)?, how(rest.trim())?),
+    };
+    Ok(Some(Destination::Entry { entry_id: id, how }))
+}
+
+/// What the words behind an entry say about a summary.
+fn how(words: &str) -> Result<GoTo, CliError> {
+    let Some(instructions) = words.strip_prefix("summarize") else {
+        return match words {
+            "" => Ok(GoTo::default()),
+            _ => Err(CliError::usage(format!("/tree does not know {words:?}"))
+                .hint("/tree ENTRY summarize WHAT MATTERS tells of the branch that is left")),
+        };
+    };
+    let instructions = instructions.trim();
+    Ok(GoTo {
+        summarize: true,
+        instructions: (!instructions.is_empty()).then(|| instructions.to_owned()),
+        ..GoTo::default()
+    })
+}
+
+/// Asks whether a summary tells of the branch that is left; `None` if the person has thought better of it all.
+async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Option<GoTo> {
+    let (Some(screen), (_, left)) = (screen, tree.left_for(id)) else {
+        return Some(GoTo::default());
+    };
+    if left.is_empty() {
+        return Some(GoTo::default());
+    }
+    let question = Question::new("Summarize the branch that you leave?").timeout(PATIENCE);
+    let answers = ["No", "Yes", "Yes, and look at…"].map(|label| Entry {
+        label: label.into(),
+        ..Entry::default()
+    });
+    let summarize = match screen.select(question, answers.to_vec()).await.ok()? {
+        0 => return Some(GoTo::default()),
+        1 => None,
+        _ => {
+            let question = Question::new("What should the summary look at?").timeout(PATIENCE);
+            Some(screen.input(question, "").await.ok()?)
+        }
+    };
+    Some(GoTo {
+        summarize: true,
+        instructions: summarize.filter(|words| !words.trim().is_empty()),
+        ..GoTo::default()
+    })
+}
+
+/// Lets the person choose. Where there is no screen, the places are listed with what can be written.
+async fn choose(
+    title: &str,
+    usage: &str,
+    places: Vec<Place>,
+    screen: Option<&Screen>,
+) -> Result<Option<String>, CliError> {
+    if places.is_empty() {
+        return Err(CliError::usage("there is nothing to choose from"));
+    }
+    let Some(screen) = screen else {
+        let lines: String = places
+            .iter()
+            .map(|place| format!("{}  {}\n", place.name, place.about))
+            .collect();
+        print(&lines)?;
+        return Err(CliError::usage(format!("say which: {usage}")));
+    };
+    let options = places.iter().map(|place| Entry {
+        label: place.about.clone(),
+        description: place.name.clone(),
+        letter: None,
+    });
+    let question = Question::new(title).timeout(PATIENCE);
+    let chosen = screen.select(question, options.collect()).await;
+    Ok(chosen.ok().map(|number| places[number].name.clone()))
+}

@@ -1,0 +1,233 @@
+//! What could be meant while the person types: commands, their arguments, and files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use becket_agent::IgnoreFiles;
+use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
+
+use super::COMMANDS;
+use crate::extensions::Board;
+use crate::surroundings::Surroundings;
+
+/// How many files are looked at for one request.
+const MOST_FILES: usize = 20_000;
+
+/// How many candidates are shown.
+const MOST_SHOWN: usize = 50;
+
+/// Answers requests of the editor, beside everything else. Cloning gives another handle.
+#[derive(Clone)]
+pub struct Completer {
+    screen: Screen,
+    board: Option<Arc<Board>>,
+    directory: PathBuf,
+    /// What can be called, without commands of extensions, which come and go.
+    known: Arc<Mutex<Known>>,
+}
+
+/// What can be called by its name.
+#[derive(Clone, Default)]
+struct Known {
+    /// Commands of the agent's.
+    commands: Vec<(String, String)>,
+    /// Prompt templates and skills, which are prompts and can be said while the model works.
+    templates: Vec<(String, String)>,
+}
+
+impl Completer {
+    pub fn new(screen: &Screen, board: Option<Arc<Board>>, surroundings: &Surroundings) -> Self {
+        let completer = Self {
+            screen: screen.clone(),
+            board,
+            directory: surroundings.cwd.clone(),
+            known: Arc::default(),
+        };
+        if let Some(board) = &completer.board {
+            let own = completer.clone();
+            board.taps.set_completes(Box::new(move |_, before, forced| {
+                let (own, before) = (own.clone(), before.to_owned());
+                Box::pin(async move { own.completions(&before, forced).await })
+            }));
+        }
+        completer
+    }
+
+    /// The commands of the agent that has the word, and the templates there are, with what they do.
+    pub fn know(&self, commands: Vec<(String, String)>, templates: Vec<(String, String)>) {
+        *self.known() = Known { commands, templates };
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known
+            .lock()
+            .expect("no panic happens while commands are held")
+    }
+
+    /// Whether a line calls a command of becket's own, or of the agent's.
+    pub fn is_command(&self, line: &str) -> bool {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let own = COMMANDS.iter().any(|(name, _)| *name == word);
+        own || self.known().commands.iter().any(|(name, _)| name == word)
+    }
+
+    /// Answers a request in its own time. An answer that comes too late is ignored by the screen.
+    pub fn complete(&self, request: CompletionRequest) {
+        let CompletionRequest {
+            id,
+            text,
+            cursor,
+            forced,
+        } = request;
+        let own = self.clone();
+        tokio::spawn(async move {
+            let before = &text[..cursor];
+            let completions = match &own.board {
+                Some(board) if board.taps.complete() => board.suggest(&text, before, forced, None).await,
+                _ => own.completions(before, forced).await,
+            };
+            own.screen.complete(id, completions);
+        });
+    }
+
+    /// What becket itself would complete.
+    async fn completions(&self, before: &str, forced: bool) -> Completions {
+        if before.starts_with('/') && !before.contains(char::is_whitespace) {
+            return self.names(before);
+        }
+        if let (Some(board), Some((command, argument))) = (&self.board, arguments_of(before)) {
+            return Completions {
+                candidates: board.complete_argument(command, argument).await,
+                prefix: argument.to_owned(),
+                submits: false,
+            };
+        }
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        if !word.starts_with('@') && (!forced || word.is_empty()) {
+            return Completions::default();
+        }
+        let (word, directory) = (word.to_owned(), self.directory.clone());
+        let found = tokio::task::spawn_blocking(move || files(&word, &directory)).await;
+        found.unwrap_or_default()
+    }
+
+    /// Commands that begin with what is written, and then those in which it occurs.
+    fn names(&self, written: &str) -> Completions {
+        let own = COMMANDS
+            .iter()
+            .map(|(name, about)| (name.to_string(), about.to_string()));
+        let of_guests = self.board.iter().flat_map(|board| {
+            let commands = board.commands().into_iter();
+            commands.map(|(name, command, _)| (format!("/{name}"), command.description.unwrap_or_default()))
+        });
+        let Known { commands, templates } = self.known().clone();
+        let all: Vec<(String, String)> = own.chain(commands).chain(of_guests).chain(templates).collect();
+        let (mut fitting, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(name, _)| name.starts_with(written));
+        let inside = written.trim_start_matches('/');
+        fitting.extend(others.into_iter().filter(|(name, _)| name.contains(inside)));
+        let candidates = fitting.into_iter().map(|(name, description)| Candidate {
+            value: format!("{name} "),
+            label: name,
+            description,
+        });
+        Completions {
+            prefix: written.to_owned(),
+            candidates: candidates.collect(),
+            submits: true,
+        }
+    }
+}
+
+/// A line that calls a command, and what is written of its arguments.
+fn arguments_of(before: &str) -> Option<(&str, &str)> {
+    let command = before.strip_prefix('/')?;
+    let (name, argument) = command.split_once(' ')?;
+    (!argument.contains('\n')).then_some((name, argument))
+}
+
+/// Files that a word may mean. A word with a mark in front (`@`) finds them wherever they are below the directory.
+fn files(word: &str, directory: &Path) -> Completions {
+    let (mark, path) = match word.strip_prefix('@') {
+        Some(path) => ("@", path),
+        None => ("", word),
+    };
+    let (folder, name) = path
+        .rsplit_once('/')
+        .map_or(("", path), |(folder, name)| (folder, name));
+    let mut found = of_folder(directory, folder, path.contains('/'), name);
+    if !mark.is_empty() && folder.is_empty() && !name.is_empty() {
+        let near: Vec<String> = below(directory, name)
+            .into_iter()
+            .filter(|path| !found.contains(path))
+            .collect();
+        found.extend(near);
+    }
+    found.truncate(MOST_SHOWN);
+    let candidates = found.into_iter().map(|path| Candidate {
+        value: format!("{mark}{path}{}", if path.ends_with('/') { "" } else { " " }),
+        label: path,
+        description: String::new(),
+    });
+    Completions {
+        prefix: word.to_owned(),
+        candidates: candidates.collect(),
+        submits: false,
+    }
+}
+
+/// What a folder holds whose names begin like this. Hidden ones are meant only by who writes the point.
+fn of_folder(directory: &Path, folder: &str, has_slash: bool, name: &str) -> Vec<String> {
+    let place = if has_slash && folder.is_empty() {
+        PathBuf::from("/")
+    } else {
+        directory.join(folder)
+    };
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .take(MOST_FILES)
+        .filter_map(|entry| {
+            let file = entry.file_name().into_string().ok()?;
+            let fits = file.starts_with(name) && (name.starts_with('.') || !file.starts_with('.'));
+            let end = if entry.path().is_dir() { "/" } else { "" };
+            let folder = if has_slash {
+                format!("{folder}/")
+            } else {
+                String::new()
+            };
+            fits.then(|| format!("{folder}{file}{end}"))
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Files below a directory in whose paths a name occurs; what the project ignores is left out.
+fn below(directory: &Path, name: &str) -> Vec<String> {
+    let ignored = IgnoreFiles::around(directory);
+    let (mut folders, mut found, mut seen) = (vec![directory.to_path_buf()], Vec::new(), 0);
+    let wanted = name.to_lowercase();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MOST_FILES || found.len() >= MOST_SHOWN {
+                return found;
+            }
+            let path = entry.path();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if is_hidden || ignored.leave_out(&path, is_folder) {
+                continue;
+            }
+            let shown = path.strip_prefix(directory).ok().and_then(Path::to_str);
+            if let Some(shown) = shown.filter(|shown| !is_folder && shown.to_lowercase().contains(&wanted)) {
+                found.push(shown.to_owned());
+            }
+            if is_folder {
+                folders.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}

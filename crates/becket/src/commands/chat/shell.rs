@@ -1,0 +1,290 @@
+//! Commands of the person's own: `!command` for the model to see, `!!command` for the person alone.
+//!
+//! Hooks of `user_shell` are asked before, and may refuse the command, answer it, or run it in the shell's place.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::desk::{Desk, DeskError};
+use becket_agent::store::ShellRun;
+use becket_agent::{Judged, ShellJudge};
+use becket_events::ShellResult;
+use becket_hooks::{Mark, Tree};
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use crate::extensions::Board;
+use crate::front::{Output, Style, harmless};
+use crate::surroundings::Surroundings;
+
+/// How much of an output is kept for the model: its end.
+const MOST_KEPT: usize = 50_000;
+
+/// How much of it is shown.
+const MOST_SHOWN: usize = 400_000;
+
+/// How long a command may take. The person can end it.
+const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// How long the output of a command that has ended is read on.
+const AFTER_THE_END: Duration = Duration::from_millis(300);
+
+/// What is needed to run commands.
+#[derive(Clone)]
+pub struct Shell {
+    pub board: Option<Arc<Board>>,
+    /// Where it is shown what commands give, if anywhere.
+    pub output: Option<Arc<Output>>,
+    pub style: Style,
+    pub surroundings: Surroundings,
+    pub directory: PathBuf,
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+}
+
+/// What a command has given so far.
+#[derive(Default)]
+struct Given {
+    text: String,
+    shown: usize,
+    truncated: bool,
+    /// The last line, as long as it has no end.
+    line: String,
+}
+
+impl Shell {
+    /// Runs a line that begins with `!`.
+    pub fn start(
+        &self,
+        line: &str,
+        cancel: &CancellationToken,
+        desk: Desk,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (shell, cancel) = (self.clone(), cancel.clone());
+        let hidden = line.starts_with("!!");
+        let command = line.trim_start_matches('!').trim().to_owned();
+        async move {
+            if command.is_empty() {
+                return shell.surroundings.remark("write a command behind the !");
+            }
+            match shell.perform(&command, hidden, &cancel, &desk).await {
+                Ok((result, _kept)) => shell.conclude(&result),
+                Err(why) => shell.surroundings.complain(&why),
+            }
+        }
+    }
+
+    /// Runs a command and puts it into the conversation: for the model, or only on record. Gives what came of it, and
+    /// what tells when it is kept, which somebody has to attend to. The error says why it did not run.
+    pub async fn perform(
+        &self,
+        command: &str,
+        hidden: bool,
+        cancel: &CancellationToken,
+        desk: &Desk,
+    ) -> Result<
+        (
+            ShellResult,
+            impl Future<Output = Result<(), DeskError>> + Send + use<>,
+        ),
+        String,
+    > {
+        let judge = desk.shell_judge().map_err(|error| error.to_string())?;
+        let result = self.result(&judge, (command, hidden), cancel).await?;
+        let kept = desk.keep_shell_run(ShellRun {
+            command: command.to_owned(),
+            result: result.clone(),
+            hidden,
+        });
+        Ok((result, kept))
+    }
+
+    async fn result(
+        &self,
+        judge: &ShellJudge,
+        (command, hidden): (&str, bool),
+        cancel: &CancellationToken,
+    ) -> Result<ShellResult, String> {
+        let directory = self.directory.display().to_string();
+        let judged = judge.judge(command, &directory, hidden, cancel).await;
+        let mut given = Given::default();
+        let (exit_code, cancelled) = match judged {
+            Judged::Refused(reason) => return Err(format!("a hook refused the command: {reason}")),
+            Judged::Answered(result) => {
+                self.show(&mut given, &result.output);
+                self.finish(&mut given);
+                return Ok(result);
+            }
+            Judged::RunBy(runner) => self.run_elsewhere(command, &runner, &mut given, cancel).await?,
+            Judged::Runs => {
+                let run = self.run(command, &mut given, cancel).await;
+                run.map_err(|error| format!("cannot run the command: {error}"))?
+            }
+        };
+        self.finish(&mut given);
+        Ok(ShellResult {
+            output: given.text,
+            exit_code,
+            cancelled,
+            truncated: given.truncated,
+            full_output_path: None,
+        })
+    }
+
+    /// Runs a command by the shell. Gives its exit code, and whether it was ended.
+    async fn run(
+        &self,
+        command: &str,
+        given: &mut Given,
+        cancel: &CancellationToken,
+    ) -> io::Result<(Option<i32>, bool)> {
+        let (reader, writer) = io::pipe()?;
+        let mut pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let mark = Mark::within(&self.environment);
+        let (name, value) = mark.variable();
+        let child = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(command)
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(self.environment.as_ref())
+            .env(name, value)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0)
+            .spawn()?;
+        let mut tree = Tree::adopt(child, &mark)?;
+        let (mut bytes, mut open) = ([0; 8192], true);
+        let mut pending = Vec::new();
+        let end = tokio::time::sleep(LONGEST);
+        tokio::pin!(end);
+        let status = loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break None,
+                () = &mut end => break None,
+                read = pipe.read(&mut bytes), if open => {
+                    open = self.take(read, &bytes, &mut pending, given);
+                }
+                status = tree.wait() => break Some(status?),
+            }
+        };
+        match &status {
+            Some(_) => {
+                let rest = async {
+                    while open {
+                        let read = pipe.read(&mut bytes).await;
+                        open = self.take(read, &bytes, &mut pending, given);
+                    }
+                };
+                let _ = tokio::time::timeout(AFTER_THE_END, rest).await;
+                tree.release();
+            }
+            None => tree.terminate().await,
+        }
+        Ok((status.and_then(|status| status.code()), cancel.is_cancelled()))
+    }
+
+    /// Takes what was read; whether more can come.
+    fn take(&self, read: io::Result<usize>, bytes: &[u8], pending: &mut Vec<u8>, given: &mut Given) -> bool {
+        let length = read.unwrap_or(0);
+        pending.extend_from_slice(&bytes[..length]);
+        // A character may come in two pieces.
+        let whole = match std::str::from_utf8(pending) {
+            Ok(text) => text.len(),
+            Err(error) if error.error_len().is_none() && length > 0 => error.valid_up_to(),
+            Err(_) => pending.len(),
+        };
+        let text: Vec<u8> = pending.drain(..whole).collect();
+        self.show(given, &String::from_utf8_lossy(&text));
+        length > 0
+    }
+
+    /// Lets an extension run a command in the shell's place.
+    async fn run_elsewhere(
+        &self,
+        command: &str,
+        runner: &Value,
+        given: &mut Given,
+        cancel: &CancellationToken,
+    ) -> Result<(Option<i32>, bool), String> {
+        let board = self.board.as_ref().ok_or("there is nobody to run it")?;
+        let (parts, mut news) = tokio::sync::mpsc::unbounded_channel();
+        let directory = self.directory.display().to_string();
+        let mut running = std::pin::pin!(board.run_shell(runner, command, &directory, parts, cancel));
+        let end = loop {
+            tokio::select! {
+                biased;
+                Some(text) = news.recv() => self.show(given, &text),
+                end = &mut running => break end?,
+            }
+        };
+        while let Ok(text) = news.try_recv() {
+            self.show(given, &text);
+        }
+        if let Some(output) = &end.output {
+            self.show(given, output);
+        }
+        match end.error {
+            Some(error) if !cancel.is_cancelled() => Err(error),
+            _ => Ok((end.exit_code, cancel.is_cancelled())),
+        }
+    }
+
+    /// Shows more of an output, line by line, and keeps its end.
+    fn show(&self, given: &mut Given, text: &str) {
+        given.text.push_str(text);
+        if given.text.len() > MOST_KEPT {
+            let start = given.text.len() - MOST_KEPT;
+            let start = (start..).find(|at| given.text.is_char_boundary(*at)).unwrap_or(0);
+            given.text.drain(..start);
+            given.truncated = true;
+        }
+        given.line.push_str(text);
+        while let Some(end) = given.line.find('\n') {
+            let line: String = given.line.drain(..=end).collect();
+            self.say(given, line.trim_end());
+        }
+    }
+
+    fn finish(&self, given: &mut Given) {
+        let line = std::mem::take(&mut given.line);
+        if !line.is_empty() {
+            self.say(given, &line);
+        }
+    }
+
+    fn say(&self, given: &mut Given, line: &str) {
+        let Some(output) = &self.output else { return };
+        let before = given.shown;
+        given.shown += line.len() + 1;
+        if given.shown <= MOST_SHOWN {
+            output.say(&self.style.dim(&format!("  {}", harmless(line))));
+        } else if before <= MOST_SHOWN {
+            output.say(&self.style.dim("  … and more"));
+        }
+    }
+
+    /// Says how it ended, where that is not plain.
+    fn conclude(&self, result: &ShellResult) {
+        match result {
+            ShellResult { cancelled: true, .. } => self.surroundings.remark("the command was cancelled"),
+            ShellResult {
+                exit_code: Some(code),
+                ..
+            } if *code != 0 => self
+                .surroundings
+                .remark(&format!("the command ended with code {code}")),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,565 @@
+//! The chat on a screen: the person types while the model works.
+//!
+//! One loop (`talk`) does what is to be done, one thing after another. Beside it, the person is heard all the time
+//! (`Chat::beside`): words steer the run or wait behind it, commands of extensions and of the person's shell run at
+//! once, and what needs the conversation itself waits until it is free.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use becket_agent::Input;
+use becket_agent::desk::{Delivery, Desk};
+use becket_events::InputSource;
+use becket_screen::{
+    Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
+    Streams, can_show,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::completion::Completer;
+use super::shell::Shell;
+use super::{
+    Away, HISTORY_LINES, Means, away, call, choose_model, goes_back, help, is_unknown, tell_end,
+    tell_unknown, usage,
+};
+use crate::args::Options;
+use crate::commands::ask::{Conversation, remark_on};
+use crate::commands::compact;
+use crate::extensions::{Board, Called};
+use crate::failure::{CliError, Exit};
+use crate::front::{Output, PROMPT, Style, harmless};
+use crate::signals::Signals;
+use crate::surroundings::Surroundings;
+
+/// How soon the second of two Ctrl-C ends the chat.
+const TWICE: Duration = Duration::from_secs(5);
+
+/// How often it is looked at what still waits to be heard.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The place of what waits to be heard.
+const WAITING: &str = "becket";
+
+/// What can be typed on a screen besides.
+const KEYS: &str = "\
+!command runs in your shell, and !!command without a word to the model
+While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
+";
+
+/// What happens at the screen, from its own thread: nothing that runs here can hold it up.
+pub struct Keys {
+    happenings: mpsc::UnboundedReceiver<Happening>,
+    /// How many Ctrl-C nobody has heard yet.
+    unheard: Arc<AtomicUsize>,
+}
+
+/// Opens the screen; `None` where there can be none.
+pub fn open_screen(options: &Options, surroundings: &Surroundings, history: &Path) -> Option<Keys> {
+    let is_terminal = surroundings.stdin_is_terminal
+        && surroundings.stdout_is_terminal
+        && surroundings.stderr_is_terminal
+        && !options.json;
+    let kind = surroundings.variable("TERM");
+    if !is_terminal || !can_show(kind.as_deref()) {
+        return None;
+    }
+    let coloured = Style::choose(options.color, true, surroundings).is_coloured();
+    let wanted = becket_screen::Options {
+        colours: if coloured { Colours::All } else { Colours::None },
+        narrowing: Narrowing::of(kind.as_deref(), surroundings.variable("XTERM_VERSION").as_deref()),
+        ..becket_screen::Options::default()
+    };
+    let (screen, happenings) = Screen::open(Streams::controlling_terminal().ok()?, wanted).ok()?;
+    screen.edit(|editor| {
+        editor.look = Look {
+            prompt: PROMPT.into(),
+            continuation: "  ".into(),
+            placeholder: String::new(),
+        };
+        editor.triggers = vec!['/', '@'];
+        editor.bind("alt+enter", Some(Action::Submit));
+        // At once: what is typed after it stays, however late the chat hears of the key.
+        editor.bind("ctrl+c", Some(Action::Clear));
+        // A history that cannot be kept is no reason not to talk.
+        if let Ok(history) = History::open(history.to_path_buf(), HISTORY_LINES) {
+            editor.history = history;
+        }
+    });
+    let (sender, receiver) = mpsc::unbounded_channel();
+    surroundings.screen.set(screen, sender.clone());
+    let place = surroundings.screen.clone();
+    surroundings.signals.at_end(move || place.close());
+    let unheard = listen(happenings, surroundings.signals.clone(), sender);
+    Some(Keys {
+        happenings: receiver,
+        unheard,
+    })
+}
+
+/// Passes on what happens. Who presses Ctrl-C or Escape ends a script that runs right now; who has to press Ctrl-C
+/// again because nobody hears it, means it as a signal.
+fn listen(
+    mut happenings: Happenings,
+    signals: Signals,
+    chat: mpsc::UnboundedSender<Happening>,
+) -> Arc<AtomicUsize> {
+    let unheard = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&unheard);
+    std::thread::spawn(move || {
+        while let Some(happening) = happenings.blocking_next() {
+            if let Happening::Key(key) = &happening {
+                if key.is("ctrl+c") || key.is("escape") {
+                    signals.end_scripts();
+                }
+                if key.is("ctrl+c") && counted.fetch_add(1, Ordering::Relaxed) > 0 {
+                    signals.raise();
+                }
+            }
+            if chat.send(happening).is_err() {
+                return;
+            }
+        }
+    });
+    unheard
+}
+
+/// Talks until somebody ends it.
+pub async fn talk(
+    conversation: &mut Conversation,
+    keys: Keys,
+    signals: &Signals,
+    (options, surroundings): (&Options, &Surroundings),
+) -> Result<Exit, CliError> {
+    let Some(screen) = surroundings.screen.get() else {
+        return Ok(Exit::Answered);
+    };
+    let Some(desk) = conversation.desk() else {
+        return Err(CliError::failed("there is no session to talk in"));
+    };
+    let mut chat = Chat::new(screen, keys, desk, conversation, (options, surroundings));
+    let outcome = chat.go_on(conversation, signals).await;
+    chat.end();
+    outcome
+}
+
+/// The person's side of the chat.
+struct Chat<'a> {
+    screen: Screen,
+    keys: Keys,
+    desk: Desk,
+    board: Option<Arc<Board>>,
+    output: Arc<Output>,
+    completer: Completer,
+    shell: Shell,
+    options: &'a Options,
+    surroundings: &'a Surroundings,
+    style: Style,
+    /// Whether the conversation is at work.
+    busy: bool,
+    /// What needs the conversation and waits for it.
+    lines: VecDeque<String>,
+    /// What runs beside the conversation.
+    tasks: Vec<(CancellationToken, tokio::task::JoinHandle<()>)>,
+    /// How the chat ends, if somebody has said so.
+    leaving: Option<Exit>,
+    interrupted_at: Option<Instant>,
+    /// What is shown of what waits.
+    shown: Vec<String>,
+}
+
+/// What the loop does next.
+enum Step {
+    End(Exit),
+    Wish,
+    Line(String),
+}
+
+impl<'a> Chat<'a> {
+    fn new(
+        screen: Screen,
+        keys: Keys,
+        desk: Desk,
+        conversation: &Conversation,
+        (options, surroundings): (&'a Options, &'a Surroundings),
+    ) -> Self {
+        let style = Style::choose(options.color, true, surroundings);
+        let board = conversation.extensions().board();
+        Self {
+            completer: Completer::new(&screen, board.clone(), surroundings),
+            shell: conversation.shell(style, surroundings),
+            screen,
+            keys,
+            desk,
+            board,
+            output: conversation.output(),
+            options,
+            surroundings,
+            style,
+            busy: false,
+            lines: VecDeque::new(),
+            tasks: Vec::new(),
+            leaving: None,
+            interrupted_at: None,
+            shown: Vec::new(),
+        }
+    }
+
+    async fn go_on(&mut self, conversation: &mut Conversation, signals: &Signals) -> Result<Exit, CliError> {
+        loop {
+            self.completer
+                .know(conversation.command_names(), conversation.template_names());
+            self.set_shortcuts();
+            match self.next(signals).await {
+                Step::End(exit) => return Ok(exit),
+                Step::Wish => {
+                    let work = conversation.attend(signals.next());
+                    if let Some(end) = self.beside(work).await? {
+                        remark_on(&end, &self.output, self.surroundings);
+                    }
+                }
+                Step::Line(line) => self.obey(&line, conversation, signals).await?,
+            }
+            if signals.ended() {
+                return Ok(Exit::Cancelled);
+            }
+        }
+    }
+
+    /// Waits for something to do.
+    async fn next(&mut self, signals: &Signals) -> Step {
+        loop {
+            if let Some(exit) = self.leaving {
+                return Step::End(exit);
+            }
+            if let Some(line) = self.lines.pop_front() {
+                self.show_waiting();
+                return Step::Line(line);
+            }
+            let interrupted = signals.next();
+            let desk = self.desk.clone();
+            let happening = tokio::select! {
+                biased;
+                () = interrupted.cancelled() => return Step::End(Exit::Cancelled),
+                () = desk.wished() => match desk.shutdown_requested() {
+                    true => return Step::End(Exit::Answered),
+                    false => return Step::Wish,
+                },
+                happening = self.keys.happenings.recv() => happening,
+            };
+            self.hear(happening, signals);
+        }
+    }
+
+    /// Does something, and hears the person meanwhile.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let signals = self.surroundings.signals.clone();
+        let mut work = pin!(work);
+        self.busy = true;
+        self.surroundings.screen.set_work(|work| work.is_busy = true);
+        let done = loop {
+            let look = async {
+                match self.shown.is_empty() {
+                    true => std::future::pending().await,
+                    false => tokio::time::sleep(LOOK).await,
+                }
+            };
+            tokio::select! {
+                biased;
+                done = &mut work => break done,
+                happening = self.keys.happenings.recv() => self.hear(happening, &signals),
+                () = look => self.show_waiting(),
+            }
+        };
+        self.busy = false;
+        self.surroundings.screen.set_work(|work| work.is_busy = false);
+        self.show_waiting();
+        done
+    }
+
+    /// Does what a line says, when the conversation is free.
+    async fn obey(
+        &mut self,
+        line: &str,
+        conversation: &mut Conversation,
+        signals: &Signals,
+    ) -> Result<(), CliError> {
+        self.output.echo(line, self.style);
+        let (options, surroundings) = (self.options, self.surroundings);
+        match Means::of(line) {
+            Means::Nothing => {}
+            Means::Quit => self.leaving = Some(Exit::Answered),
+            Means::Help => self
+                .screen
+                .print(&format!("{}{KEYS}", harmless(&help(conversation)))),
+            Means::Usage => self.screen.print(&usage(conversation)),
+            Means::Model(name) => choose_model(name, conversation, surroundings),
+            Means::Compact(wishes) => {
+                let work = conversation.compact(wishes, signals.next());
+                compact::conclude(&self.beside(work).await?, surroundings);
+            }
+            Means::Away(away) => self.leave_for(away, conversation, signals).await?,
+            Means::Name(name) => call(name, conversation, surroundings).await?,
+            Means::GoesBack => {
+                // What it prints, it prints on the terminal.
+                let _lent = self.screen.suspend();
+                goes_back(line, options, surroundings);
+            }
+            Means::Other if is_unknown(line, conversation) => tell_unknown(line, surroundings),
+            Means::Other => {
+                let cancel = signals.next();
+                let prompt = self.beside(conversation.as_prompt(line, &cancel)).await?;
+                match prompt {
+                    Ok(prompt) if prompt.trim().is_empty() => {}
+                    Ok(prompt) => {
+                        let end = self.beside(conversation.ask(prompt, cancel)).await?;
+                        remark_on(&end, &self.output, surroundings);
+                    }
+                    Err(why) => surroundings.complain(&why),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on elsewhere. What was said there stands in the editor, if nothing else does.
+    async fn leave_for(
+        &mut self,
+        away: Away<'_>,
+        conversation: &mut Conversation,
+        signals: &Signals,
+    ) -> Result<(), CliError> {
+        let (screen, surroundings) = (self.screen.clone(), self.surroundings);
+        let to = match self.beside(away.destination(conversation, Some(&screen))).await {
+            Ok(Some(to)) => to,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                surroundings.complain(&error.to_string());
+                return Ok(());
+            }
+        };
+        let end = self.beside(conversation.go(to, &signals.next())).await?;
+        if let Some(text) = away::told(away, end, conversation, surroundings) {
+            let is_empty = screen.edit(|editor| {
+                let is_empty = editor.text().is_empty();
+                if is_empty {
+                    editor.set_text(&text);
+                }
+                is_empty
+            });
+            if is_empty {
+                self.tell_editor(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Something has happened at the screen.
+    fn hear(&mut self, happening: Option<Happening>, signals: &Signals) {
+        match happening {
+            Some(Happening::Submitted { text, key }) => self.submitted(text.trim(), &key, signals),
+            Some(Happening::Key(key)) => self.pressed(&key, signals),
+            Some(Happening::Completion(request)) => self.complete(request),
+            Some(Happening::Intercepted(key)) => match &self.board {
+                Some(board) => board.intercepted(key),
+                None => self.screen.press(&key),
+            },
+            Some(Happening::Resized(_) | Happening::Continued) => {}
+            Some(Happening::Ended) | None => self.leave(Exit::HungUp, signals),
+        }
+    }
+
+    fn complete(&self, request: CompletionRequest) {
+        self.completer.complete(request);
+    }
+
+    /// The person has handed a line over.
+    fn submitted(&mut self, line: &str, key: &str, signals: &Signals) {
+        if line.is_empty() {
+            return;
+        }
+        if matches!(Means::of(line), Means::Quit) {
+            return self.leave(Exit::Answered, signals);
+        }
+        if line.starts_with('!') {
+            self.output.echo(line, self.style);
+            let cancel = CancellationToken::new();
+            let running = self.shell.start(line, &cancel, self.desk.clone());
+            return self.begin(cancel, running);
+        }
+        if let Some(called) = self.board.as_ref().and_then(|board| board.called(line)) {
+            self.output.echo(line, self.style);
+            return self.run_command(called);
+        }
+        let is_command = line.starts_with('/') && self.completer.is_command(line);
+        if !self.busy || is_command || !self.desk.is_running() {
+            self.lines.push_back(line.to_owned());
+        } else {
+            let (delivery, source) = match key {
+                "enter" => (Delivery::Steering, InputSource::Steering),
+                _ => (Delivery::FollowUp, InputSource::FollowUp),
+            };
+            let input = Input {
+                text: line.to_owned(),
+                images: Vec::new(),
+                source,
+            };
+            if let Err(error) = self.desk.say(input, delivery) {
+                self.surroundings.complain(&error.to_string());
+            }
+        }
+        self.show_waiting();
+    }
+
+    /// A command of an extension's runs beside everything else.
+    fn run_command(&mut self, called: Called) {
+        let Some(board) = self.board.clone() else { return };
+        let (surroundings, cancel) = (self.surroundings.clone(), CancellationToken::new());
+        let stop = cancel.clone();
+        self.begin(cancel, async move {
+            let ended = board.run_command(called, &stop).await;
+            tell_end(ended, &surroundings);
+        });
+    }
+
+    fn begin(&mut self, cancel: CancellationToken, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.retain(|(_, task)| !task.is_finished());
+        self.tasks.push((cancel, tokio::spawn(work)));
+    }
+
+    /// A key that nobody took.
+    fn pressed(&mut self, key: &Key, signals: &Signals) {
+        if key.is("ctrl+c") {
+            self.keys.unheard.store(0, Ordering::Relaxed);
+            self.interrupted(signals);
+        } else if key.is("ctrl+d") {
+            self.leave(Exit::Answered, signals);
+        } else if key.is("escape") {
+            self.stop(signals);
+        } else if key.is("alt+up") {
+            self.take_back();
+        } else if let Some(board) = self.board.clone() {
+            let Some(shortcut) = board.shortcut(|name| key.is(name)) else {
+                return;
+            };
+            let surroundings = self.surroundings.clone();
+            self.begin(CancellationToken::new(), async move {
+                if let Err(why) = board.run_shortcut(shortcut).await {
+                    surroundings.complain(&why);
+                }
+            });
+        }
+    }
+
+    /// Ctrl-C where no words stand: ends what runs; where nothing runs, ends the chat the second time.
+    fn interrupted(&mut self, signals: &Signals) {
+        if self.empties_editor() {
+            return;
+        }
+        if self.busy && signals.cancelled() {
+            // It is being ended already; who cannot wait for that ends the program.
+            signals.raise();
+        } else if self.stop(signals) {
+        } else if self.interrupted_at.is_some_and(|before| before.elapsed() < TWICE) {
+            self.leaving = Some(Exit::Answered);
+        } else {
+            self.interrupted_at = Some(Instant::now());
+            self.surroundings.remark("press Ctrl-C again to end the chat");
+        }
+    }
+
+    /// Empties the editor of an extension's, which does not know that key. Says whether there were words in it.
+    fn empties_editor(&self) -> bool {
+        let Some(board) = self.board.as_ref().filter(|board| board.has_editor()) else {
+            return false;
+        };
+        let has_words = self.screen.edit(|editor| {
+            let has_words = !editor.text().is_empty();
+            editor.clear();
+            has_words
+        });
+        has_words && board.tell_editor("", false)
+    }
+
+    /// Ends what runs: commands beside the conversation first. Says whether there was something.
+    fn stop(&mut self, signals: &Signals) -> bool {
+        self.tasks.retain(|(_, task)| !task.is_finished());
+        let tasks = std::mem::take(&mut self.tasks);
+        tasks.iter().for_each(|(cancel, _)| cancel.cancel());
+        if !tasks.is_empty() {
+            return true;
+        }
+        if self.busy {
+            self.take_back();
+            signals.cancel();
+        }
+        self.busy
+    }
+
+    /// What nobody has heard yet is in the editor again.
+    fn take_back(&mut self) {
+        let mut words = self.desk.take_back();
+        words.extend(self.lines.drain(..));
+        if !words.is_empty() {
+            let text = self.screen.edit(|editor| {
+                words.extend((!editor.text().is_empty()).then(|| editor.expanded()));
+                let text = words.join("\n\n");
+                editor.set_text(&text);
+                text
+            });
+            self.tell_editor(&text);
+        }
+        self.show_waiting();
+    }
+
+    /// An editor of an extension's has to hear what stands in it now.
+    fn tell_editor(&self, text: &str) {
+        if let Some(board) = &self.board {
+            board.tell_editor(text, false);
+        }
+    }
+
+    fn leave(&mut self, exit: Exit, signals: &Signals) {
+        self.leaving = Some(exit);
+        if self.busy {
+            signals.cancel();
+        }
+    }
+
+    /// Shows what waits to be heard.
+    fn show_waiting(&mut self) {
+        let said = self.desk.waiting_words().into_iter();
+        let said = said.map(|(delivery, words)| match delivery {
+            Delivery::Steering => format!("steering: {words}"),
+            _ => format!("follow-up: {words}"),
+        });
+        let lines = self.lines.iter().map(|line| format!("then: {line}"));
+        let shown: Vec<String> = said.chain(lines).map(|line| harmless(&line)).collect();
+        if shown != self.shown {
+            let dim = |line: &String| self.style.dim(&line.replace('\n', " "));
+            let lines: Vec<String> = shown.iter().map(dim).collect();
+            let slot = Slot::Above(WAITING.into());
+            self.screen.set(slot, (!lines.is_empty()).then_some(lines));
+            self.shown = shown;
+        }
+    }
+
+    fn set_shortcuts(&self) {
+        if let Some(board) = &self.board {
+            let names = board.shortcut_keys();
+            self.screen.set_shortcuts(names);
+        }
+    }
+
+    /// The chat is over: what runs beside it ends.
+    fn end(&mut self) {
+        for (cancel, task) in self.tasks.drain(..) {
+            cancel.cancel();
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `becket sessions goto`, `fork`, `label` and `name`: what changes a conversation's tree. Each opens a session, so
+//! that hooks hear of it and have their say.
+
+use becket_agent::desk::Moved;
+use becket_agent::store::{EntryContent, StoredEntry};
+use becket_agent::{GoTo, GoToEnd, Position};
+use becket_events::{EndReason, MessageBody};
+use becket_store::ContextName;
+use tokio_util::sync::CancellationToken;
+
+use super::{meant, place};
+use crate::args::Options;
+use crate::commands::ask::{Conversation, Purpose, unless_lost};
+use crate::commands::{print, runtime};
+use crate::failure::{CliError, Exit};
+use crate::front::{harmless, harmless_name};
+use crate::surroundings::Surroundings;
+use crate::target::{Wish, claim_new};
+
+/// How to go to another entry, as the command line says it.
+pub fn how(summary: Option<String>, label: Option<String>) -> GoTo {
+    GoTo {
+        summarize: summary.is_some(),
+        instructions: summary.filter(|words| !words.trim().is_empty()),
+        replace_instructions: false,
+        label,
+    }
+}
+
+/// Where a fork begins, if the command line says so.
+pub fn position(at: bool, before: bool) -> Option<Position> {
+    match (at, before) {
+        (true, _) => Some(Position::At),
+        (_, true) => Some(Position::Before),
+        _ => None,
+    }
+}
+
+/// Goes on from another entry.
+pub fn go_to(
+    options: &Options,
+    entry: &str,
+    how: GoTo,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let (store, name) = place(options, None, surroundings)?;
+    let id = meant(&store.conversation(name.as_str())?.0, &name, entry)?;
+    drop(store);
+    let purpose = if how.summarize {
+        Purpose::Prompts
+    } else {
+        Purpose::Care
+    };
+    in_session(
+        options,
+        name,
+        purpose,
+        surroundings,
+        async |mut session, cancel| {
+            let end = session.go_to(&id, how, cancel).await?;
+            let exit = conclude(&end, options, surroundings)?;
+            Ok((session, exit))
+        },
+    )
+}
+
+/// Says how it ended.
+fn conclude(end: &GoToEnd, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let (words, exit) = match end {
+        GoToEnd::Went { leaf_id, text, .. } => {
+            if let Some(text) = text.as_ref().filter(|_| !options.json) {
+                let shown = if surroundings.stdout_is_terminal {
+                    harmless(text)
+                } else {
+                    text.clone()
+                };
+                print(&format!("{shown}\n"))?;
+            }
+            let place = match leaf_id {
+                Some(leaf) => format!("at {leaf}"),
+                None => "before its first entry".into(),
+            };
+            surroundings.remark(&format!("the conversation stands {place} now"));
+            return Ok(Exit::Answered);
+        }
+        GoToEnd::AlreadyThere => {
+            surroundings.remark("the conversation stands there already");
+            return Ok(Exit::Answered);
+        }
+        GoToEnd::Cancelled => {
+            surroundings.remark("cancelled; the conversation stands where it stood");
+            return Ok(Exit::Cancelled);
+        }
+        GoToEnd::NoEntry => ("there is no such entry any more".to_owned(), Exit::Failed),
+        GoToEnd::Refused(reason) => (reason.clone(), Exit::Failed),
+        GoToEnd::NoSummary(words) => ((*words).to_owned(), Exit::Failed),
+        GoToEnd::Provider(error) => (error.message.clone(), Exit::Provider),
+    };
+    surroundings.complain(&format!("the conversation stands where it stood: {words}"));
+    Ok(exit)
+}
+
+/// Makes a new context with the conversation up to an entry.
+pub fn fork(
+    options: &Options,
+    entry: &str,
+    position: Option<Position>,
+    to: Option<String>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let (store, name) = place(options, None, surroundings)?;
+    let (tree, _) = store.conversation(name.as_str())?;
+    let id = meant(&tree, &name, entry)?;
+    let position = position.unwrap_or_else(|| match tree.entry(&id).map(AsRef::as_ref) {
+        Some(entry) if is_persons(entry) => Position::Before,
+        _ => Position::At,
+    });
+    let (new, claim) = claim_new(to.as_deref(), without_moment(name.as_str()), &store)?;
+    drop(store);
+    in_session(
+        options,
+        name,
+        Purpose::Care,
+        surroundings,
+        async |mut session, cancel| {
+            let forked = session.fork(id, position, (new.clone(), claim), cancel).await?;
+            let exit = match forked {
+                Ok(Moved::Went { text }) => {
+                    if !options.json {
+                        print(&format!("{new}\n"))?;
+                    }
+                    if let Some(text) = text {
+                        surroundings.remark(&format!("there the person said: {}", harmless_name(&text)));
+                    }
+                    Exit::Answered
+                }
+                Ok(Moved::Refused(reason)) | Err(reason) => {
+                    surroundings.complain(&format!("nothing was forked: {reason}"));
+                    Exit::Failed
+                }
+            };
+            Ok((session, exit))
+        },
+    )
+}
+
+/// Whether an entry holds words of the person's.
+pub fn is_persons(entry: &StoredEntry) -> bool {
+    match &entry.content {
+        EntryContent::Message { message } => matches!(message.body(), MessageBody::User { .. }),
+        _ => false,
+    }
+}
+
+/// The name of a context without the moment at which it was made, in the manner of `review_20260131_154500`.
+pub fn without_moment(name: &str) -> &str {
+    let is_number = |piece: &str| !piece.is_empty() && piece.bytes().all(|byte| byte.is_ascii_digit());
+    let mut name = name;
+    while let Some((before, last)) = name.rsplit_once('_')
+        && is_number(last)
+    {
+        name = before;
+    }
+    name
+}
+
+/// Labels an entry.
+pub fn label(
+    options: &Options,
+    entry: &str,
+    text: Option<String>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let (store, name) = place(options, None, surroundings)?;
+    let id = meant(&store.conversation(name.as_str())?.0, &name, entry)?;
+    drop(store);
+    in_session(
+        options,
+        name,
+        Purpose::Care,
+        surroundings,
+        async |mut session, _| {
+            let text = text.as_deref().filter(|text| !text.is_empty());
+            session.set_label(&id, text).await?;
+            Ok((session, Exit::Answered))
+        },
+    )
+}
+
+/// Names the conversation.
+pub fn name(options: &Options, name: &str, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let (store, context) = place(options, None, surroundings)?;
+    drop(store);
+    in_session(
+        options,
+        context,
+        Purpose::Care,
+        surroundings,
+        async |mut session, _| {
+            session.set_name(name.trim()).await?;
+            Ok((session, Exit::Answered))
+        },
+    )
+}
+
+/// Does something in a session of its own.
+fn in_session(
+    options: &Options,
+    name: ContextName,
+    purpose: Purpose,
+    surroundings: &Surroundings,
+    what: impl AsyncFnOnce(Conversation, CancellationToken) -> Result<(Conversation, Exit), CliError>,
+) -> Result<Exit, CliError> {
+    let runtime = runtime(options)?;
+    let result = runtime.block_on(async {
+        let signals = surroundings.signals.listen()?;
+        let cancel = signals.next();
+        let work = async {
+            let wish = Wish::named(name);
+            let session = Conversation::open_in(wish, purpose, options, surroundings, &cancel).await?;
+            let output = session.output();
+            let (session, exit) = what(session, cancel).await?;
+            let reason = match exit {
+                Exit::Answered => EndReason::Done,
+                Exit::Cancelled => EndReason::Cancelled,
+                _ => EndReason::Failed,
+            };
+            session.close(reason).await?;
+            Ok(unless_lost(exit, &output, surroundings))
+        };
+        signals.unless_forced(work).await
+    });
+    // A thread may still wait for a person at the terminal.
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,263 @@
+//! The person's side of a session whose person is a program.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use becket_agent::CompactEnd;
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_dialects::pi::host_call::{Delivery, Dialog, DialogAnswer, Shown};
+use becket_dialects::pi::rpc::{UiResponse, dialog_request, shown_request};
+use becket_dialects::pi::{Compacted, Stream};
+use becket_events::CompactReason;
+use becket_hooks::{Dialect, ReportedFailure};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::front::{Failed, Ui};
+
+/// A program that does not answer for this long has said no; nothing waits for ever.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+
+/// Tells a program what only front ends know of, and shows everything as before.
+pub struct Told {
+    front: Arc<dyn Front>,
+    stream: Arc<Stream>,
+    compacts: AtomicBool,
+}
+
+impl Told {
+    pub fn new(front: Arc<dyn Front>, stream: Arc<Stream>) -> Self {
+        Self {
+            front,
+            stream,
+            compacts: AtomicBool::new(false),
+        }
+    }
+
+    fn tell(&self, sight: &Sight<'_>) {
+        match sight {
+            Sight::Retry {
+                reason,
+                delay_ms,
+                most,
+            } => self.stream.retries(*most, *delay_ms, reason),
+            Sight::CompactionBegins { reason } => {
+                self.compacts.store(true, Ordering::SeqCst);
+                self.stream.compacts(*reason);
+            }
+            Sight::CompactionEnds {
+                reason,
+                end,
+                first_kept_id,
+                tokens_before,
+            } => {
+                self.compacts.store(false, Ordering::SeqCst);
+                self.tell_compacted(*reason, end, *first_kept_id, *tokens_before);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_compacted(
+        &self,
+        reason: CompactReason,
+        end: &CompactEnd,
+        first_kept_id: Option<&str>,
+        tokens_before: u64,
+    ) {
+        let end = match end {
+            CompactEnd::Compacted { summary, .. } => Compacted::Done {
+                summary,
+                first_kept_id,
+                tokens_before,
+            },
+            CompactEnd::Nothing => Compacted::Failed("there is nothing to summarise"),
+            CompactEnd::Refused(_) | CompactEnd::Cancelled => Compacted::Aborted,
+            CompactEnd::Provider(error) => Compacted::Failed(&error.message),
+            CompactEnd::NoSummary(why) => Compacted::Failed(why),
+        };
+        self.stream.compacted(reason, end);
+    }
+}
+
+impl Front for Told {
+    fn show(&self, sight: Sight<'_>) {
+        self.tell(&sight);
+        self.front.show(sight);
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        self.front.ask(question)
+    }
+}
+
+/// A program that answers for the person.
+pub struct Client {
+    told: Told,
+    /// Who waits for the answer to which dialog; `None` when nobody will answer any more.
+    waiting: Mutex<Option<HashMap<String, oneshot::Sender<UiResponse>>>>,
+    last_id: AtomicU64,
+}
+
+impl Client {
+    pub fn new(told: Told) -> Self {
+        Self {
+            told,
+            waiting: Mutex::new(Some(HashMap::new())),
+            last_id: AtomicU64::new(0),
+        }
+    }
+
+    /// What it is told.
+    pub fn stream(&self) -> &Stream {
+        &self.told.stream
+    }
+
+    /// Whether a summary is written.
+    pub fn compacts(&self) -> bool {
+        self.told.compacts.load(Ordering::SeqCst)
+    }
+
+    /// An answer has come. One that nobody waits for does not count.
+    pub fn answered(&self, answer: UiResponse) {
+        let waiting = self
+            .waiting()
+            .as_mut()
+            .and_then(|waiting| waiting.remove(&answer.id));
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(answer);
+        }
+    }
+
+    /// It says nothing any more: whoever waits for an answer gets none.
+    pub fn leave(&self) {
+        self.waiting().take();
+    }
+
+    /// Asks, and waits for the answer; `None` where none can come. A question that is dropped waits no more.
+    async fn asked(&self, dialog: &Dialog, timeout: Option<Duration>) -> Option<DialogAnswer> {
+        let id = self.new_id();
+        let (sender, answer) = oneshot::channel();
+        self.waiting().as_mut()?.insert(id.clone(), sender);
+        let open = Open { client: self, id };
+        let timeout = timeout.map(|timeout| timeout.as_millis() as u64);
+        self.stream().say(&dialog_request(&open.id, dialog, timeout));
+        let answer = answer.await.ok()?;
+        Some(answer.answers(dialog))
+    }
+
+    fn new_id(&self) -> String {
+        format!("ui-{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn hook_failed(&self, failure: &ReportedFailure) {
+        let info = &failure.handler;
+        let event = info.known_as.unwrap_or(failure.event.info().name);
+        self.stream()
+            .failed(&info.source, event, &failure.failure.to_string());
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<String, oneshot::Sender<UiResponse>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A dialog that is open until this is dropped.
+struct Open<'a> {
+    client: &'a Client,
+    id: String,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.client.waiting().as_mut() {
+            waiting.remove(&self.id);
+        }
+    }
+}
+
+impl Front for Client {
+    fn show(&self, sight: Sight<'_>) {
+        if let Sight::HookFailed(failure) = &sight
+            && failure.handler.dialect == Dialect::Pi
+        {
+            self.hook_failed(failure);
+        }
+        self.told.show(sight);
+    }
+
+    /// becket's own questions are confirmations like any other.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        Box::pin(async move {
+            let dialog = wording(question);
+            let asked = tokio::time::timeout(PATIENCE, self.asked(&dialog, None));
+            match asked.await.ok().flatten() {
+                Some(DialogAnswer::Confirmed(true)) => PersonsAnswer::Yes,
+                Some(_) => PersonsAnswer::No(None),
+                None => PersonsAnswer::Nobody,
+            }
+        })
+    }
+}
+
+impl Ui for Client {
+    fn show(&self, _: &str, shown: Shown) {
+        if let Some(request) = shown_request(&self.new_id(), &shown) {
+            self.stream().say(&request);
+        }
+    }
+
+    fn ask<'a>(
+        &'a self,
+        _: &'a str,
+        dialog: Dialog,
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'a, DialogAnswer> {
+        Box::pin(async move {
+            let answer = self.asked(&dialog, timeout).await;
+            answer.unwrap_or_else(|| dialog.unanswered())
+        })
+    }
+
+    fn failed(&self, failed: Failed<'_>) {
+        let event = failed.event.unwrap_or("unknown");
+        self.stream().failed(failed.path, event, failed.error);
+        self.told.show(Sight::Warning(&failed.words()));
+    }
+
+    fn queued(&self, text: &str, delivery: Delivery) {
+        self.stream().queued(text, delivery);
+    }
+}
+
+/// A question about a call: its title names the tool, its message what it would do.
+fn wording(question: &Question) -> Dialog {
+    let mut title = format!("Allow {}", question.tool_name);
+    if let Some(source) = &question.source {
+        title.push_str(&format!(" from {source}"));
+    }
+    if let Some(agent) = &question.agent {
+        title.push_str(&format!(" for the sub-agent {agent}"));
+    }
+    let mut lines: Vec<String> = named(&question.arguments);
+    lines.extend(question.reason.clone());
+    if !question.handlers.is_empty() {
+        lines.push(format!("asked for by {}", question.handlers.join(", ")));
+    }
+    lines.extend(named(&question.metadata));
+    Dialog::Confirm {
+        title: format!("{title}?"),
+        message: lines.join("\n"),
+    }
+}
+
+fn named(values: &serde_json::Map<String, Value>) -> Vec<String> {
+    let line = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    };
+    values.iter().map(line).collect()
+}
