@@ -6,8 +6,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use becket_dialects::pi;
 use becket_dialects::pi::host_call::HostCall;
+use becket_dialects::pi::{self, ExtensionOwner};
+use becket_events::{
+    Event, Message, MessageBody, MessageRecord, ModelContext, ModelContextPayload, OperationKind, Part,
+    PreTool, PreToolPayload, RequestPurpose, Scope,
+};
 use becket_hooks::{Field, ScriptHandler};
 use becket_js::{
     Allowed, Engine, Extension, Host, HostError, HostModule, Kit, Limits, Outside, Report as Told, Reporter,
@@ -106,8 +110,98 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
     event(&room, report, "small", "an event, small", &small)?;
     event(&room, report, "ignored", "an event, 10 KB ignored", &with_large)?;
     event(&room, report, "read", "an event, 10 KB read", &with_large)?;
+    through_becket::<PreTool>(
+        &room,
+        report,
+        ("small", "tool_call"),
+        "an event, small",
+        &a_call(),
+    )?;
+    through_becket::<ModelContext>(
+        &room,
+        report,
+        ("ignored", "context"),
+        "an event, 10 KB",
+        &a_conversation(),
+    )?;
     event_in_node(&room, report, &small)?;
     holding(report)
+}
+
+fn a_call() -> PreToolPayload {
+    let arguments = [("command".to_owned(), "ls -la /tmp".into())];
+    PreToolPayload {
+        tool_call_id: "call_1".into(),
+        tool_name: "shell".into(),
+        called_as: "shell".into(),
+        operation: Some(OperationKind::Shell),
+        arguments: arguments.into_iter().collect(),
+        parent_tool_call_id: None,
+    }
+}
+
+/// About 10 KB in pi's words.
+fn a_conversation() -> ModelContextPayload {
+    let message = |number: u64| {
+        let text = "A line of a conversation, as they are.";
+        Message::new(MessageRecord {
+            id: format!("m{number}"),
+            time_ms: number,
+            body: MessageBody::User {
+                content: vec![Part::text(text)],
+            },
+        })
+    };
+    ModelContextPayload {
+        messages: (0..96).map(message).collect(),
+        summary: None,
+        iteration: 1,
+        purpose: RequestPurpose::Answer,
+    }
+}
+
+/// An event of becket's with everything that is around a handler: the dispatch, and the row that writes the event in
+/// pi's words and reads the answer.
+fn through_becket<E: Event>(
+    room: &Room,
+    report: &mut Report,
+    (handler, row): (&str, &str),
+    name: &str,
+    payload: &E::Payload,
+) -> Result<(), Problem> {
+    let runtime = runtime()?;
+    let (_kept, alone) = runtime.block_on(room.handler(handler))?;
+    let engine = becket_hooks::Engine::new(None);
+    let owner = ExtensionOwner {
+        lane: becket_hooks::LaneKind::Javascript,
+        priority: 0,
+        name: "sample".into(),
+        source: "sample.ts".into(),
+        order: vec!["00000".into()],
+        timeout: Duration::from_secs(30),
+    };
+    pi::register(&engine, row, alone, &owner)?;
+    let scope = Scope::default();
+    let mut whole = Samples::default();
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        runtime.block_on(async {
+            for _ in 0..EVENTS {
+                let outcome = engine.dispatch::<E>(&scope, || payload.clone()).await;
+                if let Some(failure) = outcome.failures.first() {
+                    return Err(Problem::from(format!("{failure:?}")));
+                }
+            }
+            Ok(())
+        })?;
+        whole.add(started.elapsed() / EVENTS as u32);
+    }
+    let line = Line::new(
+        format!("extension, {name}, with dispatch and row"),
+        Figure::Time(whole.median()),
+    );
+    report.add(line.remark("what the loop waits for: the lines above are the handler alone"));
+    Ok(())
 }
 
 /// One of 96 that make 10 KB.

@@ -12,12 +12,15 @@ mod index;
 mod memory;
 mod plugins;
 mod programs;
+mod record;
 mod report;
 mod samples;
+mod scheme;
 mod snapshot;
 mod start;
 mod subagents;
 mod turns;
+mod web;
 mod worker;
 
 use std::path::PathBuf;
@@ -55,7 +58,7 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 15] = [
     "start",
     "turns",
     "dispatch",
@@ -68,6 +71,9 @@ const NAMES: [&str; 12] = [
     "subagents",
     "snapshot",
     "extensions",
+    "web",
+    "scheme",
+    "record",
 ];
 
 /// In the order of `NAMES`.
@@ -84,6 +90,9 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     subagents::run,
     snapshot::run,
     extensions::run,
+    web::run,
+    scheme::run,
+    record::run,
 ];
 
 fn main() -> ExitCode {

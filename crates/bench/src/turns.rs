@@ -126,6 +126,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
         mail: None,
         team: None,
         desk: None,
+        guests: None,
         settings: AgentSettings {
             cwd: folder.path().to_owned(),
             max_iterations: turns as u32 + 1,
