@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 /// The reference page, with what the real agent sent as examples.
 pub fn page(workspace: &Workspace) -> Result<String, Problem> {
     let example = |event: EventId| workspace.find(&format!("docs/events/{}.json", event.info().name));
-    Ok(reference_page(example, becket_agent::waits_for))
+    Ok(reference_page(example))
 }
 
 /// The schemas of all payloads and replies in one file, a line for each. Each is a schema of its own, with an address

@@ -53,13 +53,9 @@ const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
 const EDGES: &[(&str, &[&str])] = &[
     ("becket-hooks", &["becket-events"]),
     ("becket-dialects", &["becket-events", "becket-hooks"]),
-    ("becket-scheme", &["becket-events", "becket-hooks"]),
-    ("becket-js", &["becket-events", "becket-hooks"]),
+    ("becket-js", &["becket-hooks"]),
     ("becket-agent", &["becket-events", "becket-hooks"]),
-    (
-        "becket-providers",
-        &["becket-events", "becket-hooks", "becket-agent"],
-    ),
+    ("becket-providers", &["becket-events", "becket-agent"]),
     ("becket-tools", &["becket-events", "becket-hooks", "becket-agent"]),
     ("becket-mcp", &["becket-events", "becket-hooks", "becket-agent"]),
     ("becket-store", &["becket-events", "becket-hooks", "becket-agent"]),
@@ -81,6 +77,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-jq",
             "becket-screen",
             "becket-snapshot",
+            "becket-web",
         ],
     ),
     (
@@ -91,9 +88,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-hooks",
             "becket-dialects",
             "becket-js",
+            "becket-scheme",
             "becket-agent",
             "becket-providers",
-            "becket-tools",
             "becket-store",
             "becket-index",
             "becket-snapshot",
@@ -188,6 +185,17 @@ pub fn dependencies_point_one_way(manifest: &SourceFile) -> Result<Vec<Finding>,
             .position(|line| line.starts_with(used.as_str()));
         findings.push(Finding::new(manifest, line.map_or(1, |index| index + 1), message));
     }
+    // A way that is allowed and not used is open to whoever takes it by mistake.
+    let unused = allowed.iter().filter(|allowed| {
+        let mut used = dependencies
+            .into_iter()
+            .flat_map(|dependencies| dependencies.keys());
+        !used.any(|used| used == *allowed)
+    });
+    findings.extend(unused.map(|unused| {
+        let message = format!("{name} does not use {unused}: take it out of the map of edges");
+        Finding::new(manifest, 1, message)
+    }));
     Ok(findings)
 }
 
@@ -260,9 +268,10 @@ mod tests {
             let manifest = file(&format!("crates/{name}/Cargo.toml"), text);
             lines(dependencies_point_one_way(&manifest).unwrap())
         };
-        let agent =
-            "[dependencies]\nbecket-events.workspace = true\nbecket-tools.workspace = true\nurl = \"2\"\n";
+        let agent = "[dependencies]\nbecket-events = \"1\"\nbecket-tools = \"1\"\nbecket-hooks = \"1\"\nurl = \"2\"\n";
         assert_eq!(check("becket-agent", agent), [3]);
+        let unused = check("becket-agent", "[dependencies]\nbecket-events = \"1\"\n");
+        assert_eq!(unused, [1], "it may use becket-hooks, and does not");
         assert_eq!(
             check("becket-events", "[dependencies]\nserde = \"1\"\ntokio = \"1\"\n"),
             [3]
