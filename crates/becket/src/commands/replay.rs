@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use becket_store::{SessionSummary, SqliteStore};
 use serde_json::{Value, json};
 
-use super::{print, runtime, since, trace};
+use super::{cancellable, print, since, trace};
 use crate::args::{Options, ReplayArgs};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -23,10 +23,7 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
     for file in &mut options.hooks {
         *file = surroundings.cwd.join(&*file);
     }
-    let runtime = runtime(&options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
+    cancellable(&options, surroundings, async |cancel| {
         let work = async {
             let mut report = Report::new(options.json, wanted.all);
             for (folder, sessions) in by_folder(sessions) {
@@ -44,13 +41,10 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
             report.end(surroundings)
         };
         tokio::select! {
-            ended = signals.unless_forced(work) => ended,
+            ended = work => ended,
             () = cancel.cancelled() => Err(CliError::cancelled()),
         }
-    });
-    // A thread may still wait for something of an extension's.
-    runtime.shutdown_background();
-    result
+    })
 }
 
 /// The sessions that are meant; those of sub-agents come with their parents.
@@ -104,6 +98,8 @@ struct Report {
     older: u64,
     replayed: u64,
     not_kept: u64,
+    /// Sessions that the record knows nothing of: every session begins with an event.
+    unrecorded: u64,
     differing: u64,
     digest: blake3::Hasher,
     /// What each hook would have stopped.
@@ -121,6 +117,7 @@ impl Report {
             older: 0,
             replayed: 0,
             not_kept: 0,
+            unrecorded: 0,
             differing: 0,
             digest: blake3::Hasher::new(),
             stopped: BTreeMap::new(),
@@ -142,6 +139,7 @@ impl Report {
         self.older += u64::from(!session.is_whole);
         self.replayed += replay.replayed;
         self.not_kept += replay.not_kept;
+        self.unrecorded += u64::from(session.is_whole && replay.replayed + replay.not_kept == 0);
         self.differing += replay.differences.len() as u64;
         self.digest.update(replay.digest().as_bytes());
         if !self.json && !replay.differences.is_empty() {
@@ -180,6 +178,17 @@ impl Report {
                 counted(self.older, "session")
             ));
         }
+        if self.unrecorded > 0 {
+            let told = format!(
+                "the record holds no event of {}",
+                counted(self.unrecorded, "session")
+            );
+            if self.unrecorded == self.sessions {
+                return Err(CliError::failed(told)
+                    .hint("`becket audit verify` says whether decisions are missing too"));
+            }
+            surroundings.remark(&told);
+        }
         Ok(match self.differing {
             0 => Exit::Answered,
             _ => Exit::Differs,
@@ -192,7 +201,7 @@ impl Report {
         });
         json!({
             "type": "summary", "sessions": self.sessions, "skipped": self.skipped, "older": self.older,
-            "replayed": self.replayed, "not_kept": self.not_kept, "differing": self.differing,
+            "replayed": self.replayed, "not_kept": self.not_kept, "unrecorded": self.unrecorded, "differing": self.differing,
             "let_through": self.let_through, "by_hook": by_hook.collect::<Vec<_>>(),
             "digest": self.digest.finalize().to_hex().to_string(),
         })

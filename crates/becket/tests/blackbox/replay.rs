@@ -176,6 +176,21 @@ fn a_broken_guard_refuses_in_a_replay_and_sessions_without_a_folder_are_left_out
         .said("of 1 session replayed: nothing differs");
 }
 
+/// Changes the store behind becket's back.
+fn tamper(room: &Room, sql: &str) {
+    let program = "import sqlite3, sys\n\
+         db = sqlite3.connect(sys.argv[1])\n\
+         db.executescript(sys.argv[2])\n\
+         db.commit()\n";
+    let mut python = std::process::Command::new("python3");
+    let status = python
+        .args(["-c", program])
+        .arg(room.store_file())
+        .arg(sql)
+        .status();
+    assert!(status.expect("python3 can be started").success());
+}
+
 #[test]
 fn what_an_older_becket_did_not_record_is_said() {
     if !needs("python3") {
@@ -183,15 +198,30 @@ fn what_an_older_becket_did_not_record_is_said() {
     }
     let room = room();
     session(&room, "", &["curl x"]);
-    let program = "import sqlite3, sys\n\
-         db = sqlite3.connect(sys.argv[1])\n\
-         db.executescript('UPDATE sessions SET record = 0; DELETE FROM trace WHERE heard = 0;')\n\
-         db.commit()\n";
-    let mut python = std::process::Command::new("python3");
-    let status = python.args(["-c", program]).arg(room.store_file()).status();
-    assert!(status.expect("python3 can be started").success());
+    tamper(
+        &room,
+        "UPDATE sessions SET record = 0; DELETE FROM trace WHERE heard = 0;",
+    );
     let hooks = room.hooks(&guard("no-curl", "curl"));
     room.run(["replay", "--hooks", &hooks])
         .ended_with(0)
         .complained("1 session from before becket kept events that nobody listened to");
+}
+
+#[test]
+fn a_record_that_is_gone_is_no_record_in_which_nothing_differs() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room();
+    session(&room, "", &["curl x"]);
+    tamper(&room, "DELETE FROM trace;");
+    room.run(["replay"])
+        .ended_with(1)
+        .complained("the record holds no event of 1 session");
+    session(&room, "", &["curl y"]);
+    room.run(["replay", "--all"])
+        .ended_with(0)
+        .complained("the record holds no event of 1 session")
+        .said("of 2 sessions replayed: nothing differs");
 }
