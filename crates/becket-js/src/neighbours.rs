@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::node::node_modules;
 use crate::opening;
 use crate::packages::{Asked, Packages, is_code};
 
@@ -12,14 +13,20 @@ const LARGEST: usize = 4 << 20;
 const LONGEST: usize = 1024;
 
 /// The sources of a file and of all its own files that it imports, and these import; `None` if not all of them can be
-/// looked at. They need not be correct: an import is whatever stands in quotes and is the path of a file beside it.
-/// Packages do not belong to it.
-pub fn sources(file: &Path) -> Option<Vec<String>> {
+/// looked at, or something that they import is not there. They need not be correct: an import is whatever stands in
+/// quotes and is the path of a file beside it. Packages do not belong to it, and modules of the host are always there.
+pub fn sources(file: &Path, is_host_module: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let packages = Packages::default();
+    let is_known = |name: &str| is_host_module(name) || is_node_module(name);
     let first = std::fs::canonicalize(file).ok()?;
     let (mut seen, mut next, mut sources) = (HashSet::from([first.clone()]), vec![first], Vec::new());
     while let Some(file) = next.pop() {
         let source = opening::text(&file, LARGEST).ok()?;
+        let folder = file.parent().unwrap_or(&file);
+        let is_there = |name: &str| is_known(name) || finds(&packages, folder, name);
+        if !needed_names(&source).all(is_there) {
+            return None;
+        }
         for found in imported(&packages, &file, &source) {
             if seen.insert(found.clone()) {
                 next.push(found);
@@ -31,6 +38,52 @@ pub fn sources(file: &Path) -> Option<Vec<String>> {
         }
     }
     Some(sources)
+}
+
+fn is_node_module(name: &str) -> bool {
+    let bare = name.strip_prefix("node:").unwrap_or(name);
+    node_modules().any(|module| module.name == bare)
+}
+
+fn finds(packages: &Packages, folder: &Path, name: &str) -> bool {
+    let from_package = || {
+        let ways = [Asked::Import, Asked::Require];
+        ways.into_iter()
+            .any(|asked| packages.find(folder, name, asked).is_ok())
+    };
+    match name.starts_with(['.', '/']) {
+        true => packages.existing(&folder.join(name)).is_some(),
+        false => from_package(),
+    }
+}
+
+/// The names of the modules that a file cannot do without: not those of which it has only types.
+fn needed_names(source: &str) -> impl Iterator<Item = &str> {
+    let named = WORDS.iter().flat_map(move |word| {
+        let found = source.match_indices(word);
+        found.filter_map(move |(at, _)| Some((at, quoted_name(&source[at + word.len()..])?)))
+    });
+    let statement = |at: usize| {
+        let before = &source[..at];
+        let begins = ["import", "export"]
+            .map(|word| before.rfind(word))
+            .into_iter()
+            .max();
+        begins.flatten().map_or("", |begins| &before[begins..])
+    };
+    let is_of_types = move |at: usize| statement(at).split_whitespace().nth(1) == Some("type");
+    named.filter_map(move |(at, name)| (!is_of_types(at)).then_some(name))
+}
+
+/// What stands in quotes at the beginning of a text.
+fn quoted_name(text: &str) -> Option<&str> {
+    let rest = text.trim_start();
+    let quote = rest
+        .chars()
+        .next()
+        .filter(|sign| ['"', '\'', '`'].contains(sign))?;
+    let name = rest[1..].split(quote).next()?;
+    (!name.is_empty() && name.len() <= LONGEST).then_some(name)
 }
 
 /// What a file loads, as far as its text says so.
@@ -66,19 +119,17 @@ pub fn imports(file: &Path, source: &str) -> Imports {
     for word in WORDS {
         for (at, _) in source.match_indices(word) {
             let rest = source[at + word.len()..].trim_start();
-            let quote = rest.chars().next().filter(|sign| ['"', '\'', '`'].contains(sign));
-            let Some(quote) = quote else {
+            if !rest.starts_with(['"', '\'', '`']) {
                 let is_call = word.ends_with('(') && !rest.starts_with(')');
                 if is_call && found.open.is_none() {
                     found.open = Some(open_words(source, at, word));
                     found.whole_folder = true;
                 }
                 continue;
-            };
-            let name = rest[1..].split(quote).next().unwrap_or_default();
-            if name.len() > LONGEST || name.starts_with(['.', '/', '#']) || name.is_empty() {
-                continue;
             }
+            let Some(name) = quoted_name(rest).filter(|name| !name.starts_with(['.', '/', '#'])) else {
+                continue;
+            };
             for asked in [Asked::Import, Asked::Require] {
                 let Ok(file) = packages.find(folder, name, asked) else {
                     continue;

@@ -261,13 +261,16 @@ fn the_sources_of_an_extension_are_its_own_files() {
         ("one/index.ts", "export * from \"../four.mjs\"; // 'one'"),
         ("two.ts", "import \"./index\"; // 'two'"),
         ("three.ts", "// 'three'"),
-        ("four.mjs", "import 'pkg'; import './picture.png'; // 'four'"),
+        (
+            "four.mjs",
+            "import 'pkg'; import './picture.png'; import 'the-host'; import 'node:fs'; // 'four'",
+        ),
         ("five.ts", "// 'five'"),
         ("picture.png", "'picture'"),
         ("node_modules/pkg/index.js", "// 'pkg'"),
         ("package.json", "{\"imports\": {\"#three\": \"./three.ts\"}}"),
     ]);
-    let all = becket_js::sources(&folder.0.join("index.ts"))
+    let all = becket_js::sources(&folder.0.join("index.ts"), |name| name == "the-host")
         .expect("few files")
         .join("\n");
     for (name, is_part) in [
@@ -286,6 +289,18 @@ fn the_sources_of_an_extension_are_its_own_files() {
         .collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (&**name, &**text)).collect();
     let folder = self::folder(&many);
-    assert_eq!(becket_js::sources(&folder.0.join("0.ts")), None);
-    assert_eq!(becket_js::sources(&folder.0.join("not-there.ts")), None);
+    let nothing = |_: &str| false;
+    assert_eq!(becket_js::sources(&folder.0.join("0.ts"), nothing), None);
+    assert_eq!(becket_js::sources(&folder.0.join("not-there.ts"), nothing), None);
+    for (source, is_whole) in [
+        ("import { a } from 'missing';", false),
+        ("import { a } from './missing';", false),
+        ("const a = require(\"missing\");", false),
+        ("import type { A } from 'missing'; import fs from 'fs';", true),
+        ("export default () => {}; // import", true),
+    ] {
+        let folder = self::folder(&[("index.ts", source)]);
+        let found = becket_js::sources(&folder.0.join("index.ts"), nothing);
+        assert_eq!(found.is_some(), is_whole, "{source}");
+    }
 }

@@ -262,11 +262,18 @@ impl Guest {
     }
 
     /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
-    /// those that its files name in quotes. Where these cannot be read, it may judge anything.
+    /// those that its files name in quotes. Where these cannot be read, or leave open what they hear, it may judge
+    /// anything.
     fn guards(&self) -> Vec<&'static str> {
-        let sources = becket_js::sources(self.candidate.code());
+        let is_host_module = |name: &str| {
+            pi::host_modules()
+                .iter()
+                .any(|module| module.names.contains(&name))
+        };
+        let sources = becket_js::sources(self.candidate.code(), is_host_module);
+        let sources = sources.filter(|sources| !sources.iter().any(|source| hears_what_nobody_knows(source)));
         let named = |event: &str| {
-            let quoted = ['"', '\''].map(|quote| format!("{quote}{event}{quote}"));
+            let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{event}{quote}"));
             let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
             sources.as_ref().is_none_or(|sources| sources.iter().any(names))
         };
@@ -274,6 +281,14 @@ impl Guest {
         let guards = pi::guard_events().into_iter();
         guards.filter(|event| named(event) || heard(event)).collect()
     }
+}
+
+/// Whether a source listens for an event whose name is only known when it runs.
+fn hears_what_nobody_knows(source: &str) -> bool {
+    let mut calls = source
+        .match_indices(".on(")
+        .map(|(at, call)| &source[at + call.len()..]);
+    calls.any(|rest| !rest.trim_start().starts_with(['"', '\'', '`', ')']))
 }
 
 /// In the place of a guard that could not be loaded: it cannot judge, and so it refuses.
@@ -328,9 +343,12 @@ impl Board {
                 lost_guards: guest.guards(),
                 ..Guest::new(guest.candidate.clone())
             };
-            let guards = match guest.lost_guards.is_empty() {
-                true => "",
-                false => "; it has a guard, and what that one would judge is refused",
+            let guards = match guest.lost_guards.len() {
+                0 => "",
+                all if all == pi::guard_events().len() => {
+                    "; it may have a guard, and what that one would judge is refused"
+                }
+                _ => "; it has a guard, and what that one would judge is refused",
             };
             (guest.candidate.file.display().to_string(), guards)
         });

@@ -60,15 +60,28 @@ fn a_guard_that_could_not_be_loaded_refuses() {
         "export default (pi: any) => { pi.on('tool_call', () => {}); throw new Error('not today'); };",
         "import 'not-there'; export default (pi: any) => { pi.on(\"tool_call\", () => {}); };",
         "export default (pi: any) => { pi.on('tool_call', () => {}); ",
+        "export default (pi: any) => { pi.on(`tool_call`, () => {}); ",
+        // What is not there may be the guard.
+        "import { guard } from 'not-there'; export default (pi: any) => guard(pi);",
+        "import { guard } from './not-there'; export default (pi: any) => guard(pi);",
+        "export default (pi: any) => { if (pi) throw new Error('no'); pi.on(['tool', 'call'].join('_'), () => {}); };",
     ] {
         let room = room();
         let run = run_beside_a_good_one(&room, broken, &turns).complained("could not be loaded");
         assert!(!room.has("made"), "{broken}: {run:#?}");
-        assert!(run.stderr.contains("it has a guard"), "{broken}: {run:#?}");
+        assert!(
+            run.stderr
+                .contains("a guard, and what that one would judge is refused"),
+            "{broken}: {run:#?}"
+        );
     }
     // One that guards nothing is only missed.
     let room = room();
-    run_beside_a_good_one(&room, "import 'not-there'; export default () => {};", &turns);
+    run_beside_a_good_one(
+        &room,
+        "import type { A } from 'not-there'; export default () => { throw 1; };",
+        &turns,
+    );
     assert!(room.has("made"));
 }
 
