@@ -210,15 +210,20 @@ impl UnknownKey {
     fn new(name: String, here: &[&'static str], elsewhere: &[&'static str]) -> Self {
         let near = nearest(&name, here.iter().copied());
         let misplaced = elsewhere.iter().find(|known| **known == name).copied();
-        let decides = [near, misplaced]
+        let both = nearest(&name, elsewhere.iter().copied()).filter(|_| near.is_none());
+        let decides = [near, misplaced, both]
             .into_iter()
             .flatten()
             .any(|key| DECIDING.contains(&key));
-        let hint = match (misplaced, near) {
-            (Some(_), _) if here == OUTER => "; it stands inside `hook_specific_output`".to_owned(),
-            (Some(_), _) => "; it stands beside `hook_specific_output`".to_owned(),
-            (None, Some(near)) => format!("; did you mean `{near}`?"),
-            (None, None) => String::new(),
+        let place = match here == OUTER {
+            true => "inside",
+            false => "beside",
+        };
+        let hint = match (misplaced, near, both) {
+            (Some(_), ..) => format!("; it stands {place} `hook_specific_output`"),
+            (None, Some(near), _) => format!("; did you mean `{near}`?"),
+            (None, None, Some(both)) => format!("; did you mean `{both}` {place} `hook_specific_output`?"),
+            (None, None, None) => String::new(),
         };
         Self { name, hint, decides }
     }

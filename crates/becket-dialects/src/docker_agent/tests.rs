@@ -400,6 +400,7 @@ const RISKS: &[&str] = &[
     "echo DENY",
     r#"echo '{"decison":"block"}'"#,
     r#"echo '{"permission_decision":"deny"}'"#,
+    r#"echo '{"permision_decision":"deny"}'"#,
     r#"echo '{"hook_specific_output":{"decision":"block"}}'"#,
     "sleep 30 &",
 ];
