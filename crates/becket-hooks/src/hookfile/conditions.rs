@@ -262,6 +262,8 @@ struct Shape<'a> {
     open: bool,
     /// The texts that it can be.
     values: Vec<String>,
+    /// Whether it can be a number.
+    numeric: bool,
     /// Whether it can be any other text too.
     free: bool,
 }
@@ -307,6 +309,7 @@ impl<'a> Shape<'a> {
             match kind {
                 "object" => self.add_members(schema),
                 "null" => {}
+                "integer" | "number" => self.numeric = true,
                 "boolean" => self.values.extend(["true".into(), "false".into()]),
                 _ => self.free = true,
             }
@@ -324,7 +327,7 @@ impl<'a> Shape<'a> {
 
     /// Whether it can be anything but an object.
     fn is_text(&self) -> bool {
-        self.free || !self.values.is_empty()
+        self.free || self.numeric || !self.values.is_empty()
     }
 
     /// Whether it can be an object.
@@ -339,15 +342,23 @@ impl<'a> Shape<'a> {
                 self.members.keys().next().unwrap_or(&"name")
             ));
         }
-        if !self.free && !self.values.contains(&text) {
-            let values = self.values.iter().map(String::as_str);
-            return Err(unknown(&format!("value of `{shown}` in `match`"), &text, values));
+        let is_number = self.numeric && text.parse::<f64>().is_ok();
+        if self.free || is_number || self.values.contains(&text) {
+            return Ok(Pattern::Exact(text));
         }
-        Ok(Pattern::Exact(text))
+        if self.numeric {
+            return Err(format!("`{shown}` in `match` is a number, and never `{text}`"));
+        }
+        let values = self.values.iter().map(String::as_str);
+        Err(unknown(&format!("value of `{shown}` in `match`"), &text, values))
     }
 
     fn pattern(&self, pattern: Pattern, shown: &str) -> Result<Pattern, String> {
-        if self.free || self.has_members() || self.values.iter().any(|value| pattern.matches(value)) {
+        if self.free
+            || self.numeric
+            || self.has_members()
+            || self.values.iter().any(|value| pattern.matches(value))
+        {
             return Ok(pattern);
         }
         let values = self.values.join(", ");
@@ -440,6 +451,11 @@ mod tests {
             ("pre_tool", "{ turn = { x = 1 } }", "unknown pattern `x`"),
             (
                 "pre_tool",
+                "{ turn = \"first\" }",
+                "`turn` in `match` is a number, and never `first`",
+            ),
+            (
+                "pre_tool",
                 "{ event = \"pre_tool\" }",
                 "unknown field of pre_tool in `match` `event`",
             ),
@@ -529,6 +545,8 @@ mod tests {
         let table = [
             ("pre_tool", "\"shell\""),
             ("pre_tool", "{}"),
+            ("pre_tool", "{ turn = \"1\" }"),
+            ("pre_tool", "{ turn = { regex = \"[0-9]\" } }"),
             ("pre_tool", "{ arguments = { glob = \"*.rs\" } }"),
             (
                 "pre_tool",
