@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_events::{Class, Event, Scope};
+use becket_events::{Class, Event, EventId, Scope};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
@@ -47,11 +47,23 @@ impl HandlerInfo {
         !scripts && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 
+    /// Whether it is a guard that its own file lets fail open.
+    pub fn is_loosened(&self, event: EventId) -> bool {
+        is_loosened(event, self.class, self.dialect, self.lane)
+    }
+
     /// Whether it can refuse: a guard, also one of becket's own that may fail open. In other formats a hook that is no
     /// guard changes something or looks on, and cannot say no.
     pub(crate) fn judges(&self) -> bool {
         self.class == Class::Guard || (self.class == Class::Transform && self.dialect == Dialect::Becket)
     }
+}
+
+/// Whether a handler of that class and lane is a guard that may fail open: only hook files of becket's own, which are
+/// programs, can make something less of a guard.
+pub(crate) fn is_loosened(event: EventId, class: Class, dialect: Dialect, lane: LaneKind) -> bool {
+    let is_own = dialect == Dialect::Becket && matches!(lane, LaneKind::Command | LaneKind::Worker);
+    is_own && class == Class::Transform && event.info().class == Class::Guard
 }
 
 /// The formats that handlers are written for, in the order in which they are asked.

@@ -3,7 +3,7 @@
 use becket_events::{Class, EventId, HookFailedPayload, Json, Verdict};
 use serde::Serialize;
 
-use crate::handler::{Dialect, HandlerInfo};
+use crate::handler::{Dialect, HandlerInfo, is_loosened};
 use crate::rehearsal::Exchange;
 use crate::{Failure, LaneKind};
 
@@ -64,6 +64,13 @@ pub struct HandlerRun {
     /// What went to and fro; only in a rehearsal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,
+}
+
+impl HandlerRun {
+    /// Whether it is a guard that its own file lets fail open.
+    pub fn is_loosened(&self, event: EventId) -> bool {
+        is_loosened(event, self.class, self.dialect, self.lane)
+    }
 }
 
 /// What came of a handler's run.

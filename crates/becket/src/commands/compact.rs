@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::{self, Conversation, Purpose, unless_lost};
 use super::context::wish;
-use super::{runtime, switch};
+use super::{cancellable, switch};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -24,26 +24,17 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let options = &switch::before(options, name.as_deref(), surroundings)?;
     let name = existing(options, name, surroundings)?;
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let wish = Wish::named(name);
-            let mut conversation =
-                Conversation::open_in(wish, Purpose::Prompts, options, surroundings, &cancel).await?;
-            let output = conversation.output();
-            let done = summarised(&mut conversation, instructions, cancel, surroundings).await;
-            let exit = *done.as_ref().unwrap_or(&Exit::Failed);
-            conversation.close(reason(exit)).await?;
-            done?;
-            Ok(unless_lost(exit, &output, surroundings))
-        };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for a person at the terminal.
-    runtime.shutdown_background();
-    result
+    cancellable(options, surroundings, async |cancel| {
+        let wish = Wish::named(name);
+        let mut conversation =
+            Conversation::open_in(wish, Purpose::Prompts, options, surroundings, &cancel).await?;
+        let output = conversation.output();
+        let done = summarised(&mut conversation, instructions, cancel, surroundings).await;
+        let exit = *done.as_ref().unwrap_or(&Exit::Failed);
+        conversation.close(reason(exit)).await?;
+        done?;
+        Ok(unless_lost(exit, &output, surroundings))
+    })
 }
 
 /// Summarises, and does what extensions have asked for meanwhile: nobody would attend to it later.

@@ -10,7 +10,7 @@ use becket_store::{ContextName, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose, conclude, unless_lost};
-use super::{ago, print, runtime};
+use super::{ago, cancellable, print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
@@ -37,31 +37,22 @@ pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings
 
 /// Asks the model in a context, or in all contexts that there are, to deal with its messages.
 pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let inboxes = Inboxes::open(options, surroundings)?;
-            let is_named = name.is_some() || inboxes.is_chosen();
-            let wanted = inboxes.wanted(name)?;
-            let names = inboxes.with_mail(wanted.as_ref()).await?;
-            let mut names = match is_named {
-                true => names,
-                false => inboxes.existing(names)?,
-            };
-            names.extend(inboxes.woken_in_vain(wanted.as_ref(), &names)?);
-            inboxes.store.close().await?;
-            if names.is_empty() {
-                surroundings.remark("no messages wait");
-            }
-            wake_all(&names, options, surroundings, &cancel).await
+    cancellable(options, surroundings, async |cancel| {
+        let inboxes = Inboxes::open(options, surroundings)?;
+        let is_named = name.is_some() || inboxes.is_chosen();
+        let wanted = inboxes.wanted(name)?;
+        let names = inboxes.with_mail(wanted.as_ref()).await?;
+        let mut names = match is_named {
+            true => names,
+            false => inboxes.existing(names)?,
         };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for a person at the terminal.
-    runtime.shutdown_background();
-    result
+        names.extend(inboxes.woken_in_vain(wanted.as_ref(), &names)?);
+        inboxes.store.close().await?;
+        if names.is_empty() {
+            surroundings.remark("no messages wait");
+        }
+        wake_all(&names, options, surroundings, &cancel).await
+    })
 }
 
 /// One after the other. One that fails does not keep the others asleep; the first failure is the exit code.

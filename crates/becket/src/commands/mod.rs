@@ -38,6 +38,7 @@ pub(crate) use chat::Shell;
 use becket_agent::mail::Sending;
 
 use becket_dialects::chibi::scheme::Tier;
+use tokio_util::sync::CancellationToken;
 
 use crate::args::{AgentFileChoice, Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
 use crate::failure::{CliError, Exit};
@@ -234,6 +235,23 @@ pub(crate) fn ago(time_ms: u64) -> String {
         3_600..86_400 => format!("{} h ago", seconds / 3_600),
         _ => format!("{} d ago", seconds / 86_400),
     }
+}
+
+/// Does what a command is for. The first signal cancels its token; a second one drops the work in the middle.
+pub(crate) fn cancellable(
+    options: &Options,
+    surroundings: &Surroundings,
+    work: impl AsyncFnOnce(CancellationToken) -> Result<Exit, CliError>,
+) -> Result<Exit, CliError> {
+    let runtime = runtime(options)?;
+    let result = runtime.block_on(async {
+        let signals = surroundings.signals.listen()?;
+        let cancel = signals.next();
+        signals.unless_forced(work(cancel)).await
+    });
+    // A thread may still wait for a person at the terminal, or for something of an extension's.
+    runtime.shutdown_background();
+    result
 }
 
 /// A single-threaded runtime: nothing here needs more, and it starts at once.

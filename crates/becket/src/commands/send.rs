@@ -6,7 +6,7 @@ use becket_agent::mail::Sending;
 use becket_mcp::Asking;
 
 use super::ask::{Purpose, person, with_some_model};
-use super::{print, runtime};
+use super::{cancellable, print};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
@@ -17,42 +17,34 @@ use crate::target::Wish;
 /// Sends a message in the name of the current context, without a session: its context may be at work just now.
 pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     sending.check().map_err(CliError::usage)?;
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let setup = Setup::read(options, surroundings)?;
-            if let Some(refusal) = &setup.project.refusal {
-                return Err(refusal.clone());
+    cancellable(options, surroundings, async |cancel| {
+        let setup = Setup::read(options, surroundings)?;
+        if let Some(refusal) = &setup.project.refusal {
+            return Err(refusal.clone());
+        }
+        let store = Arc::new(setup.folders.open_store()?);
+        let context = Wish::of(options)?.find(&store)?;
+        let output = Arc::new(Output::default());
+        let person = person(options, surroundings, &output, Purpose::Call);
+        let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
+        let assembled = setup
+            .assemble(options, surroundings, person, store, (Asking::Never, &cancel))
+            .await?;
+        assembled.report_events(options, &output);
+        let sent = assembled
+            .agent
+            .send_letter(sending, context.as_str(), cancel.clone())
+            .await;
+        assembled.close().await?;
+        match sent {
+            Ok(words) if options.json => output.whole().map(|()| drop(words)),
+            Ok(words) => print(&format!("{}\n", harmless(&words))),
+            Err(_) if cancel.is_cancelled() => {
+                surroundings.remark("cancelled");
+                return Ok(Exit::Cancelled);
             }
-            let store = Arc::new(setup.folders.open_store()?);
-            let context = Wish::of(options)?.find(&store)?;
-            let output = Arc::new(Output::default());
-            let person = person(options, surroundings, &output, Purpose::Call);
-            let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
-            let assembled = setup
-                .assemble(options, surroundings, person, store, (Asking::Never, &cancel))
-                .await?;
-            assembled.report_events(options, &output);
-            let sent = assembled
-                .agent
-                .send_letter(sending, context.as_str(), cancel.clone())
-                .await;
-            assembled.close().await?;
-            match sent {
-                Ok(words) if options.json => output.whole().map(|()| drop(words)),
-                Ok(words) => print(&format!("{}\n", harmless(&words))),
-                Err(_) if cancel.is_cancelled() => {
-                    surroundings.remark("cancelled");
-                    return Ok(Exit::Cancelled);
-                }
-                Err(words) => Err(CliError::failed(words)),
-            }?;
-            Ok(Exit::Answered)
-        };
-        signals.unless_forced(work).await
-    });
-    runtime.shutdown_background();
-    result
+            Err(words) => Err(CliError::failed(words)),
+        }?;
+        Ok(Exit::Answered)
+    })
 }

@@ -8,7 +8,7 @@ use becket_hooks::Watcher;
 use serde_json::{Map, Value};
 
 use super::ask::{Conversation, Purpose, unless_lost};
-use super::runtime;
+use super::cancellable;
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::surroundings::Surroundings;
@@ -73,31 +73,22 @@ pub fn call_watched(
     watcher: Option<Watcher>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let wish = Wish::of(options)?;
-            let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings, &cancel);
-            let mut conversation = opened.await?;
-            let output = conversation.output();
-            if let Some(watcher) = watcher {
-                conversation.watch(watcher);
-            }
-            let called = conversation.call(name, arguments, cancel).await;
-            let (exit, reason) = conclude(&called);
-            if !options.json {
-                present(&called, surroundings, |text| output.write(text));
-            }
-            conversation.close(reason).await?;
-            Ok(unless_lost(exit, &output, surroundings))
-        };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for a person at the terminal.
-    runtime.shutdown_background();
-    result
+    cancellable(options, surroundings, async |cancel| {
+        let wish = Wish::of(options)?;
+        let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings, &cancel);
+        let mut conversation = opened.await?;
+        let output = conversation.output();
+        if let Some(watcher) = watcher {
+            conversation.watch(watcher);
+        }
+        let called = conversation.call(name, arguments, cancel).await;
+        let (exit, reason) = conclude(&called);
+        if !options.json {
+            present(&called, surroundings, |text| output.write(text));
+        }
+        conversation.close(reason).await?;
+        Ok(unless_lost(exit, &output, surroundings))
+    })
 }
 
 fn conclude(called: &DirectCall) -> (Exit, EndReason) {

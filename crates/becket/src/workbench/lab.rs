@@ -16,6 +16,7 @@ use crate::assemble::{Assembled, Setup};
 use crate::commands::{Purpose, person, with_some_model};
 use crate::failure::{CliError, Exit};
 use crate::front::Output;
+use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 
 /// Everything that a run would ask its hooks with.
@@ -25,6 +26,8 @@ pub struct Lab {
     /// The names by which the model would know the tools.
     pub profile: Profile,
     cwd: String,
+    /// Ends a hook that is being asked.
+    cancel: CancellationToken,
 }
 
 /// An event that is tried out.
@@ -84,6 +87,7 @@ impl Lab {
             setup,
             profile,
             cwd: surroundings.cwd.display().to_string(),
+            cancel: cancel.clone(),
         })
     }
 
@@ -145,7 +149,7 @@ impl Lab {
             fields,
             rehearsal,
         };
-        event.visit(firing).await
+        unless_cancelled(&self.cancel, event.visit(firing)).await?
     }
 }
 

@@ -18,5 +18,5 @@ pub use names::{dialect_name, dialect_named, event_called};
 pub use payload::Wish;
 pub use replay::{Difference, Replay, Said, Speaker};
 pub use room::TestRoom;
-pub use shown::{effect_words, fired_json, fired_text, in_ms, rewritten, verdict_words};
+pub use shown::{class_words, effect_words, fired_json, fired_text, in_ms, rewritten, verdict_words};
 pub use suite::{Case, Ended, Play, Suite, unmet_files};

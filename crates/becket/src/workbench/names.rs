@@ -45,7 +45,7 @@ pub fn event_called(name: &str, dialect: Option<&str>) -> Result<EventId, CliErr
             let each: Vec<String> = each.collect();
             Err(
                 CliError::usage(format!("`{name}` means several events: {}", each.join(", ")))
-                    .hint("say which with --dialect"),
+                    .hint("call it by becket's name, or say which with --dialect"),
             )
         }
     }
@@ -57,10 +57,19 @@ fn unknown(name: &str, dialect: Option<&str>) -> CliError {
         None => String::new(),
     };
     let error = CliError::usage(format!("there is no event `{name}`{whose}"));
-    let own = EVENTS.iter().map(|event| event.name);
     let rows = rows();
-    let all = own.chain(rows.iter().map(|row| row.name));
-    match nearest(name, all) {
+    if let Some(row) = rows.iter().find(|row| row.name == name) {
+        return error.hint(format!(
+            "that is {}'s name for `{}`",
+            row.dialect,
+            row.event.info().name
+        ));
+    }
+    let own = EVENTS.iter().map(|event| event.name);
+    let of_dialect = rows
+        .iter()
+        .filter(|row| dialect.is_none_or(|dialect| row.dialect == dialect));
+    match nearest(name, own.chain(of_dialect.map(|row| row.name))) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`becket hooks events` lists them"),
     }
@@ -84,5 +93,7 @@ mod tests {
         }
         let error = event_called("pre_toool", None).expect_err("there is none");
         assert!(error.to_string().contains("did you mean `pre_tool`?"), "{error}");
+        let error = event_called("tool_call", Some("docker-agent")).expect_err("that is pi's");
+        assert!(error.to_string().contains("pi's name for `pre_tool`"), "{error}");
     }
 }

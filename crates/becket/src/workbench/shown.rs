@@ -1,6 +1,6 @@
 //! What came of an event, for people and for programs.
 
-use becket_events::Verdict;
+use becket_events::{Class, EventId, Verdict};
 use becket_hooks::{Effect, Exchange, HandlerRun};
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ pub fn fired_text(fired: &Fired) -> String {
     let mut text = format!("{} ({}) {}\n", info.name, info.class.name(), fired.before);
     let runs = fired.trace.iter().flat_map(|trace| &trace.runs);
     for (index, run) in runs.enumerate() {
-        text.push_str(&format!("\n{}. {}", index + 1, run_text(run)));
+        text.push_str(&format!("\n{}. {}", index + 1, run_text(run, fired.event)));
     }
     if fired.trace.is_none() {
         text.push_str("\nnobody wanted to hear of it\n");
@@ -114,7 +114,15 @@ pub fn fired_text(fired: &Fired) -> String {
     text
 }
 
-fn run_text(run: &HandlerRun) -> String {
+/// The class of a handler. A guard that its file lets fail open has that of a transform.
+pub fn class_words(class: Class, is_loosened: bool) -> &'static str {
+    match is_loosened {
+        true => "guard that may fail open",
+        false => class.name(),
+    }
+}
+
+fn run_text(run: &HandlerRun, event: EventId) -> String {
     let known_as = run.known_as.map_or(String::new(), |name| format!(" as {name}"));
     let lane = serde_json::to_value(run.lane).unwrap_or_default();
     let mut text = format!(
@@ -122,7 +130,7 @@ fn run_text(run: &HandlerRun) -> String {
         run.handler,
         dialect_name(run.dialect),
         lane.as_str().unwrap_or_default(),
-        run.class.name(),
+        class_words(run.class, run.is_loosened(event)),
         run.source,
         in_ms(run.duration_us)
     );

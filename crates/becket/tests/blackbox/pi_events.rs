@@ -146,9 +146,9 @@ fn listings_know_pis_names() {
     );
     let foreign = room.run(["hooks", "events", "tool_call"]);
     assert!(
-        foreign.stderr.contains("that is pi's name for `pre_tool`"),
+        foreign.stdout.starts_with("pre_tool (guard)"),
         "{}",
-        foreign.stderr
+        foreign.stdout
     );
 }
 

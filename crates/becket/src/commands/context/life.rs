@@ -12,7 +12,7 @@ use becket_store::ContextName;
 use super::{Place, wish};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, Purpose, unless_lost};
-use crate::commands::runtime;
+use crate::commands::cancellable;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::counted;
@@ -94,41 +94,32 @@ pub fn clear(
 ) -> Result<Exit, CliError> {
     let wish = wish(options, named)?;
     let name = existing(&wish, options, surroundings)?;
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let target = Wish::named(name.clone());
-            let mut conversation =
-                Conversation::open_in(target, Purpose::Care, options, surroundings, &cancel).await?;
-            let output = conversation.output();
-            let cleared = conversation.clear(cancel.clone()).await;
-            let reason = match &cleared {
-                Ok(Ok(())) => EndReason::Done,
-                Ok(Err(_)) if cancel.is_cancelled() => EndReason::Cancelled,
-                Ok(Err(_)) => EndReason::Blocked,
-                Err(_) => EndReason::Failed,
-            };
-            conversation.close(reason).await?;
-            if reason == EndReason::Cancelled {
-                surroundings.remark("cancelled");
-                return Ok(Exit::Cancelled);
-            }
-            if let Err(Refused(reason)) = cleared? {
-                let message = format!("a hook did not let the context {name} be cleared: {reason}");
-                return Err(CliError::failed(message));
-            }
-            surroundings.remark(&format!(
-                "cleared the context {name}; `becket context export --archived {name}` shows what was in it"
-            ));
-            Ok(unless_lost(Exit::Answered, &output, surroundings))
+    cancellable(options, surroundings, async |cancel| {
+        let target = Wish::named(name.clone());
+        let mut conversation =
+            Conversation::open_in(target, Purpose::Care, options, surroundings, &cancel).await?;
+        let output = conversation.output();
+        let cleared = conversation.clear(cancel.clone()).await;
+        let reason = match &cleared {
+            Ok(Ok(())) => EndReason::Done,
+            Ok(Err(_)) if cancel.is_cancelled() => EndReason::Cancelled,
+            Ok(Err(_)) => EndReason::Blocked,
+            Err(_) => EndReason::Failed,
         };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for a person at the terminal.
-    runtime.shutdown_background();
-    result
+        conversation.close(reason).await?;
+        if reason == EndReason::Cancelled {
+            surroundings.remark("cancelled");
+            return Ok(Exit::Cancelled);
+        }
+        if let Err(Refused(reason)) = cleared? {
+            let message = format!("a hook did not let the context {name} be cleared: {reason}");
+            return Err(CliError::failed(message));
+        }
+        surroundings.remark(&format!(
+            "cleared the context {name}; `becket context export --archived {name}` shows what was in it"
+        ));
+        Ok(unless_lost(Exit::Answered, &output, surroundings))
+    })
 }
 
 /// A context that is not there is not made in order to be cleared, unless it is the current one.

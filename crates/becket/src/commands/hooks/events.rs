@@ -1,35 +1,21 @@
 //! `becket hooks events`: the vocabulary.
 
 use becket_dialects::{RowInfo, rows};
-use becket_events::{EVENTS, EventId, EventInfo, payload_schema, reply_schema};
-use becket_hooks::nearest;
+use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
 use serde_json::json;
 
 use crate::args::Options;
 use crate::commands::print;
 use crate::failure::{CliError, Exit};
+use crate::workbench::event_called;
 
 /// Lists the events, or describes one.
 pub fn run(options: &Options, name: Option<&str>) -> Result<Exit, CliError> {
     match name {
-        Some(name) => describe(options, event_named(name)?)?,
+        Some(name) => describe(options, event_called(name, None)?.info())?,
         None => list(options)?,
     }
     Ok(Exit::Answered)
-}
-
-fn event_named(name: &str) -> Result<&'static EventInfo, CliError> {
-    EventId::named(name).map(EventId::info).ok_or_else(|| {
-        let error = CliError::usage(format!("there is no event `{name}`"));
-        if let Some(row) = rows().into_iter().find(|row| row.name == name) {
-            let RowInfo { dialect, event, .. } = row;
-            return error.hint(format!("that is {dialect}'s name for `{}`", event.info().name));
-        }
-        match nearest(name, EVENTS.iter().map(|event| event.name)) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint("`becket hooks events` lists them"),
-        }
-    })
 }
 
 fn list(options: &Options) -> Result<(), CliError> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Options;
-use crate::commands::{print, runtime, tool_arguments};
+use crate::commands::{cancellable, print, tool_arguments};
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
@@ -29,33 +29,27 @@ pub fn run(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let arguments = tool_arguments(arguments)?;
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let diary = Arc::new(Diary::default());
-            let lab = Lab::open(options, surroundings, Some(diary.clone()), &cancel)
-                .await?
-                .begin()
-                .await;
-            if dry {
-                lab.engine().hold_back();
-            }
-            let judged = judge(&lab, &diary, tool, arguments, cancel.clone()).await;
-            lab.close(surroundings).await?;
-            let explained = judged?;
-            match options.json {
-                true => print(&format!("{}\n", explained.json(dry)))?,
-                false => print(&harmless(&explained.text(dry)))?,
-            }
-            Ok(Exit::Answered)
-        };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for something of an extension's.
-    runtime.shutdown_background();
-    result
+    cancellable(options, surroundings, async |cancel| {
+        let diary = Arc::new(Diary::default());
+        let lab = Lab::open(options, surroundings, Some(diary.clone()), &cancel)
+            .await?
+            .begin()
+            .await;
+        if dry {
+            lab.engine().hold_back();
+        }
+        let judged = judge(&lab, &diary, tool, arguments, cancel.clone()).await;
+        lab.close(surroundings).await?;
+        if cancel.is_cancelled() {
+            return Err(CliError::cancelled());
+        }
+        let explained = judged?;
+        match options.json {
+            true => print(&format!("{}\n", explained.json(dry)))?,
+            false => print(&harmless(&explained.text(dry)))?,
+        }
+        Ok(Exit::Answered)
+    })
 }
 
 /// Everything that happened on the way, in its order.

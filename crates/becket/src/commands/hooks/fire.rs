@@ -3,10 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
+use becket_events::EventId;
 use serde_json::{Map, Value};
 
 use crate::args::{FireArgs, Options};
-use crate::commands::{print, runtime};
+use crate::commands::{cancellable, print};
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
@@ -21,34 +22,25 @@ pub fn run(options: &Options, wanted: &FireArgs, surroundings: &Surroundings) ->
     let event = event_called(&wanted.event, dialect)?;
     let wish = Wish {
         fields: match &wanted.payload {
-            Some(file) => read_fields(file, surroundings)?,
+            Some(file) => read_fields(file, event, surroundings)?,
             None => Map::new(),
         },
         set: Wish::set(&wanted.set).map_err(CliError::usage)?,
     };
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let lab = Lab::open(options, surroundings, None, &cancel)
-                .await?
-                .begin()
-                .await;
-            let occurrence = Occurrence {
-                event,
-                wish: &wish,
-                dialect,
-            };
-            let fired = lab.fire(occurrence).await;
-            lab.close(surroundings).await?;
-            tell(options, &fired?)
+    cancellable(options, surroundings, async |cancel| {
+        let lab = Lab::open(options, surroundings, None, &cancel)
+            .await?
+            .begin()
+            .await;
+        let occurrence = Occurrence {
+            event,
+            wish: &wish,
+            dialect,
         };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for something of an extension's.
-    runtime.shutdown_background();
-    result
+        let fired = lab.fire(occurrence).await;
+        lab.close(surroundings).await?;
+        tell(options, &fired?)
+    })
 }
 
 fn tell(options: &Options, fired: &Fired) -> Result<Exit, CliError> {
@@ -63,7 +55,11 @@ fn tell(options: &Options, fired: &Fired) -> Result<Exit, CliError> {
 }
 
 /// The fields of an event in a file, or on standard input.
-fn read_fields(file: &Path, surroundings: &Surroundings) -> Result<Map<String, Value>, CliError> {
+fn read_fields(
+    file: &Path,
+    event: EventId,
+    surroundings: &Surroundings,
+) -> Result<Map<String, Value>, CliError> {
     let name = file.display();
     let mut text = String::new();
     let read = match file.to_str() {
@@ -75,8 +71,13 @@ fn read_fields(file: &Path, surroundings: &Surroundings) -> Result<Map<String, V
     match serde_json::from_str(&text) {
         Ok(Value::Object(mut fields)) => {
             // A payload that was recorded says which event it is.
-            fields.remove("event");
-            Ok(fields)
+            match fields.remove("event") {
+                Some(other) if other != event.info().name => Err(CliError::usage(format!(
+                    "the payload {name} is of the event {other}, and not of {}",
+                    event.info().name
+                ))),
+                _ => Ok(fields),
+            }
         }
         Ok(_) => Err(CliError::usage(format!(
             "the payload {name} is JSON, but no object"

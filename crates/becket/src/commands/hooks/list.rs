@@ -16,7 +16,7 @@ use crate::extensions::Guest;
 use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
-use crate::workbench::{Lab, dialect_name, event_called, in_ms};
+use crate::workbench::{Lab, class_words, dialect_name, event_called, in_ms};
 
 /// How many dispatches of the past are looked at.
 pub const PAST: u32 = 5_000;
@@ -83,6 +83,7 @@ fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Ru
     json["event"] = name.into();
     json["kind"] = "hook".into();
     json["trusted"] = trusted.into();
+    json["fails_open"] = info.is_loosened(event).into();
     json["runs"] = runs.map_or(json!({"count": 0}), Runs::json);
     let lane = json["lane"].as_str().unwrap_or_default().to_owned();
     let mut text = format!("{name:<22} {:<12} {}", dialect_name(info.dialect), info.name);
@@ -92,7 +93,7 @@ fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Ru
     text.push_str(&format!("  ({})", info.source));
     text.push_str(&format!(
         "  {lane} {} {} s",
-        info.class.name(),
+        class_words(info.class, info.is_loosened(event)),
         info.timeout.as_secs_f64()
     ));
     if info.priority != 0 {

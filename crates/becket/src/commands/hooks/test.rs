@@ -1,14 +1,14 @@
 //! `becket hooks test`: hook tests as data, through the real dispatcher and in real sessions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use becket_dialects::docker_agent::read_drop_in;
 use becket_dialects::lets_through;
 use becket_events::{Class, EventId, Scope, Verdict};
-use becket_hooks::{Effect, Fault, HandlerInfo, Rehearsal};
+use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,9 @@ const DEPTH: usize = 8;
 
 /// The longest that one session may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long one that is asked to end may take.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs the tests and tells what is not as it must be.
 pub fn run(options: &Options, wanted: &TestArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -111,15 +114,17 @@ struct FaultResult {
     fault: Fault,
     /// Whether the action was refused.
     refused: bool,
+    /// Whether its own file lets it fail open.
+    is_loosened: bool,
     /// Why it would have happened in the guard's own agent.
     elsewhere: Option<&'static str>,
 }
 
 impl FaultResult {
-    /// Whether the action happens although the guard's own agent would not have let it. What its format takes for
-    /// silence is silence here, too.
+    /// Whether the action happens although nobody has said that it may, and the guard's own agent would not have let
+    /// it. What its format takes for silence is silence here, too.
     fn is_bad(&self) -> bool {
-        !self.refused && self.elsewhere.is_none()
+        !self.refused && !self.is_loosened && self.elsewhere.is_none()
     }
 }
 
@@ -137,6 +142,7 @@ impl Bench<'_> {
         let text = read_regular(&whole, LARGEST)
             .map_err(|error| CliError::usage(format!("cannot read {}: {error}", self.file.display())))?;
         let suite = Suite::read(&text, self.file)?;
+        self.check_names(&suite)?;
         let folder = whole.parent().unwrap_or(Path::new("/"));
         let room = TestRoom::new()?;
         let surroundings = match suite.names_hooks() {
@@ -149,10 +155,31 @@ impl Bench<'_> {
             .await?;
         for (number, play) in suite.session.iter().enumerate() {
             let started = Instant::now();
-            let unmet = self.play(play, &suite, number, &room, &surroundings)?;
+            let played = self.play(play, &suite, number, &room, &surroundings, cancel);
+            let unmet = match played {
+                Err(error) if error.exit == Exit::Usage => vec![error.to_string()],
+                played => played?,
+            };
             results.push(self.result(&play.name, unmet, started));
         }
         Ok(results)
+    }
+
+    /// A name stands for one test: snapshots go by it, and so do people.
+    fn check_names(&self, suite: &Suite) -> Result<(), CliError> {
+        let wrong = |what: String| Err(CliError::usage(format!("{}: {what}", self.file.display())));
+        let mut names = BTreeSet::new();
+        let cases = suite.test.iter().map(|case| &case.name);
+        let mut all = cases
+            .chain(suite.session.iter().map(|play| &play.name))
+            .peekable();
+        if all.peek().is_none() {
+            return wrong("there is no [[test]] and no [[session]] in it".into());
+        }
+        match all.find(|name| !names.insert(*name)) {
+            Some(twice) => wrong(format!("two tests are called `{twice}`")),
+            None => Ok(()),
+        }
     }
 
     fn result(&self, name: &str, unmet: Vec<String>, started: Instant) -> TestResult {
@@ -196,38 +223,70 @@ impl Bench<'_> {
         surroundings: &Surroundings,
         cancel: &CancellationToken,
     ) -> Result<Vec<TestResult>, CliError> {
-        let mut results = Vec::new();
         if suite.test.is_empty() {
-            return Ok(results);
+            return Ok(Vec::new());
         }
         let lab = Lab::open(options, surroundings, None, cancel)
             .await?
             .begin()
             .await;
-        let mut snapshots = Snapshots::beside(&self.own.cwd.join(self.file))?;
-        for (number, case) in suite.test.iter().enumerate() {
-            let started = Instant::now();
-            let folder = room.folder(&format!("test-{number}"), &case.files)?;
-            let scope = Scope {
-                cwd: folder.display().to_string(),
-                ..lab.scope()
-            };
-            let trial = Trial::of(&lab, case, &scope)?;
-            let fired = trial.fire(None, None).await?;
-            let mut unmet = case.expect.unmet(&fired);
-            unmet.extend(unmet_files(&folder, &case.expect.files));
-            if case.expect.snapshot {
-                unmet.extend(snapshots.compare(&case.name, &fired, &folder, self.wanted.update));
-            }
-            let mut result = self.result(&case.name, unmet, started);
-            if self.wanted.faults {
-                result.faults = trial.break_guards(&fired).await?;
-            }
-            results.push(result);
-        }
-        snapshots.write(self.wanted.update)?;
+        let results = self.fire_each(&suite.test, room, &lab).await;
         lab.close(surroundings).await?;
+        results
+    }
+
+    async fn fire_each(
+        &self,
+        cases: &[Case],
+        room: &TestRoom,
+        lab: &Lab,
+    ) -> Result<Vec<TestResult>, CliError> {
+        let mut results = Vec::new();
+        let mut snapshots = Snapshots::beside(&self.own.cwd.join(self.file))?;
+        for (number, case) in cases.iter().enumerate() {
+            let started = Instant::now();
+            let folder = room.folder(&format!("test-{number}"), &case.files);
+            let tried = async { self.try_out(case, &folder?, lab, &mut snapshots).await };
+            let (unmet, faults) = match tried.await {
+                // A mistake in one test is no reason to leave out the others.
+                Err(error) if error.exit == Exit::Usage => (vec![error.to_string()], Vec::new()),
+                tried => tried?,
+            };
+            results.push(TestResult {
+                faults,
+                ..self.result(&case.name, unmet, started)
+            });
+        }
+        if self.wanted.update {
+            snapshots.write(cases)?;
+        }
         Ok(results)
+    }
+
+    /// What is not as it must be, and what broken guards come to.
+    async fn try_out(
+        &self,
+        case: &Case,
+        folder: &Path,
+        lab: &Lab,
+        snapshots: &mut Snapshots,
+    ) -> Result<(Vec<String>, Vec<FaultResult>), CliError> {
+        let scope = Scope {
+            cwd: folder.display().to_string(),
+            ..lab.scope()
+        };
+        let trial = Trial::of(lab, case, &scope)?;
+        let fired = trial.fire(None, None).await?;
+        let mut unmet = case.expect.unmet(&fired);
+        unmet.extend(unmet_files(folder, &case.expect.files));
+        if case.expect.snapshot {
+            unmet.extend(snapshots.compare(&case.name, &fired, folder, self.wanted.update));
+        }
+        let faults = match self.wanted.faults {
+            true => trial.break_guards(&fired).await?,
+            false => Vec::new(),
+        };
+        Ok((unmet, faults))
     }
 
     /// Plays a session with the program itself.
@@ -238,6 +297,7 @@ impl Bench<'_> {
         number: usize,
         room: &TestRoom,
         surroundings: &Surroundings,
+        cancel: &CancellationToken,
     ) -> Result<Vec<String>, CliError> {
         let folder = room.folder(&format!("session-{number}"), &play.files)?;
         let script = BTreeMap::from([(
@@ -264,7 +324,7 @@ impl Bench<'_> {
             Some(agent) => command.arg("run").arg(self.seen(agent)).arg(&play.prompt),
             None => command.args(["ask", "--", &play.prompt]),
         };
-        let (code, stdout, stderr) = finish(command)?;
+        let (code, stdout, stderr) = finish(command, cancel)?;
         let mut unmet = play.expect.unmet(code, &stdout, &stderr);
         unmet.extend(unmet_files(&folder, &play.expect.files));
         Ok(unmet)
@@ -294,7 +354,7 @@ impl Bench<'_> {
 }
 
 /// Runs a program to its end, or ends it when it takes too long.
-fn finish(mut command: Command) -> Result<(i32, String, String), CliError> {
+fn finish(mut command: Command, cancel: &CancellationToken) -> Result<(i32, String, String), CliError> {
     let failed = |error: std::io::Error| CliError::failed(format!("cannot play a session: {error}"));
     let mut child = command
         .stdin(Stdio::null())
@@ -317,8 +377,12 @@ fn finish(mut command: Command) -> Result<(i32, String, String), CliError> {
     let status = loop {
         match child.try_wait().map_err(failed)? {
             Some(status) => break status,
+            None if cancel.is_cancelled() => {
+                end(&mut child);
+                return Err(CliError::cancelled());
+            }
             None if Instant::now() > deadline => {
-                let _ = child.kill();
+                end(&mut child);
                 break child.wait().map_err(failed)?;
             }
             None => std::thread::sleep(Duration::from_millis(5)),
@@ -326,6 +390,22 @@ fn finish(mut command: Command) -> Result<(i32, String, String), CliError> {
     };
     let text = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
     Ok((status.code().unwrap_or(-1), text(stdout), text(stderr)))
+}
+
+/// Ends a session, which may end its own programs first.
+fn end(child: &mut Child) {
+    let id = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(id) = id {
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+    }
+    let deadline = Instant::now() + GRACE;
+    while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 impl Ended {
@@ -398,7 +478,8 @@ impl<'a> Trial<'a> {
         let mut results = Vec::new();
         let infos = self.lab.engine().handlers_of(self.event);
         let asked = fired.trace.iter().flat_map(|trace| &trace.runs);
-        for run in asked.filter(|run| run.class == Class::Guard && run.effect != Effect::NotAsked) {
+        let judges = |run: &&HandlerRun| run.class == Class::Guard || run.is_loosened(self.event);
+        for run in asked.filter(judges).filter(|run| run.effect != Effect::NotAsked) {
             let is_it = |info: &&std::sync::Arc<HandlerInfo>| {
                 (&info.name, &info.source) == (&run.handler, &run.source)
             };
@@ -413,6 +494,7 @@ impl<'a> Trial<'a> {
                     dialect: dialect_name(run.dialect),
                     fault,
                     refused: matches!(broken.verdict, Some(Verdict::Deny(_))),
+                    is_loosened: run.is_loosened(self.event),
                     elsewhere: lets_through(run.dialect, fault),
                 });
             }
@@ -467,8 +549,14 @@ impl Snapshots {
         }
     }
 
-    fn write(&self, update: bool) -> Result<(), CliError> {
-        if !update || self.kept.is_empty() {
+    /// Writes those of the tests that there are.
+    fn write(mut self, cases: &[Case]) -> Result<(), CliError> {
+        let is_kept = |name: &String| {
+            let mut cases = cases.iter();
+            cases.any(|case| case.expect.snapshot && case.name == *name)
+        };
+        self.kept.retain(|name, _| is_kept(name));
+        if self.kept.is_empty() && !self.file.exists() {
             return Ok(());
         }
         let text = serde_json::to_string_pretty(&self.kept).unwrap_or_default();
@@ -506,6 +594,7 @@ impl TestResult {
                 "dialect": broken.dialect,
                 "fault": broken.fault,
                 "refused": broken.refused,
+                "fails_open": broken.is_loosened,
                 "let_through_elsewhere": broken.elsewhere,
             })
         });
@@ -528,6 +617,7 @@ impl TestResult {
         for broken in &self.faults {
             let here = if broken.refused { "refused" } else { "let through" };
             let elsewhere = match (broken.dialect.as_str(), broken.elsewhere) {
+                _ if broken.is_loosened && !broken.refused => "; its `on_failure` is allow".to_owned(),
                 ("becket", _) => String::new(),
                 (dialect, Some(why)) => format!("; {dialect} itself would have let it through: {why}"),
                 (dialect, None) => format!("; {dialect} itself would not have let it through"),

@@ -11,16 +11,17 @@ use std::sync::{Arc, Mutex};
 use becket_agent::Parent;
 use becket_dialects::chibi::scheme::{self, Tier};
 use becket_events::EndReason;
+use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose};
 use super::chat::Lines;
-use super::{print, runtime};
+use super::{cancellable, print};
 use crate::args::Options;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
 use crate::scheme::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
-use crate::signals::Signals;
+use crate::signals::leave_terminal;
 use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
@@ -37,15 +38,10 @@ pub fn run(
     tier: Tier,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let work = evaluate(options, file, tier, surroundings, &signals);
-        signals.unless_forced(work).await
+    let result = cancellable(options, surroundings, async |cancel| {
+        evaluate(options, file, tier, surroundings, &cancel).await
     });
-    crate::signals::leave_terminal();
-    // A thread may still wait for the next line.
-    runtime.shutdown_background();
+    leave_terminal();
     result
 }
 
@@ -89,11 +85,10 @@ async fn evaluate(
     file: Option<&Path>,
     tier: Tier,
     surroundings: &Surroundings,
-    signals: &Signals,
+    cancel: &CancellationToken,
 ) -> Result<Exit, CliError> {
-    let cancel = signals.next();
     let wish = Wish::of(options)?;
-    let conversation = Conversation::open_in(wish, Purpose::Call, options, surroundings, &cancel).await?;
+    let conversation = Conversation::open_in(wish, Purpose::Call, options, surroundings, cancel).await?;
     let files = conversation.scheme();
     let parent = files.callers().only();
     let context = parent.as_ref().map_or("", Parent::context_name).to_owned();
@@ -113,7 +108,7 @@ async fn evaluate(
             };
             desk.open_the_door().await;
             match surroundings.stdin_is_terminal {
-                true => desk.talk(options, surroundings, signals).await,
+                true => desk.talk(options, surroundings).await,
                 false => desk.program(surroundings).await,
             }
         }
@@ -189,12 +184,8 @@ impl Desk {
     }
 
     /// Evaluates what is typed, until the person has had enough.
-    async fn talk(
-        &self,
-        options: &Options,
-        surroundings: &Surroundings,
-        signals: &Signals,
-    ) -> Result<Exit, CliError> {
+    async fn talk(&self, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+        let signals = &surroundings.signals;
         let folders = Folders::find(options.home.as_deref(), surroundings)?;
         let names = Arc::new(Mutex::new(self.machine.names()));
         let mut lines = Lines::reading(line::editor(&folders.scheme_history_file(), Arc::clone(&names)));

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{meant, place};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, Purpose, unless_lost};
-use crate::commands::{print, runtime};
+use crate::commands::{cancellable, print};
 use crate::failure::{CliError, Exit};
 use crate::front::{harmless, harmless_name};
 use crate::surroundings::Surroundings;
@@ -211,26 +211,17 @@ fn in_session(
     surroundings: &Surroundings,
     what: impl AsyncFnOnce(Conversation, CancellationToken) -> Result<(Conversation, Exit), CliError>,
 ) -> Result<Exit, CliError> {
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let wish = Wish::named(name);
-            let session = Conversation::open_in(wish, purpose, options, surroundings, &cancel).await?;
-            let output = session.output();
-            let (session, exit) = what(session, cancel).await?;
-            let reason = match exit {
-                Exit::Answered => EndReason::Done,
-                Exit::Cancelled => EndReason::Cancelled,
-                _ => EndReason::Failed,
-            };
-            session.close(reason).await?;
-            Ok(unless_lost(exit, &output, surroundings))
+    cancellable(options, surroundings, async |cancel| {
+        let wish = Wish::named(name);
+        let session = Conversation::open_in(wish, purpose, options, surroundings, &cancel).await?;
+        let output = session.output();
+        let (session, exit) = what(session, cancel).await?;
+        let reason = match exit {
+            Exit::Answered => EndReason::Done,
+            Exit::Cancelled => EndReason::Cancelled,
+            _ => EndReason::Failed,
         };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for a person at the terminal.
-    runtime.shutdown_background();
-    result
+        session.close(reason).await?;
+        Ok(unless_lost(exit, &output, surroundings))
+    })
 }

@@ -50,6 +50,11 @@ fn a_hook_over_the_budget_fails_and_its_share_of_a_turn_is_told() {
         .said("over the budget")
         .said("% of a turn");
     bench("60000").ended_with(0);
+    let failing = room.hooks("[[hook]]\nname = \"quick\"\nevent = \"pre_tool\"\ncommand = \"exit 7\"\n");
+    let words = ["hooks", "bench", "--runs", "2", "--hooks", &failing];
+    room.run(words).ended_with(0).said("2 of 2 runs failed");
+    let strict = words.into_iter().chain(["--budget", "60000"]);
+    room.run(strict).ended_with(1).said("2 of 2 runs failed");
     room.run(["hooks", "bench"])
         .ended_with(0)
         .said("there are no hooks here");

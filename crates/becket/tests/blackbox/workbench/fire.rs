@@ -1,9 +1,15 @@
 //! `becket hooks fire`: one event through the real dispatcher, and nothing else.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
+use testkit::{Signal, wait_until_gone};
 
 use super::{Guarded, guards};
 use crate::room;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Fires the moment before a shell command runs.
 fn fire(guarded: &Guarded, command: &str) -> serde_json::Value {
@@ -195,6 +201,14 @@ fn a_payload_comes_from_a_file_or_a_pipe_and_mistakes_are_named() {
         (&["user_prompt", "--set", "promt=x"], "did you mean `prompt`?"),
         (&["user_prompt", "--set", "prompt"], "not of the form field=value"),
         (
+            &["turn_start", "--payload", "payload.json"],
+            "is of the event \"user_prompt\", and not of turn_start",
+        ),
+        (
+            &["tool_call", "--dialect", "docker-agent"],
+            "that is pi's name for `pre_tool`",
+        ),
+        (
             &["user_prompt", "--payload", "absent.json"],
             "cannot read the payload absent.json",
         ),
@@ -206,5 +220,47 @@ fn a_payload_comes_from_a_file_or_a_pipe_and_mistakes_are_named() {
     for (words, complaint) in table {
         let all = ["hooks", "fire"].iter().chain(*words);
         room.run(all).ended_with(2).complained(complaint);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_hook_that_hangs_in_every_command_that_asks_it() {
+    for words in [
+        &["hooks", "fire", "pre_tool", "--hooks", "hangs.toml"] as &[&str],
+        &["hooks", "bench", "pre_tool", "--hooks", "hangs.toml"],
+        &[
+            "hooks",
+            "explain",
+            "shell",
+            "{\"command\":\"ls\"}",
+            "--hooks",
+            "hangs.toml",
+        ],
+        &["hooks", "test", "hangs.hooktest.toml"],
+    ] {
+        let room = room();
+        let mark = room.work().join("mark");
+        let hangs = format!("echo $$ > '{}'; exec sleep 300", mark.display());
+        room.write(
+            "hangs.toml",
+            format!("[[hook]]\nevent = \"pre_tool\"\ntimeout = 300\ncommand = \"\"\"{hangs}\"\"\"\n"),
+        );
+        room.write(
+            "hangs.hooktest.toml",
+            "hooks = [\"hangs.toml\"]\n[[test]]\nname = \"one\"\nevent = \"pre_tool\"\n",
+        );
+        let run = room.start(words);
+        let deadline = Instant::now() + PATIENCE;
+        let hook = loop {
+            let hook = std::fs::read_to_string(&mark).unwrap_or_default();
+            if hook.ends_with('\n') {
+                break hook.trim().to_owned();
+            }
+            assert!(Instant::now() < deadline, "the hook is not asked: {words:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        run.signal(Signal::INT);
+        run.finish().ended_with(130).complained("cancelled");
+        wait_until_gone(&hook);
     }
 }

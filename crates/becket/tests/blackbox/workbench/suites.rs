@@ -330,3 +330,77 @@ fn mistakes_in_a_file_of_tests_are_named() {
         room.run(["hooks", "test"]).ended_with(2).complained(complaint);
     }
 }
+
+#[test]
+fn a_mistake_in_one_test_is_that_test_s_and_names_stand_for_one_test() {
+    let room = room();
+    room.write(
+        "mixed.hooktest.toml",
+        "[[test]]\nname = \"wrong event\"\nevent = \"pre_tol\"\n\
+         [[test]]\nname = \"wrong field\"\nevent = \"pre_tool\"\npayload = { toolname = \"x\" }\n\
+         [[test]]\nname = \"outside\"\nevent = \"pre_tool\"\nfiles = { \"../x\" = \"y\" }\n\
+         [[test]]\nname = \"right\"\nevent = \"pre_tool\"\n",
+    );
+    room.run(["hooks", "test", "mixed.hooktest.toml"])
+        .ended_with(1)
+        .said("FAIL  wrong event  (mixed.hooktest.toml)\n      there is no event `pre_tol`")
+        .said("FAIL  wrong field")
+        .said("FAIL  outside")
+        .said("ok    right")
+        .said("4 tests run, 3 failed");
+    room.write(
+        "twice.hooktest.toml",
+        "[[test]]\nname = \"same\"\nevent = \"pre_tool\"\n[[test]]\nname = \"same\"\nevent = \"pre_tool\"\n",
+    );
+    room.write("empty.hooktest.toml", "hooks = []\n");
+    for (file, complaint) in [
+        (
+            "twice.hooktest.toml",
+            "twice.hooktest.toml: two tests are called `same`",
+        ),
+        ("empty.hooktest.toml", "empty.hooktest.toml: there is no [[test]]"),
+    ] {
+        room.run(["hooks", "test", file])
+            .ended_with(2)
+            .complained(complaint);
+    }
+}
+
+#[test]
+fn snapshots_of_tests_that_are_gone_are_gone_too() {
+    let room = room();
+    let case = |name: &str| {
+        format!("[[test]]\nname = \"{name}\"\nevent = \"pre_tool\"\nexpect = {{ snapshot = true }}\n")
+    };
+    let update = || {
+        let words = ["hooks", "test", "a.hooktest.toml", "--update"];
+        room.run(words).ended_with(0);
+        room.read("a.hooktest.snapshots.json")
+    };
+    room.write("a.hooktest.toml", case("one") + &case("two"));
+    assert!(update().contains("\"one\""));
+    room.write("a.hooktest.toml", case("two"));
+    let kept = update();
+    assert!(!kept.contains("\"one\"") && kept.contains("\"two\""), "{kept}");
+}
+
+#[test]
+fn a_guard_that_may_fail_open_is_broken_too_and_called_so() {
+    let room = room();
+    room.write(
+        "loose.toml",
+        "[[hook]]\nname = \"loose\"\nevent = \"pre_tool\"\ncommand = \"exit 2\"\non_failure = \"allow\"\n",
+    );
+    room.write(
+        "loose.hooktest.toml",
+        "hooks = [\"loose.toml\"]\n[[test]]\nname = \"no\"\nevent = \"pre_tool\"\nexpect = { outcome = \"deny\" }\n",
+    );
+    room.run(["hooks", "test", "--faults", "loose.hooktest.toml"])
+        .ended_with(0)
+        .said("loose when it ends with exit code 1: let through; its `on_failure` is allow");
+    room.run(["hooks", "list", "--hooks", "loose.toml"])
+        .ended_with(0)
+        .said("guard that may fail open");
+    let listed = room.run(["hooks", "list", "--json", "--hooks", "loose.toml"]);
+    assert_eq!(results(&listed)[0]["fails_open"], true, "{listed:#?}");
+}
