@@ -1050,7 +1050,8 @@ pub struct BenchArgs {
 /// What `becket hooks test` is told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TestArgs {
-    /// Files of tests; those that end in `.hooktest.toml` in the working directory and below it when absent.
+    /// Files of tests, or folders with files that end in `.hooktest.toml`. When absent those of the working directory
+    /// and below it, which run after a yes on a terminal or with `--trust`.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Break every guard that the tests reach, in every way of the fault table, and say what comes of it here and what

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
-pub use question::{ask, described};
+pub use question::{ask, described, may_run};
 pub use store::{Record, Store, put};
 
 use crate::args::Options;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write as _};
+use std::path::PathBuf;
 
 use similar::TextDiff;
 
@@ -11,17 +12,20 @@ use super::{Judged, Kind, Standing, Store, Trust};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::failure::CliError;
+use crate::files::read_regular;
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
 
 /// So many lines of a difference, or of a file, are shown at most.
 const MOST_LINES: usize = 200;
 
+/// The largest file of tests that is shown.
+const MOST_SHOWN: u64 = 1 << 20;
+
 /// Asks about what is not trusted, where there is a person to ask. Whatever they say, the run goes on by the same rules
 /// as without them: what is not trusted does not count.
 pub fn ask(options: &Options, surroundings: &Surroundings) -> Result<(), CliError> {
-    let is_asked = surroundings.stdin_is_terminal && surroundings.stderr_is_terminal;
-    if !is_asked || options.trust || options.json || options.pi.streams() {
+    if options.trust || !is_somebody_there(options, surroundings) {
         return Ok(());
     }
     let setup = Setup::read(options, surroundings)?;
@@ -36,7 +40,8 @@ pub fn ask(options: &Options, surroundings: &Surroundings) -> Result<(), CliErro
         text.push('\n');
     }
     show(&text);
-    if answered(&untrusted)? {
+    let files = || untrusted.iter().map(|judged| contents(judged)).collect();
+    if answered("Trust exactly this?", files)? {
         for judged in untrusted.iter().filter(|judged| judged.item.trouble.is_none()) {
             trust.store.trust(&judged.item).map_err(|error| {
                 CliError::failed(format!("what you trust cannot be noted: {error}"))
@@ -47,16 +52,40 @@ pub fn ask(options: &Options, surroundings: &Surroundings) -> Result<(), CliErro
     Ok(())
 }
 
-/// Whether the person trusts it. Without an answer they do not.
-fn answered(untrusted: &[&Judged]) -> Result<bool, CliError> {
+/// Whether tests that were merely found may run, where there is a person to ask.
+pub fn may_run(tests: &[PathBuf], options: &Options, surroundings: &Surroundings) -> Result<bool, CliError> {
+    if options.trust || !is_somebody_there(options, surroundings) {
+        return Ok(options.trust);
+    }
+    let names = tests.iter().map(|file| format!("  {}\n", file.display()));
+    let names: String = names.collect();
+    show(&format!(
+        "Tests were found, which run the hooks and commands that stand in them:\n{names}"
+    ));
+    answered("Run them?", || {
+        let texts = tests.iter().map(|file| {
+            let text = read_regular(file, MOST_SHOWN).unwrap_or_else(|error| error.to_string());
+            format!("--- {}\n{text}\n", file.display())
+        });
+        texts.collect()
+    })
+}
+
+fn is_somebody_there(options: &Options, surroundings: &Surroundings) -> bool {
+    let is_terminal = surroundings.stdin_is_terminal && surroundings.stderr_is_terminal;
+    is_terminal && !options.json && !options.pi.streams()
+}
+
+/// Whether the person says yes. Without an answer they do not.
+fn answered(question: &str, files: impl Fn() -> String) -> Result<bool, CliError> {
     let failed = |error: std::io::Error| CliError::failed(format!("no answer can be read: {error}"));
     loop {
-        show("Trust exactly this? [y]es, [n]o, [s]how the files: ");
+        show(&format!("{question} [y]es, [n]o, [s]how the files: "));
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line).map_err(failed)?;
         match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => return Ok(true),
-            "s" | "show" => untrusted.iter().for_each(|judged| show(&contents(judged))),
+            "s" | "show" => show(&files()),
             _ if read == 0 => return Ok(false),
             "n" | "no" => return Ok(false),
             _ => {}

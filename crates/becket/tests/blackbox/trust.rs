@@ -832,6 +832,57 @@ fn without_a_person_an_observer_is_skipped_and_a_guard_ends_the_run() {
         .complained("does not lie in the project");
 }
 
+/// A project with tests that leave a file.
+fn with_tests() -> Room {
+    let room = room();
+    room.write(
+        "tests/hooks.toml",
+        format!(
+            "[[hook]]\nevent = \"turn_start\"\ncommand = \"touch {}\"\n",
+            room.work().join("ran").display()
+        ),
+    );
+    room.write(
+        "tests/a.hooktest.toml",
+        "hooks = [\"hooks.toml\"]\n[[test]]\nname = \"it runs\"\nevent = \"turn_start\"\n",
+    );
+    room
+}
+
+#[test]
+fn tests_that_nobody_has_named_do_not_run() {
+    for options in [&[][..], &["--json"], &["--faults"], &["--yes"]] {
+        let room = with_tests();
+        room.run([&["hooks", "test"][..], options].concat())
+            .ended_with(4)
+            .complained("tests/a.hooktest.toml");
+        assert!(!room.has("ran"), "{options:?}");
+    }
+    for named in ["tests/a.hooktest.toml", "tests", ".", "--trust"] {
+        let room = with_tests();
+        room.run(["hooks", "test", named])
+            .ended_with(0)
+            .said("1 tests passed");
+        assert!(room.has("ran"), "{named}");
+    }
+}
+
+#[test]
+fn a_person_is_asked_before_tests_run_that_were_found() {
+    for (answer, code) in [("n", 4), ("y", 0)] {
+        let Some(terminal) = Terminal::start(with_tests(), &["hooks", "test"]) else {
+            return;
+        };
+        terminal.wait_for("Run them?");
+        terminal.enter("s");
+        terminal.wait_for("name = \"it runs\"");
+        assert!(!terminal.room.has("ran"));
+        terminal.enter(answer);
+        assert_eq!(terminal.wait_for_end(), code);
+        assert_eq!(terminal.room.has("ran"), answer == "y");
+    }
+}
+
 #[test]
 fn trusting_one_thing_trusts_nothing_else() {
     let room = room();

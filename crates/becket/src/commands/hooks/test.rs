@@ -18,6 +18,7 @@ use crate::failure::{CliError, Exit};
 use crate::files::read_regular;
 use crate::front::harmless;
 use crate::surroundings::Surroundings;
+use crate::trust::may_run;
 use crate::workbench::{
     Case, Ended, Fired, Lab, Play, Suite, TestRoom, Wish, dialect_name, dialect_named, event_called, in_ms,
     rewritten, unmet_files,
@@ -40,16 +41,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs the tests and tells what is not as it must be.
 pub fn run(options: &Options, wanted: &TestArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let files = match wanted.files.as_slice() {
-        [] => found(&surroundings.cwd, DEPTH),
-        files => files.to_vec(),
-    };
-    if files.is_empty() {
-        return Err(
-            CliError::usage(format!("there are no tests here: no file ends in {ENDING}"))
-                .hint("name one: becket hooks test FILE"),
-        );
-    }
+    let files = files(options, wanted, surroundings)?;
     let started = Instant::now();
     let runtime = runtime(options)?;
     let result = runtime.block_on(async {
@@ -73,6 +65,50 @@ pub fn run(options: &Options, wanted: &TestArgs, surroundings: &Surroundings) ->
     // A thread may still wait for something of an extension's.
     runtime.shutdown_background();
     result
+}
+
+/// The files of tests: those that are named, and those in folders that are named. Tests run the hooks and the commands
+/// that stand in them, so what is merely found needs a yes.
+fn files(
+    options: &Options,
+    wanted: &TestArgs,
+    surroundings: &Surroundings,
+) -> Result<Vec<PathBuf>, CliError> {
+    let named = wanted.files.iter().flat_map(|file| {
+        let whole = surroundings.cwd.join(file);
+        match whole.is_dir() {
+            true => found(&whole, DEPTH),
+            false => vec![file.clone()],
+        }
+    });
+    let files = match wanted.files.is_empty() {
+        true => found(&surroundings.cwd, DEPTH),
+        false => named.collect(),
+    };
+    if files.is_empty() {
+        return Err(
+            CliError::usage(format!("there are no tests here: no file ends in {ENDING}"))
+                .hint("name one: becket hooks test FILE"),
+        );
+    }
+    match !wanted.files.is_empty() || may_run(&files, options, surroundings)? {
+        true => Ok(files),
+        false => Err(CliError {
+            exit: Exit::UntrustedGuard,
+            message: format!(
+                "tests run what stands in them, and nobody has named these: {}",
+                listed(&files)
+            ),
+            hint: Some(
+                "`becket hooks test .` runs all tests of this folder, --trust whatever is found".into(),
+            ),
+        }),
+    }
+}
+
+fn listed(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    names.join(", ")
 }
 
 /// The files of tests in a folder and below it.

@@ -85,7 +85,7 @@ fn tests_of_every_dialect_pass_and_say_what_is_wrong_when_they_do_not() {
         assert!(run.stdout.contains("2 tests passed"), "{dialect}: {run:#?}");
         let wrong = CASES.replace("outcome = \"none\"", "outcome = \"deny\"");
         room.write("guard.hooktest.toml", format!("{hooks}\n{wrong}"));
-        let run = room.run(["hooks", "test"]).ended_with(1);
+        let run = room.run(["hooks", "test", "."]).ended_with(1);
         assert!(run.stdout.contains("FAIL  ls is not"), "{dialect}: {run:#?}");
         assert!(
             run.stdout.contains("the outcome should be Deny, but is None"),
@@ -102,7 +102,9 @@ fn tests_of_every_dialect_pass_and_say_what_is_wrong_when_they_do_not() {
 fn a_guard_that_breaks_in_any_way_refuses_here_and_not_always_in_its_own_agent() {
     for (dialect, room, hooks, elsewhere) in suites() {
         room.write("guard.hooktest.toml", format!("{hooks}\n{CASES}"));
-        let run = room.run(["hooks", "test", "--faults", "--json"]).ended_with(0);
+        let run = room
+            .run(["hooks", "test", ".", "--faults", "--json"])
+            .ended_with(0);
         let results = results(&run);
         let faults: Vec<&Value> = results
             .iter()
@@ -168,7 +170,9 @@ payload = { tool_name = "shell", arguments = { command = "ls" } }
 rewritten = { arguments = { command = "ls -l" } }
 "#;
     room.write("a.hooktest.toml", cases);
-    room.run(["hooks", "test"]).ended_with(0).said("3 tests passed");
+    room.run(["hooks", "test", "."])
+        .ended_with(0)
+        .said("3 tests passed");
     let wrong = [
         (
             "copy = \"abc\"",
@@ -191,11 +195,11 @@ rewritten = { arguments = { command = "ls -l" } }
     ];
     for (right, changed, told) in wrong {
         room.write("a.hooktest.toml", cases.replace(right, changed));
-        room.run(["hooks", "test"]).ended_with(1).said(told);
+        room.run(["hooks", "test", "."]).ended_with(1).said(told);
     }
     let unexpected = cases.replace("failures = [\"exit_status\"]\n", "");
     room.write("a.hooktest.toml", unexpected);
-    room.run(["hooks", "test"])
+    room.run(["hooks", "test", "."])
         .ended_with(1)
         .said("failures should be []");
 }
@@ -228,16 +232,18 @@ told = "rm is out"
 files = { precious = "x", made = true }
 "#;
     room.write("s.hooktest.toml", suite);
-    room.run(["hooks", "test"]).ended_with(0).said("1 tests passed");
+    room.run(["hooks", "test", "."])
+        .ended_with(0)
+        .said("1 tests passed");
     room.write("s.hooktest.toml", suite.replace("made = true", "made = false"));
-    room.run(["hooks", "test"])
+    room.run(["hooks", "test", "."])
         .ended_with(1)
         .said("the file made is there");
     room.write(
         "s.hooktest.toml",
         suite.replace("all done\"\ntold", "all gone\"\ntold"),
     );
-    room.run(["hooks", "test"])
+    room.run(["hooks", "test", "."])
         .ended_with(1)
         .said("a part of the answer should be `all gone`");
     let sessions = room.run(["sessions", "--json"]).ended_with(0);
@@ -259,17 +265,19 @@ fn snapshots_are_written_when_asked_and_compared_otherwise() {
         "hooks = [\"hooks.toml\"]\n\
          [[test]]\nname = \"context\"\nevent = \"turn_start\"\nexpect = { snapshot = true }\n",
     );
-    room.run(["hooks", "test"])
+    room.run(["hooks", "test", "."])
         .ended_with(1)
         .said("there is no snapshot of it yet");
-    room.run(["hooks", "test", "--update"]).ended_with(0);
+    room.run(["hooks", "test", ".", "--update"]).ended_with(0);
     assert!(room.read("a.hooktest.snapshots.json").contains("one"));
-    room.run(["hooks", "test"]).ended_with(0);
+    room.run(["hooks", "test", "."]).ended_with(0);
     room.write(
         "hooks.toml",
         "[[hook]]\nevent = \"turn_start\"\ncommand = '''echo '{\"context\":[\"two\"]}' '''\n",
     );
-    room.run(["hooks", "test"]).ended_with(1).said("the snapshot is");
+    room.run(["hooks", "test", "."])
+        .ended_with(1)
+        .said("the snapshot is");
 }
 
 #[test]
@@ -289,7 +297,9 @@ fn two_hundred_cases_share_one_warm_lane() {
         ));
     }
     room.write("many.hooktest.toml", suite);
-    room.run(["hooks", "test"]).ended_with(0).said("200 tests passed");
+    room.run(["hooks", "test", "."])
+        .ended_with(0)
+        .said("200 tests passed");
 }
 
 #[test]
@@ -303,7 +313,7 @@ fn the_tests_beside_the_examples_pass_with_faults() {
 #[test]
 fn mistakes_in_a_file_of_tests_are_named() {
     let room = room();
-    room.run(["hooks", "test"])
+    room.run(["hooks", "test", "."])
         .ended_with(2)
         .complained("there are no tests here");
     let table = [
@@ -327,7 +337,9 @@ fn mistakes_in_a_file_of_tests_are_named() {
     ];
     for (text, complaint) in table {
         room.write("a.hooktest.toml", text);
-        room.run(["hooks", "test"]).ended_with(2).complained(complaint);
+        room.run(["hooks", "test", "."])
+            .ended_with(2)
+            .complained(complaint);
     }
 }
 
