@@ -177,7 +177,7 @@ impl Setup {
         let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
         let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
-        let trust = Trust::open(options, &folders, &surroundings.cwd, &project_root);
+        let trust = Trust::open(options, &folders, surroundings, &project_root);
         let mut project = read_project(&surroundings.cwd, &project_root, &trust);
         hooks.append(&mut project.hooks);
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);

@@ -357,7 +357,7 @@ impl Seat {
         let told = |error: CliError| error.to_string();
         let (config, folders) = (&setup.config.pi, &setup.folders);
         // What has changed since is judged anew.
-        let trust = Trust::open(options, folders, &surroundings.cwd, &setup.project_root);
+        let trust = Trust::open(options, folders, surroundings, &setup.project_root);
         let (found, judged) =
             extensions::find(options, config, folders, surroundings, &trust).map_err(told)?;
         if let Some(refusal) = extensions::refusal(&found, &judged, &trust) {

@@ -82,7 +82,7 @@ pub fn everything(
             files.push(read(&file, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
         }
     }
-    let trust = Trust::open(options, folders, cwd, &project_root(cwd));
+    let trust = Trust::open(options, folders, surroundings, &project_root(cwd));
     let (found, _) = extensions::find(options, &config.pi, folders, surroundings, &trust)?;
     let found = found
         .extensions

@@ -3,7 +3,7 @@
 //! A file belongs to the project by the name under which it is used, wherever a link of that name leads. What is named
 //! by a path outside of the project, or found on the person's PATH, is the person's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -12,22 +12,8 @@ use std::path::{Path, PathBuf};
 use becket_hooks::CommandLine;
 use rustix::fs::OFlags;
 
-use super::follow::{Base, Followed, Language, Use, follow};
+use super::follow::{Base, Followed, Holds, Language, Use, follow, holds, starts};
 use super::item::{Command, Edit, File, State, Word, plain, shell_quoted};
-
-/// Variables in which every word is a path: where programs and libraries are found, and what shells read first.
-const HOLD_PATHS: &[&str] = &[
-    "PATH",
-    "BASH_ENV",
-    "ENV",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "NODE_PATH",
-    "PERL5LIB",
-    "RUBYLIB",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-];
 
 /// The most files of one thing, the most bytes of all of them together, and the deepest folder.
 const MOST_FILES: usize = 2_000;
@@ -49,6 +35,10 @@ pub struct Gatherer<'a> {
     pub files: BTreeMap<String, File>,
     pub open: Vec<String>,
     pub trouble: Option<String>,
+    /// Whether Python runs that looks for modules in the working directory.
+    seeks_modules: bool,
+    /// The folders of the Python scripts that are started, from the root.
+    script_folders: BTreeSet<String>,
 }
 
 impl<'a> Gatherer<'a> {
@@ -61,7 +51,23 @@ impl<'a> Gatherer<'a> {
             files: BTreeMap::new(),
             open: Vec::new(),
             trouble: None,
+            seeks_modules: false,
+            script_folders: BTreeSet::new(),
         }
+    }
+
+    /// The folders in which Python must look for modules, where it would otherwise look in the working directory first.
+    pub fn module_folders(&self) -> Option<Vec<String>> {
+        let here = self.named(&self.directory).into_iter();
+        self.seeks_modules
+            .then(|| here.chain(self.script_folders.clone()).collect())
+    }
+
+    /// The folders from which every module of Python sees the others.
+    fn module_roots(&self) -> impl Iterator<Item = PathBuf> {
+        let here = self.seeks_modules.then(|| self.directory.clone());
+        let scripts = self.script_folders.iter().map(|folder| self.root.join(folder));
+        here.into_iter().chain(scripts)
     }
 
     /// Everything that a command line runs.
@@ -125,10 +131,28 @@ impl<'a> Gatherer<'a> {
 
     /// A variable of the hook, piece by piece, if it names files or folders of the project.
     pub fn variable(&mut self, name: &str, value: &str) -> Option<Vec<Word>> {
-        let holds_paths = HOLD_PATHS.contains(&name);
+        let holds = holds(name);
+        let leads_here = |piece: &str| self.named(&self.directory.join(piece)).is_some();
+        let is_told = match holds {
+            // Settings may come to lie there whenever somebody puts them there.
+            Some(Holds::Home) => leads_here(value),
+            Some(Holds::Orders) => value.contains('/'),
+            Some(Holds::Paths) => value
+                .split(':')
+                .any(|piece| leads_here(piece) && !self.directory.join(piece).exists()),
+            None => false,
+        };
+        if is_told {
+            self.open.push(format!(
+                "the variable {name}: `{value}` decides which code is found"
+            ));
+        }
+        if holds == Some(Holds::Home) {
+            return None;
+        }
         let pieces: Vec<Word> = value
             .split(':')
-            .map(|piece| match self.place(piece, holds_paths) {
+            .map(|piece| match self.place(piece, holds == Some(Holds::Paths)) {
                 Some(file) => Word::File(file),
                 None => Word::Text(piece.to_owned()),
             })
@@ -140,7 +164,7 @@ impl<'a> Gatherer<'a> {
     fn place(&mut self, value: &str, is_path: bool) -> Option<String> {
         let name = self
             .named(&self.directory.join(value))
-            .filter(|name| !name.is_empty())?;
+            .filter(|name| is_path || !name.is_empty())?;
         let path = self.root.join(&name);
         // A word such as `debug` means no folder that happens to be there.
         let is_path = is_path || value.contains('/') || path.extension().is_some();
@@ -176,9 +200,13 @@ impl<'a> Gatherer<'a> {
     }
 
     fn code(&mut self, name: &str, language: Option<Language>) {
-        if self.files.contains_key(name) || !self.read(name) {
-            return;
+        if !self.files.contains_key(name) && self.read(name) {
+            self.look(name, language);
         }
+    }
+
+    /// Finds what a file loads that was just read.
+    fn look(&mut self, name: &str, language: Option<Language>) {
         let file = &self.files[name];
         let Ok(text) = String::from_utf8(file.bytes.to_vec()) else {
             return;
@@ -190,16 +218,8 @@ impl<'a> Gatherer<'a> {
         let Some(language) = language.or(is_runnable.then_some(Language::Shell)) else {
             return;
         };
-        if let Some(interpreter) = text
-            .strip_prefix("#!")
-            .and_then(|rest| rest.split_whitespace().next())
-        {
-            let is_ours = !interpreter.starts_with('/') || Path::new(interpreter).starts_with(self.root);
-            if is_ours {
-                self.open
-                    .push(format!("{name}: it is run by {interpreter} of the project"));
-                self.plain(&self.directory.join(interpreter));
-            }
+        if let Some(line) = text.strip_prefix("#!").and_then(|rest| rest.lines().next()) {
+            self.first_line(name, line);
         }
         if language == Language::JavaScript {
             return self.javascript(name, &place, &text);
@@ -207,6 +227,28 @@ impl<'a> Gatherer<'a> {
         let edits = self.take(name, Some(&[path, place]), follow(&text, language));
         if let Some(file) = self.files.get_mut(name) {
             file.edits = edits;
+        }
+    }
+
+    /// The first line of a script is a command for it.
+    fn first_line(&mut self, name: &str, line: &str) {
+        let mut followed = follow(&format!("{line} {}", shell_quoted(name)), Language::Shell);
+        self.open
+            .extend(followed.open.drain(..).map(|open| format!("{name}: {open}")));
+        for used in followed.uses.iter().filter(|used| used.path != Path::new(name)) {
+            let program = self.directory.join(&used.path);
+            match self.named(&program) {
+                Some(name) if name.is_empty() => {}
+                Some(_) if program.is_dir() => self.folder(&program),
+                Some(_) => {
+                    self.open.push(format!(
+                        "{name}: it is run by {} of the project",
+                        used.path.display()
+                    ));
+                    self.plain(&program);
+                }
+                None => {}
+            }
         }
     }
 
@@ -222,9 +264,11 @@ impl<'a> Gatherer<'a> {
         if let Some(what) = found.open {
             self.open.push(format!("{name}: {what} cannot be followed"));
         }
-        if found.whole_folder {
+        let started = starts(text);
+        if found.whole_folder || started.whole_folder {
             self.around(place);
         }
+        self.take(name, None, started);
     }
 
     /// Takes what a text says, and says where paths stand in it that lead past a copy. `script` is the file of the
@@ -232,6 +276,7 @@ impl<'a> Gatherer<'a> {
     fn take(&mut self, title: &str, script: Option<&[PathBuf; 2]>, followed: Followed) -> Vec<Edit> {
         self.open
             .extend(followed.open.iter().map(|what| format!("{title}: {what}")));
+        self.seeks_modules |= followed.seeks_modules;
         let mut edits = Vec::new();
         for used in followed.uses {
             for base in self.bases(&used, script) {
@@ -242,7 +287,7 @@ impl<'a> Gatherer<'a> {
                 if name.is_empty() || (!is_there && (used.is_guess || is_a_second(&base, script))) {
                     continue;
                 }
-                self.code(&name, used.language);
+                self.used(&name, &used);
                 let leads_past = used.base == Base::Directory || used.path.is_absolute();
                 match &used.span {
                     Some(span) if leads_past => edits.push(Edit {
@@ -264,10 +309,33 @@ impl<'a> Gatherer<'a> {
         edits
     }
 
+    /// A file or a folder that something runs or loads.
+    fn used(&mut self, name: &str, used: &Use) {
+        let path = self.root.join(name);
+        if path.is_dir() {
+            return self.folder(&path);
+        }
+        let is_new = !self.files.contains_key(name) && self.read(name);
+        let is_python = self.language(name).or(used.language) == Some(Language::Python);
+        if used.span.is_some() && is_python {
+            let folder = Path::new(name).parent().and_then(Path::to_str);
+            self.script_folders.extend(folder.map(ToOwned::to_owned));
+        }
+        if is_new {
+            self.look(name, used.language);
+        }
+    }
+
+    /// The language of a file that was read.
+    fn language(&self, name: &str) -> Option<Language> {
+        let text = String::from_utf8_lossy(&self.files.get(name)?.bytes);
+        Language::of_file(&self.root.join(name), &text)
+    }
+
     /// The folders from which a path is seen.
     fn bases(&self, used: &Use, script: Option<&[PathBuf; 2]>) -> Vec<PathBuf> {
         match (used.base, script) {
-            (Base::Directory, _) => vec![self.directory.clone()],
+            (Base::Directory | Base::Modules, _) => vec![self.directory.clone()],
             (Base::HookFolder, _) => vec![self.folder.clone()],
             (Base::Script, None) => Vec::new(),
             (Base::Script, Some(files)) => {
@@ -276,6 +344,9 @@ impl<'a> Gatherer<'a> {
                     .filter_map(|file| Some(file.parent()?.into()))
                     .collect();
                 folders.dedup();
+                if used.is_guess && used.language == Some(Language::Python) {
+                    folders.extend(self.module_roots());
+                }
                 folders
             }
         }

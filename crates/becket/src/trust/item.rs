@@ -58,6 +58,8 @@ pub struct Item {
     pub command: Option<Command>,
     /// Variables that name its files.
     pub variables: BTreeMap<String, Vec<Word>>,
+    /// Folders in which Python looks for modules instead of the working directory, from the project's root.
+    pub module_folders: Option<Vec<String>>,
 }
 
 /// A file by its name in the project.

@@ -30,6 +30,7 @@ pub use store::{Record, Store, put};
 use crate::args::Options;
 use crate::files::read_regular;
 use crate::folders::Folders;
+use crate::surroundings::Surroundings;
 use gather::Gatherer;
 
 /// Says what is trusted in a project.
@@ -41,8 +42,14 @@ pub struct Trust {
     /// The project's root and the working directory, as they really lie.
     root: PathBuf,
     cwd: PathBuf,
+    /// Where the person's Python finds modules.
+    python_path: Option<String>,
     lock: Option<Locked>,
 }
+
+/// Where Python finds modules, and whether it leaves the working directory and the folder of a script out.
+const PYTHON_PATH: &str = "PYTHONPATH";
+const PYTHON_SAFE_PATH: &str = "PYTHONSAFEPATH";
 
 /// The project's lock.
 #[derive(Debug, Clone)]
@@ -106,14 +113,15 @@ impl Judged {
 
 impl Trust {
     /// What is trusted in the project at that root.
-    pub fn open(options: &Options, folders: &Folders, cwd: &Path, root: &Path) -> Self {
+    pub fn open(options: &Options, folders: &Folders, surroundings: &Surroundings, root: &Path) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let (root, cwd) = (real(root), real(cwd));
+        let (root, cwd) = (real(root), real(&surroundings.cwd));
         let mut trust = Self {
             of_run: options.trust,
             store: Store::new(folders.trust_folder(), &root),
             root,
             cwd,
+            python_path: surroundings.variable(PYTHON_PATH),
             lock: None,
         };
         trust.lock = trust.read_lock();
@@ -184,6 +192,7 @@ impl Trust {
 
     fn item(&self, kind: Kind, name: &str, source: &Path, entry: String, files: Gatherer<'_>) -> Item {
         let source = source.strip_prefix(&self.root).unwrap_or(source);
+        let module_folders = files.module_folders();
         let Gatherer {
             files, open, trouble, ..
         } = files;
@@ -198,6 +207,7 @@ impl Trust {
             trouble,
             command: None,
             variables: BTreeMap::new(),
+            module_folders,
         }
     }
 
@@ -237,7 +247,18 @@ impl Trust {
             let pieces: Vec<String> = value.iter().map(|piece| piece.in_copy(&copy)).collect();
             (name.clone(), pieces.join(":"))
         });
-        Ok(hook.run_from(command.in_copy(&copy), copy.join(folder), variables.collect()))
+        let mut variables: BTreeMap<String, String> = variables.collect();
+        if let Some(folders) = &judged.item.module_folders {
+            let others = variables.get(PYTHON_PATH).or(hook.env().get(PYTHON_PATH));
+            let others = others.or(self.python_path.as_ref()).into_iter().cloned();
+            let folders = folders
+                .iter()
+                .map(|folder| copy.join(folder).display().to_string());
+            let all: Vec<String> = folders.chain(others).collect();
+            variables.insert(PYTHON_PATH.into(), all.join(":"));
+            variables.insert(PYTHON_SAFE_PATH.into(), "1".into());
+        }
+        Ok(hook.run_from(command.in_copy(&copy), copy.join(folder), variables))
     }
 
     /// The folder with the copy of what was trusted, arranged as the project is.

@@ -4,14 +4,22 @@
 //! name too many files, which only makes more bytes count. It may also name too few: a file that it has missed is not
 //! in the copy that runs, so the script fails there and nothing strange runs in its place.
 
+mod calls;
+mod javascript;
 mod python;
 mod scheme;
 mod shell;
+mod table;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub use shell::INTERPRETERS;
+pub use javascript::starts;
+pub use table::{Holds, holds};
+use table::{Meaning, meaning};
+
+/// So much of a text is shown at most.
+const LONGEST_SHOWN: usize = 60;
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +35,11 @@ pub enum Language {
 impl Language {
     /// By the name of the program that runs it.
     pub fn of_program(name: &str) -> Option<Self> {
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let name = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
-        let found = INTERPRETERS.iter().find(|(names, _)| names.contains(&name))?;
-        Some(found.1)
+        match meaning(name.rsplit('/').next().unwrap_or(name))? {
+            Meaning::Interprets(language) => Some(language),
+            Meaning::InterpretsArgument => Some(Self::Other),
+            _ => None,
+        }
     }
 
     /// By the first line and the name of a file. `None` for what is no script.
@@ -58,6 +67,8 @@ impl Language {
 pub enum Base {
     /// The directory in which the hook runs.
     Directory,
+    /// The same, where Python looks for modules. It finds them in the copy.
+    Modules,
     /// The folder of the script that names it.
     Script,
     /// The folder of the file in which the hook stands.
@@ -84,11 +95,49 @@ pub struct Followed {
     pub uses: Vec<Use>,
     /// Whether the script may use anything in its own folder.
     pub whole_folder: bool,
-    /// What cannot be followed, in words with the line.
-    pub open: Vec<String>,
+    /// What cannot be followed.
+    pub open: Vec<Open>,
+    /// Whether Python runs that looks for modules in the directory of the moment first.
+    pub seeks_modules: bool,
+}
+
+/// Something that cannot be followed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Counted from 1.
+    line: usize,
+    what: String,
+}
+
+impl std::fmt::Display for Open {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "line {}: {}", self.line, self.what)
+    }
 }
 
 impl Followed {
+    /// Tells what cannot be followed; then anything beside the script may be meant.
+    fn open(&mut self, line: usize, what: impl Into<String>) {
+        self.whole_folder = true;
+        self.open.push(Open {
+            line,
+            what: what.into(),
+        });
+    }
+
+    /// Takes what a text says that stands in this one, from that line on. Paths in it stay as they are.
+    fn contain(&mut self, other: Self, line: usize) {
+        let uses = other.uses.into_iter();
+        self.uses.extend(uses.map(|used| Use { span: None, ..used }));
+        let open = other.open.into_iter();
+        self.open.extend(open.map(|open| Open {
+            line: open.line + line - 1,
+            ..open
+        }));
+        self.whole_folder |= other.whole_folder;
+        self.seeks_modules |= other.seeks_modules;
+    }
+
     fn guess(&mut self, base: Base, path: impl Into<PathBuf>, language: Option<Language>) {
         self.uses.push(Use {
             span: None,
@@ -107,11 +156,21 @@ pub fn follow(text: &str, language: Language) -> Followed {
         Language::Python => python::follow(text, Base::Script),
         Language::Scheme => scheme::follow(text),
         Language::JavaScript => Followed::default(),
-        Language::Other => Followed {
-            whole_folder: true,
-            open: vec!["it is in a language whose imports are not followed".into()],
-            ..Followed::default()
-        },
+        Language::Other => {
+            let mut followed = Followed::default();
+            followed.open(1, "it is in a language whose imports are not followed");
+            followed
+        }
+    }
+}
+
+/// A text for a message: its first line, and not too much of it.
+fn shown(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let short: String = line.chars().take(LONGEST_SHOWN).collect();
+    match short.len() < text.trim().len() {
+        true => format!("{short}…"),
+        false => short,
     }
 }
 

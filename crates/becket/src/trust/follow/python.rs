@@ -1,25 +1,94 @@
-//! Python: `import` and `from … import` of modules that may lie beside the script. Text that only looks like an import
-//! names files that are not there, and does no harm.
+//! Python: `import` and `from … import` of modules that may lie beside the script, and what its calls start. Text that
+//! only looks like an import names files that are not there, and does no harm.
 
-use super::{Base, Followed, Language};
+use super::calls::{self, Starters, Takes};
+use super::{Base, Followed, Language, line_of};
 
 /// Words by which a script loads what its text does not name.
 const OPEN: &[&str] = &[
+    "importlib.util",
+    "importlib.machinery",
+    "import_module",
     "__import__",
-    "importlib",
-    "runpy",
-    "exec(",
+    "run_module",
     "sys.path",
     "execfile",
     "pkgutil",
+    "zipimport",
+    "addsitedir",
+    "ctypes",
+];
+
+/// Functions that run something.
+const STARTERS: &[Starters] = &[
+    Starters {
+        module: "subprocess",
+        names: &[
+            "run",
+            "call",
+            "check_call",
+            "check_output",
+            "Popen",
+            "getoutput",
+            "getstatusoutput",
+        ],
+        takes: Takes::Line,
+    },
+    Starters {
+        module: "os",
+        names: &["system", "popen"],
+        takes: Takes::Line,
+    },
+    Starters {
+        module: "os",
+        names: &[
+            "execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe",
+        ],
+        takes: Takes::Program,
+    },
+    Starters {
+        module: "os",
+        names: &["posix_spawn", "posix_spawnp"],
+        takes: Takes::Program,
+    },
+    Starters {
+        module: "os",
+        names: &[
+            "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe",
+        ],
+        takes: Takes::Code,
+    },
+    Starters {
+        module: "asyncio",
+        names: &["create_subprocess_shell"],
+        takes: Takes::Line,
+    },
+    Starters {
+        module: "asyncio",
+        names: &["create_subprocess_exec"],
+        takes: Takes::Program,
+    },
+    Starters {
+        module: "pty",
+        names: &["spawn"],
+        takes: Takes::Line,
+    },
+    Starters {
+        module: "runpy",
+        names: &["run_path"],
+        takes: Takes::File(Language::Python),
+    },
+    Starters {
+        module: "",
+        names: &["exec", "eval", "compile"],
+        takes: Takes::Code,
+    },
 ];
 
 /// What the text of a script says.
 pub fn follow(text: &str, base: Base) -> Followed {
-    let mut followed = Followed {
-        whole_folder: text.contains("__file__"),
-        ..Followed::default()
-    };
+    let mut followed = calls::follow(text, STARTERS);
+    followed.whole_folder |= text.contains("__file__");
     let joined = text.replace("\\\n", " ");
     let mut lines = joined.split(['\n', ';']);
     while let Some(line) = lines.next() {
@@ -45,16 +114,33 @@ pub fn follow(text: &str, base: Base) -> Followed {
         }
     }
     for word in OPEN {
-        if let Some(at) = text.find(word) {
-            followed.whole_folder = true;
-            let line = super::line_of(text, at);
-            followed.open.push(format!(
-                "line {line}: `{}` may load anything",
-                word.trim_end_matches('(')
-            ));
+        for (at, _) in text.match_indices(word) {
+            match named_module(&text[at + word.len()..]) {
+                Some(name) if is_by_name(word) => module(&mut followed, base, name, &[]),
+                // Its own import runs nothing yet.
+                _ if is_by_name(word) && !text[at + word.len()..].starts_with('(') => {}
+                _ => {
+                    followed.open(line_of(text, at), format!("`{word}` may load anything"));
+                    break;
+                }
+            }
         }
     }
     followed
+}
+
+/// Whether a module is named in brackets behind the word.
+fn is_by_name(word: &str) -> bool {
+    ["import_module", "__import__", "run_module"].contains(&word)
+}
+
+/// The name in quotes that is all there is in the brackets.
+fn named_module(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('(')?.trim_start();
+    let quote = inner.chars().next().filter(|sign| ['"', '\''].contains(sign))?;
+    let (name, rest) = inner[1..].split_once(quote)?;
+    let is_name = |character: char| character.is_alphanumeric() || ['_', '.'].contains(&character);
+    (rest.trim_start().starts_with(')') && name.chars().all(is_name)).then_some(name)
 }
 
 fn first_word(text: &str) -> &str {
@@ -100,18 +186,49 @@ mod tests {
             ("from ..up import rules", "../up.py"),
             ("x = 1; import rules", "rules.py"),
             ("from pkg \\\n import deep", "pkg/deep.py"),
+            ("import importlib\nimportlib.import_module('rules')", "rules.py"),
+            ("import runpy\nrunpy.run_path('rules.py')", "rules.py"),
+            ("import os\nos.system('sh rules.sh')", "rules.sh"),
         ] {
-            let found = follow(text, Base::Script).uses;
+            let found = follow(text, Base::Script);
+            let is_it = |used: &super::super::Use| used.path.to_str() == Some(file);
             assert!(
-                found.iter().any(|used| used.path.to_str() == Some(file)),
+                found.uses.iter().any(is_it) && found.open.is_empty(),
                 "{text}: {found:?}"
             );
         }
         assert!(follow("open(__file__)", Base::Script).whole_folder);
-        let open = follow("x = 1\nimportlib.import_module(x)", Base::Script);
+    }
+
+    #[test]
+    fn what_is_only_known_when_it_runs_is_open() {
+        for text in [
+            "importlib.import_module(x)",
+            "importlib.import_module('a' + x)",
+            "importlib.util.spec_from_file_location('a', x)",
+            "__import__(x)",
+            "import os; os.system(x)",
+            "import os; os.popen('sh ' + x)",
+            "import os; os.execv(x, [x])",
+            "import subprocess; subprocess.Popen(x)",
+            "from subprocess import Popen; Popen(x)",
+            "import runpy; runpy.run_path(x)",
+            "import runpy; runpy.run_module(x)",
+            "exec(open(x).read())",
+            "eval(compile(x, 'x', 'exec'))",
+            "sys.path.insert(0, x)",
+        ] {
+            let open = follow(&format!("x = 1\n{text}"), Base::Script);
+            let first = open.open.first().map(ToString::to_string).unwrap_or_default();
+            assert!(
+                open.whole_folder && first.starts_with("line 2"),
+                "{text}: {open:?}"
+            );
+        }
         assert!(
-            open.whole_folder && open.open[0].starts_with("line 2"),
-            "{open:?}"
+            follow("re.compile(x)\nimport importlib\n", Base::Script)
+                .open
+                .is_empty()
         );
     }
 }

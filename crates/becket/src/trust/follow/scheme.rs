@@ -19,12 +19,11 @@ pub fn follow(text: &str) -> Followed {
             let rest = &rest[..rest.find(')').unwrap_or(rest.len())];
             let mut names = rest.split('"').skip(1).step_by(2).peekable();
             if names.peek().is_none() {
-                followed.whole_folder = true;
-                let line = super::line_of(text, at);
                 let form = form.trim_matches(['(', ' ']);
-                followed
-                    .open
-                    .push(format!("line {line}: `{form}` of a file that is not named there"));
+                followed.open(
+                    super::line_of(text, at),
+                    format!("`{form}` of a file that is not named there"),
+                );
             }
             for name in names {
                 followed.guess(Base::Script, name, Some(Language::Scheme));

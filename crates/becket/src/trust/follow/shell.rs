@@ -7,111 +7,36 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Base, Followed, Language, Use, line_of, python};
-use crate::shell_grammar::{BEFORE_COMMANDS, WRAPPERS};
-
-/// Programs that run a file that they are given, by their names without a version.
-pub const INTERPRETERS: &[(&[&str], Language)] = &[
-    (
-        &["sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"],
-        Language::Shell,
-    ),
-    (&["python", "pypy", "uv"], Language::Python),
-    (
-        &["node", "nodejs", "bun", "deno", "tsx", "ts-node"],
-        Language::JavaScript,
-    ),
-    (
-        &["chibi-scheme", "guile", "csi", "gosh", "scheme", "chez", "racket"],
-        Language::Scheme,
-    ),
-    (
-        &[
-            "ruby", "perl", "php", "lua", "luajit", "awk", "gawk", "mawk", "jq", "sed", "fish", "tclsh",
-            "Rscript", "julia",
-        ],
-        Language::Other,
-    ),
-];
-
-/// Programs that take their orders from files of the project which they find by themselves.
-const RUNNERS: &[&str] = &[
-    "make",
-    "gmake",
-    "just",
-    "task",
-    "rake",
-    "npm",
-    "npx",
-    "pnpm",
-    "pnpx",
-    "yarn",
-    "cargo",
-    "go",
-    "gradle",
-    "mvn",
-    "tox",
-    "nox",
-    "poetry",
-    "hatch",
-    "pipenv",
-    "docker",
-    "nix",
-    "bazel",
-    "composer",
-    "bundle",
-    "pre-commit",
-    "mise",
-];
+use super::table::{Holds, Meaning, holds, meaning};
+use super::{Base, Followed, Language, Use, javascript, line_of, python, shown};
+use crate::shell_grammar::BEFORE_COMMANDS;
 
 /// Options of some wrapper that have a value behind them.
 const WITH_VALUES: &[&str] = &[
-    "-C", "-D", "-I", "-L", "-P", "-R", "-S", "-T", "-U", "-a", "-c", "-d", "-g", "-h", "-k", "-n", "-p",
-    "-r", "-s", "-t", "-u",
+    "-C", "-D", "-I", "-L", "-P", "-R", "-T", "-U", "-a", "-c", "-d", "-g", "-h", "-k", "-n", "-p", "-r",
+    "-s", "-t", "-u",
 ];
 
-/// Interpreters whose first argument is the program itself.
-const ONE_LINERS: &[&str] = &["awk", "gawk", "mawk", "jq", "sed"];
+/// Options of interpreters that have a file behind them, and those with something else.
+const WITH_FILES: &[&str] = &[
+    "-f",
+    "--from-file",
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--rcfile",
+    "--init-file",
+];
+const WITH_OTHERS: &[&str] = &["-W", "-X", "-O", "-o", "-I", "-L", "--arg", "--argjson"];
 
-/// Programs and builtins that run nothing that they are given.
-const LOOKERS: &[&str] = &[
-    "[",
-    "[[",
-    "basename",
-    "cat",
-    "chmod",
-    "cmp",
-    "cp",
-    "cut",
-    "diff",
-    "dirname",
-    "echo",
-    "git",
-    "grep",
-    "head",
-    "ln",
-    "ls",
-    "mkdir",
-    "mv",
-    "printf",
-    "readlink",
-    "realpath",
-    "rm",
-    "sha256sum",
-    "sort",
-    "stat",
-    "tail",
-    "tee",
-    "test",
-    "touch",
-    "tr",
-    "wc",
+/// Words by which a line in a language that is not followed may run or load something.
+const MAY_RUN: &[&str] = &[
+    "require", "load", "dofile", "system", "exec", "popen", "spawn", "include", "import", "eval", "qx", "`",
 ];
 
-/// Words of the grammar whose arguments are no commands.
-const GRAMMAR: &[&str] = &[
-    "for", "case", "select", "function", "in", "fi", "done", "esac", "}",
-];
+/// The same in awk.
+const AWK_MAY_RUN: &[&str] = &["system(", "getline", "| \"", "|\""];
 
 /// The usual spellings of the folder of a script, without quotes.
 const OWN_FOLDER: &[&str] = &[
@@ -187,8 +112,17 @@ struct Word {
     /// The variable that it sets, if it stands before a command.
     sets: Option<String>,
     value: Value,
-    /// Whether standard input is read from it.
-    is_input: bool,
+    /// What it has to do with standard input.
+    input: Option<Input>,
+}
+
+/// From what standard input is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// The file of that name.
+    File,
+    /// The very text.
+    Text,
 }
 
 struct Scanner<'a> {
@@ -202,8 +136,14 @@ struct Scanner<'a> {
     variables: HashMap<String, Value>,
     /// The directory of the moment; `None` if nobody knows.
     directory: Option<(Base, PathBuf)>,
-    /// The here-documents whose bodies begin with the next line.
-    documents: Vec<String>,
+    /// The directories outside of the brackets that are open.
+    outside: Vec<Option<(Base, PathBuf)>>,
+    /// Where the here-documents end whose bodies begin with the next line.
+    documents_end: Option<usize>,
+    /// What is piped into the command of the moment.
+    before: Option<Vec<Word>>,
+    /// From where the command of the moment reads.
+    inputs: Vec<Word>,
     followed: Followed,
 }
 
@@ -217,7 +157,10 @@ impl<'a> Scanner<'a> {
             cases: 0,
             variables: HashMap::new(),
             directory: Some((Base::Directory, PathBuf::new())),
-            documents: Vec::new(),
+            outside: Vec::new(),
+            documents_end: None,
+            before: None,
+            inputs: Vec::new(),
             followed: Followed::default(),
         }
     }
@@ -244,17 +187,7 @@ impl<'a> Scanner<'a> {
                 ' ' | '\t' | '\r' => drop(self.next()),
                 '\\' if self.rest().starts_with("\\\n") => self.at += 2,
                 '#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
-                '\n' | ';' | '&' | '|' | '(' | ')' => {
-                    let ends_case = self.cases > 0 && self.rest().starts_with(";;");
-                    self.next();
-                    self.command(std::mem::take(&mut words));
-                    if character == '\n' {
-                        self.skip_documents();
-                    }
-                    if ends_case {
-                        self.skip_pattern();
-                    }
-                }
+                '\n' | ';' | '&' | '|' | '(' | ')' => self.end_command(std::mem::take(&mut words)),
                 '<' | '>' => words.extend(self.redirection()),
                 _ => words.push(self.word()),
             }
@@ -265,7 +198,36 @@ impl<'a> Scanner<'a> {
                 self.skip_pattern();
             }
         }
-        self.command(words);
+        self.command(&words);
+    }
+
+    /// A command ends with the sign of the moment.
+    fn end_command(&mut self, words: Vec<Word>) {
+        let rest = self.rest();
+        let ends_case = self.cases > 0 && rest.starts_with(";;");
+        let is_long = ["||", "|&"].iter().any(|sign| rest.starts_with(sign));
+        let is_pipe = rest.starts_with('|') && !rest.starts_with("||");
+        let sign = self.next();
+        if is_long {
+            self.next();
+        }
+        self.command(&words);
+        match sign {
+            Some('\n') => self.at = self.at.max(self.documents_end.take().unwrap_or_default()),
+            // What happens to the directory in brackets stays there.
+            Some('(') => self.outside.push(self.directory.clone()),
+            Some(')') => self.directory = self.outside.pop().unwrap_or_else(|| self.directory.clone()),
+            _ => {}
+        }
+        // A pipe may go on in the next line.
+        if is_pipe {
+            self.before = Some(words);
+        } else if !words.is_empty() || sign != Some('\n') {
+            self.before = None;
+        }
+        if ends_case {
+            self.skip_pattern();
+        }
     }
 
     /// The pattern of a case is text, up to its bracket.
@@ -277,39 +239,87 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What standard input is read from, if it is.
+    /// What standard input is read from, if it is, or a command in the place of a file.
     fn redirection(&mut self) -> Option<Word> {
-        let is_document = self.rest().starts_with("<<") && !self.rest().starts_with("<<<");
-        let is_substitution = self.rest().starts_with("<(") || self.rest().starts_with(">(");
-        let is_input = self.peek() == Some('<') && !self.rest().starts_with("<<");
-        let signs = self.rest().trim_start_matches(['<', '>', '&', '-', '|']);
-        self.at = self.end - signs.len();
-        if is_substitution {
-            return None;
-        }
+        let (start, rest) = (self.at, self.rest());
+        let input = match rest {
+            _ if rest.starts_with("<(") || rest.starts_with(">(") => {
+                self.next();
+                self.dollar();
+                return Some(Word {
+                    span: start..self.at,
+                    sets: None,
+                    value: Value::open(),
+                    input: None,
+                });
+            }
+            _ if rest.starts_with("<<<") => Some(Input::Text),
+            _ if rest.starts_with("<<") => return Some(self.document()),
+            _ if rest.starts_with('<') => Some(Input::File),
+            _ => None,
+        };
+        self.at = self.end - rest.trim_start_matches(['<', '>', '&', '-', '|']).len();
         self.at = self.end - self.rest().trim_start_matches([' ', '\t']).len();
         let word = self.word();
-        if is_document {
-            self.documents.push(word.value.text);
-            return None;
-        }
-        is_input.then_some(Word {
-            is_input: true,
+        input.map(|input| Word {
+            input: Some(input),
+            sets: None,
             ..word
         })
     }
 
-    /// Bodies of here-documents are text.
-    fn skip_documents(&mut self) {
-        for end in std::mem::take(&mut self.documents) {
-            while self.at < self.end {
-                let line = self.rest().split('\n').next().unwrap_or_default();
-                self.at = (self.at + line.len() + 1).min(self.end);
-                if line.trim_start_matches('\t') == end {
-                    break;
-                }
+    /// A here-document, whose body begins with the next line.
+    fn document(&mut self) -> Word {
+        let has_tabs = self.rest().starts_with("<<-");
+        self.at = self.end - self.rest().trim_start_matches(['<', '-', ' ', '\t']).len();
+        let mark = self.word();
+        let is_plain = self.text[mark.span.clone()].contains(['"', '\'', '\\']);
+        let next_line = self
+            .rest()
+            .find('\n')
+            .map_or(self.end, |found| self.at + found + 1);
+        let start = self.documents_end.unwrap_or(next_line);
+        let (mut body, mut end) = (start..start, start);
+        while end < self.end {
+            let line = self.text[end..self.end].split('\n').next().unwrap_or_default();
+            body.end = end;
+            end = (end + line.len() + 1).min(self.end);
+            let line = if has_tabs {
+                line.trim_start_matches('\t')
+            } else {
+                line
+            };
+            if line == mark.value.text {
+                break;
             }
+            body.end = end;
         }
+        self.documents_end = Some(end);
+        let value = match is_plain {
+            true => Value {
+                text: self.text[body.clone()].to_owned(),
+                ..Value::default()
+            },
+            false => self.expanded(body.clone()),
+        };
+        Word {
+            span: body,
+            sets: None,
+            value,
+            input: Some(Input::Text),
+        }
+    }
+
+    /// What a text stands for in which only substitutions are special.
+    fn expanded(&mut self, span: Range<usize>) -> Value {
+        let place = (self.at, self.end);
+        (self.at, self.end) = (span.start, span.end);
+        let mut value = Value::default();
+        while self.at < self.end {
+            self.part(&mut value);
+        }
+        (self.at, self.end) = place;
+        value
     }
 
     fn word(&mut self) -> Word {
@@ -348,7 +358,7 @@ impl<'a> Scanner<'a> {
             span: start..self.at,
             sets,
             value,
-            is_input: false,
+            input: None,
         }
     }
 
@@ -478,187 +488,372 @@ impl<'a> Scanner<'a> {
     }
 
     /// A command that is complete.
-    fn command(&mut self, words: Vec<Word>) {
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.peek() {
-            match &word.sets {
-                Some(name) if !word.is_input => self.variables.insert(name.clone(), word.value.clone()),
-                _ if BEFORE_COMMANDS.contains(&word.value.text.as_str()) => None,
-                _ => break,
-            };
-            words.next();
-        }
-        let words: Vec<Word> = words.collect();
-        let Some(first) = words.iter().position(|word| !word.is_input) else {
-            return;
-        };
-        let name = &words[first];
-        match name.value.text.as_str() {
-            "export" | "readonly" | "local" | "declare" | "typeset" => {
-                for word in &words {
-                    if let Some(name) = &word.sets {
-                        self.variables.insert(name.clone(), word.value.clone());
-                    }
-                }
-            }
-            "cd" | "pushd" => {
-                let target = words[first + 1..]
-                    .iter()
-                    .find(|word| !word.value.text.starts_with('-'));
-                self.directory = target.and_then(|word| self.place(&word.value));
-            }
-            "popd" => self.directory = None,
-            "." | "source" => {
-                if let Some(file) = words.get(first + 1) {
-                    self.runs(file, Some(Language::Shell));
-                }
-            }
-            "eval" if words.iter().any(|word| word.value.is_open) => {
-                let end = words.last().map_or(name.span.end, |word| word.span.end);
-                let shown = self.text[name.span.start..end].trim();
-                self.open(name.span.start, &format!("`{shown}`"));
-            }
-            "eval" => {}
-            "esac" => self.cases = self.cases.saturating_sub(1),
-            text if GRAMMAR.contains(&text) && name.value.base.is_none() => {}
-            _ => self.program(&words),
-        }
+    fn command(&mut self, words: &[Word]) {
+        let is_input = |word: &&Word| word.input.is_some();
+        self.inputs = words.iter().filter(is_input).cloned().collect();
+        let words: Vec<Word> = words.iter().filter(|word| !is_input(word)).cloned().collect();
+        let is_before = |word: &Word| BEFORE_COMMANDS.contains(&word.value.text.as_str());
+        let first = words
+            .iter()
+            .position(|word| word.sets.is_none() && !is_before(word));
+        let (before, words) = words.split_at(first.unwrap_or(words.len()));
+        before.iter().for_each(|word| self.sets(word));
+        self.program(words);
     }
 
-    /// A program, or a function, with its arguments.
+    /// A program, a builtin or a function, with its arguments.
     fn program(&mut self, words: &[Word]) {
-        let mut at = words.iter().position(|word| !word.is_input).unwrap_or_default();
-        loop {
-            let Some(word) = words.get(at) else { return };
-            let name = base_name(&word.value);
-            if !WRAPPERS.contains(&name) {
-                break;
-            }
-            at += 1;
-            // Options with their values, settings of `env`, and numbers.
-            while let Some(word) = words.get(at) {
-                let text = &word.value.text;
-                let is_passed =
-                    word.sets.is_some() || text.starts_with('-') || text.starts_with(char::is_numeric);
-                at += match WITH_VALUES.contains(&text.as_str()) {
-                    true => 2,
-                    false if is_passed => 1,
-                    false => break,
-                };
-            }
-        }
-        if at >= words.len() {
+        let Some((word, arguments)) = words.split_first() else {
             return;
-        }
-        let word = &words[at];
-        let name = base_name(&word.value);
+        };
+        let name = base_name(&word.value).to_owned();
         if word.value.is_open || word.value.base.is_some() || word.value.text.contains('/') {
             self.runs(word, None);
         }
-        if RUNNERS.contains(&name) {
-            self.open(
-                word.span.start,
-                &format!("`{name}` takes its orders from files that it finds by itself"),
-            );
-        }
-        let arguments = &words[at + 1..];
-        match Language::of_program(name) {
-            Some(language) => self.interpreter(name, arguments, words, language),
-            None if [".", "source"].contains(&name) => {
-                arguments
-                    .first()
-                    .into_iter()
+        match meaning(&name) {
+            Some(Meaning::Sets) => arguments.iter().for_each(|word| self.sets(word)),
+            Some(Meaning::Goes) => {
+                let target = arguments.iter().find(|word| !word.value.text.starts_with('-'));
+                self.directory = target.and_then(|word| self.place(&word.value));
+            }
+            Some(Meaning::Returns) => self.directory = None,
+            Some(Meaning::Sources) => {
+                let file = arguments.first();
+                file.into_iter()
                     .for_each(|file| self.runs(file, Some(Language::Shell)));
             }
-            None if LOOKERS.contains(&name) => {}
+            Some(Meaning::Line) => self.line(arguments),
+            Some(Meaning::FirstIsLine) => {
+                let line = arguments.iter().find(|word| word.value.text != "--");
+                self.line(
+                    line.filter(|word| word.value.text != "-")
+                        .map(std::slice::from_ref)
+                        .unwrap_or_default(),
+                );
+            }
+            Some(Meaning::LineBehindOption) => self.line_behind_option(arguments),
+            Some(Meaning::Wraps) => self.wrapped(arguments, None),
+            Some(Meaning::Feeds) => self.wrapped(arguments, Some(word)),
+            Some(Meaning::WrapsBehind(options)) => self.wrapped_behind(arguments, options),
+            Some(Meaning::RunsFolder) => {
+                let folder = arguments.iter().find(|word| !word.value.text.starts_with('-'));
+                folder.into_iter().for_each(|folder| self.runs(folder, None));
+            }
+            Some(Meaning::FindsOrders) => self.open(
+                word.span.start,
+                &format!("`{name}` takes its orders from files that it finds by itself"),
+            ),
+            Some(Meaning::Grammar) if name == "esac" => self.cases = self.cases.saturating_sub(1),
+            Some(Meaning::Looks | Meaning::Grammar) => {}
+            Some(Meaning::Interprets(language)) => self.interpreter(word, arguments, language),
+            Some(Meaning::InterpretsArgument) => self.interprets_argument(arguments),
             None => self.handed_over(arguments),
+        }
+    }
+
+    /// A variable is set.
+    fn sets(&mut self, word: &Word) {
+        let Some(name) = &word.sets else { return };
+        match holds(name) {
+            Some(Holds::Paths) => self.list_of_paths(word, name),
+            Some(Holds::Home) if !word.value.text.starts_with('/') => self.decides(word),
+            Some(Holds::Orders) if word.value.is_open || word.value.text.contains('/') => self.decides(word),
+            _ => {}
+        }
+        self.variables.insert(name.clone(), word.value.clone());
+    }
+
+    /// Says that a variable decides which code is found, and nobody knows how.
+    fn decides(&mut self, word: &Word) {
+        let what = format!(
+            "`{}` decides which code is found",
+            shown(&self.text[word.span.clone()])
+        );
+        self.open(word.span.start, &what);
+    }
+
+    /// Files and folders that a variable names count. Those of the directory of the moment are taken as they lie there.
+    fn list_of_paths(&mut self, word: &Word, name: &str) {
+        let text = &self.text[word.span.clone()];
+        let list = text
+            .split_once('=')
+            .map_or("", |(_, list)| list)
+            .replace(['"', '\''], "");
+        if list.is_empty() {
+            return;
+        }
+        let mut is_open = false;
+        for piece in pieces(&list) {
+            let rest = without_itself(piece, name);
+            let is_persons = ["~", "$HOME", "${HOME"].iter().any(|home| rest.starts_with(home));
+            if is_persons || (rest.is_empty() && rest != piece) {
+                continue;
+            }
+            let value = self.evaluated(rest);
+            match self.place(&value).filter(|_| !rest.is_empty()) {
+                Some((base, path)) => {
+                    is_open |= base == Base::Directory && !path.is_absolute();
+                    self.followed.guess(base, path, None);
+                }
+                None => is_open = true,
+            }
+        }
+        if is_open {
+            self.decides(word);
+        }
+    }
+
+    /// What a word of its own stands for.
+    fn evaluated(&self, text: &str) -> Value {
+        let mut scanner = Scanner {
+            depth: self.depth + 1,
+            variables: self.variables.clone(),
+            directory: self.directory.clone(),
+            ..Scanner::new(text)
+        };
+        scanner.word().value
+    }
+
+    /// Words that are a line for this shell.
+    fn line(&mut self, words: &[Word]) {
+        let Some((first, last)) = words.first().zip(words.last()) else {
+            return;
+        };
+        let texts: Vec<&str> = words.iter().map(|word| word.value.text.as_str()).collect();
+        let code = Word {
+            span: first.span.start..last.span.end,
+            sets: None,
+            value: Value {
+                base: None,
+                text: texts.join(" "),
+                is_open: words
+                    .iter()
+                    .any(|word| word.value.is_open || word.value.base.is_some()),
+            },
+            input: None,
+        };
+        self.inline(&code, Language::Shell);
+    }
+
+    /// A line behind `-c`, or a command behind the first argument.
+    fn line_behind_option(&mut self, arguments: &[Word]) {
+        let is_option = |word: &Word| word.value.text.starts_with('-');
+        let takes_line = |word: &Word| {
+            let text = &word.value.text;
+            is_option(word) && (text == "--command" || (!text.starts_with("--") && text.ends_with('c')))
+        };
+        match arguments.iter().position(takes_line) {
+            Some(at) => self.line(arguments.get(at + 1..at + 2).unwrap_or_default()),
+            None => {
+                let first = arguments.iter().position(|word| !is_option(word));
+                let command = first.and_then(|first| arguments.get(first + 1..));
+                self.program(command.unwrap_or_default());
+            }
+        }
+    }
+
+    /// The command behind the options of a wrapper. One that feeds it adds words that nobody knows.
+    fn wrapped(&mut self, arguments: &[Word], feeder: Option<&Word>) {
+        let mut at = 0;
+        // Options with their values, settings of `env`, and numbers.
+        while let Some(word) = arguments.get(at) {
+            let text = word.value.text.as_str();
+            let is_line = ["-S", "--split-string"].contains(&text);
+            if let Some(line) = arguments
+                .get(at + 1)
+                .filter(|line| is_line && line.value.text.contains(' '))
+            {
+                return self.line(std::slice::from_ref(line));
+            }
+            self.sets(word);
+            let is_passed =
+                word.sets.is_some() || text.starts_with('-') || text.starts_with(char::is_numeric);
+            at += match WITH_VALUES.contains(&text) {
+                true => 2,
+                false if is_passed => 1,
+                false => break,
+            };
+        }
+        let mut command = placeholders_open(arguments.get(at..).unwrap_or_default(), feeder.is_some());
+        if let Some(feeder) = feeder.filter(|_| !command.is_empty()) {
+            command.push(Word {
+                value: Value::open(),
+                ..feeder.clone()
+            });
+        }
+        self.program(&command);
+    }
+
+    /// The commands behind some options.
+    fn wrapped_behind(&mut self, arguments: &[Word], options: &[&str]) {
+        for (at, word) in arguments.iter().enumerate() {
+            if options.contains(&word.value.text.as_str()) {
+                let command = &arguments[at + 1..];
+                let is_end = |word: &Word| [";", "+"].contains(&word.value.text.as_str());
+                let end = command.iter().position(is_end).unwrap_or(command.len());
+                self.program(&placeholders_open(&command[..end], true));
+            }
         }
     }
 
     /// Scripts that some program is given, which may run them. They stay where they are, because it may as well do
     /// something to them.
     fn handed_over(&mut self, arguments: &[Word]) {
-        for word in arguments.iter().filter(|word| !word.is_input) {
-            let is_script = Language::of_file(Path::new(&word.value.text), "").is_some();
-            if let Some((base, path)) = self.place(&word.value).filter(|_| is_script) {
-                self.followed.guess(base, path, None);
+        for word in arguments {
+            if Language::of_file(Path::new(&word.value.text), "").is_none() {
+                continue;
+            }
+            match self.place(&word.value) {
+                Some((base, path)) => self.followed.guess(base, path, None),
+                None => self.unknown(word),
             }
         }
     }
 
-    /// The file that an interpreter is given.
-    fn interpreter(&mut self, name: &str, arguments: &[Word], all: &[Word], language: Language) {
-        let mut arguments = arguments.iter().filter(|word| !word.is_input);
-        if ONE_LINERS.contains(&name) {
-            let mut rest =
-                arguments.skip_while(|word| !["-f", "--from-file"].contains(&word.value.text.as_str()));
-            if let Some(file) = rest.nth(1) {
-                self.runs(file, Some(language));
-            }
-            return;
+    /// An interpreter whose first argument is the program.
+    fn interprets_argument(&mut self, arguments: &[Word]) {
+        let is_file = |word: &&Word| ["-f", "--from-file"].contains(&word.value.text.as_str());
+        let mut rest = arguments.iter().skip_while(|word| !is_file(word));
+        if let Some(file) = rest.nth(1) {
+            return self.runs(file, Some(Language::Other));
         }
-        while let Some(word) = arguments.next() {
+        let may_run = |word: &&Word| AWK_MAY_RUN.iter().any(|sign| word.value.text.contains(sign));
+        if let Some(code) = arguments.iter().find(may_run) {
+            self.unknown(code);
+        }
+    }
+
+    /// The file or the code that an interpreter is given.
+    fn interpreter(&mut self, name: &Word, arguments: &[Word], language: Language) {
+        let mut rest = arguments.iter();
+        while let Some(word) = rest.next() {
             let text = word.value.text.as_str();
             match text {
                 "run" | "exec" => {}
-                "-c" | "-e" | "--eval" | "-p" | "-lc" | "-ec" | "-cu" | "-E" => {
-                    if let Some(code) = arguments.next() {
-                        self.inline(code, language);
-                    }
-                    return;
+                "-" | "/dev/stdin" => break,
+                "-s" if language == Language::Shell => break,
+                "--version" | "-V" | "--help" => return,
+                "-v" if language == Language::JavaScript => return,
+                _ if takes_code(language, text) => {
+                    let code =
+                        rest.find(|word| language != Language::Shell || !word.value.text.starts_with('-'));
+                    return code.into_iter().for_each(|code| self.inline(code, language));
                 }
-                "-m" if language == Language::Python => {
-                    if let Some(module) = arguments.next() {
-                        let import = format!("import {0}.__main__, {0}", module.value.text);
-                        self.followed
-                            .uses
-                            .extend(python::follow(&import, Base::Directory).uses);
-                    }
-                    return;
+                _ if takes_module(language, text) => {
+                    return rest.next().into_iter().for_each(|module| self.module(module));
                 }
-                "-f" | "--from-file" | "-r" | "--require" | "--import" | "--rcfile" | "--init-file" => {
-                    if let Some(file) = arguments.next() {
-                        self.runs(file, Some(language));
-                    }
+                _ if WITH_FILES.contains(&text) => {
+                    rest.next()
+                        .into_iter()
+                        .for_each(|file| self.runs(file, Some(language)));
                 }
-                "-W" | "-X" | "-O" | "-o" | "-I" | "-L" | "--arg" | "--argjson" => drop(arguments.next()),
-                _ if text.starts_with('-') => {}
+                _ if takes_other(language, text) => drop(rest.next()),
+                _ if text.starts_with("--") && text.contains('=') => self.option(word, language),
+                _ if text.starts_with('-') && !word.value.is_open => {}
                 _ => return self.runs(word, Some(language)),
             }
         }
-        if let Some(input) = all.iter().find(|word| word.is_input) {
-            self.runs(input, Some(language));
+        self.read_from_input(name, language);
+    }
+
+    /// A long option with its value, which may be a file.
+    fn option(&mut self, word: &Word, language: Language) {
+        let (option, value) = word.value.text.split_once('=').unwrap_or_default();
+        if WITH_FILES.contains(&option) {
+            let value = Value {
+                text: value.to_owned(),
+                ..word.value.clone()
+            };
+            match self.place(&value) {
+                Some((base, path)) => self.followed.guess(base, path, Some(language)),
+                None => self.unknown(word),
+            }
+        }
+    }
+
+    fn module(&mut self, module: &Word) {
+        self.followed.seeks_modules = true;
+        match module.value.is_open {
+            true => self.unknown(module),
+            false => {
+                let import = format!("import {0}.__main__, {0}", module.value.text);
+                self.contains(python::follow(&import, Base::Modules), module.span.start);
+            }
+        }
+    }
+
+    /// An interpreter without a file reads its code.
+    fn read_from_input(&mut self, name: &Word, language: Language) {
+        self.followed.seeks_modules |= language == Language::Python;
+        if let Some(input) = self.inputs.last().cloned() {
+            return match input.input {
+                Some(Input::Text) => self.inline(&input, language),
+                _ => self.runs(&input, Some(language)),
+            };
+        }
+        let before = self.before.take().unwrap_or_default();
+        let texts: Vec<&str> = before.iter().map(|word| word.value.text.as_str()).collect();
+        match (texts.as_slice(), before.as_slice()) {
+            (["cat", _], [_, file]) => self.runs(file, Some(language)),
+            (["echo" | "printf", _], [_, code]) => self.inline(code, language),
+            _ => {
+                let shown = shown(&self.text[name.span.clone()]);
+                self.open(
+                    name.span.start,
+                    &format!("`{shown}` runs what it reads, which cannot be followed"),
+                );
+            }
         }
     }
 
     /// Code in the place of a file. What it names lies in the directory of the moment, and stays there.
     fn inline(&mut self, code: &Word, language: Language) {
-        if code.value.is_open {
-            return self.open(
-                code.span.start,
-                &format!("`{}`", self.text[code.span.clone()].trim()),
-            );
+        self.followed.seeks_modules |= language == Language::Python;
+        if code.value.is_open || self.depth >= DEPTH {
+            return self.unknown(code);
         }
+        let text = &code.value.text;
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         let found = match language {
-            Language::Shell => follow(&code.value.text),
-            Language::Python => python::follow(&code.value.text, Base::Directory),
-            Language::JavaScript
-                if ["require", "import"]
-                    .iter()
-                    .any(|word| code.value.text.contains(word)) =>
-            {
-                return self.open(code.span.start, "an import in the command line");
+            Language::Shell => {
+                let mut scanner = Scanner {
+                    depth: self.depth + 1,
+                    variables: self.variables.clone(),
+                    directory: self.directory.clone(),
+                    ..Scanner::new(text)
+                };
+                scanner.commands();
+                scanner.followed
             }
+            Language::Python => python::follow(text, Base::Modules),
+            Language::JavaScript if has(&["require", "import"]) => {
+                return self.open(
+                    code.span.start,
+                    "an import in the command line cannot be followed",
+                );
+            }
+            Language::JavaScript => javascript::starts(text),
+            Language::Other if has(MAY_RUN) => return self.unknown(code),
             _ => return,
         };
-        let uses = found.uses.into_iter().map(|used| Use { span: None, ..used });
-        self.followed.uses.extend(uses);
-        self.followed.open.extend(found.open);
+        self.contains(found, code.span.start);
+    }
+
+    /// Takes what a text says that stands in this one.
+    fn contains(&mut self, found: Followed, at: usize) {
+        self.followed.contain(found, line_of(self.text, at));
+    }
+
+    /// Says that nobody knows what something is.
+    fn unknown(&mut self, word: &Word) {
+        self.open(
+            word.span.start,
+            &format!("`{}` cannot be followed", shown(&self.text[word.span.clone()])),
+        );
     }
 
     /// A file is run.
     fn runs(&mut self, word: &Word, language: Option<Language>) {
-        let shown = self.text[word.span.clone()].trim();
         match self.place(&word.value) {
             Some((base, path)) => self.followed.uses.push(Use {
                 span: Some(word.span.clone()),
@@ -667,10 +862,7 @@ impl<'a> Scanner<'a> {
                 language,
                 is_guess: false,
             }),
-            None => {
-                self.followed.whole_folder = true;
-                self.open(word.span.start, &format!("`{shown}`"));
-            }
+            None => self.unknown(word),
         }
     }
 
@@ -692,10 +884,76 @@ impl<'a> Scanner<'a> {
 
     fn open(&mut self, at: usize, what: &str) {
         let line = line_of(self.text, at);
-        self.followed
-            .open
-            .push(format!("line {line}: {what} cannot be followed"));
+        self.followed.open(line, what);
     }
+}
+
+/// Whether the next word is code.
+fn takes_code(language: Language, option: &str) -> bool {
+    let letters = option
+        .strip_prefix('-')
+        .filter(|rest| rest.chars().all(char::is_alphabetic));
+    let ends = |all: &[char]| letters.is_some_and(|letters| letters.ends_with(all));
+    match language {
+        Language::Shell => letters.is_some_and(|letters| letters.contains('c')),
+        Language::Python => ends(&['c']),
+        Language::JavaScript => ["--eval", "--print", "eval"].contains(&option) || ends(&['e', 'p']),
+        Language::Scheme => ends(&['c', 'e', 'p']),
+        Language::Other => ends(&['e', 'E']),
+    }
+}
+
+/// Whether the next word is neither code nor a file.
+fn takes_other(language: Language, option: &str) -> bool {
+    let is_short = option.starts_with('-') && !option.starts_with("--");
+    WITH_OTHERS.contains(&option) || (language == Language::Shell && is_short && option.ends_with('o'))
+}
+
+/// Whether the next word is a module.
+fn takes_module(language: Language, option: &str) -> bool {
+    let letters = option.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    language == Language::Python && letters.is_some_and(|letters| letters.ends_with('m'))
+}
+
+/// Words in which other programs put what they find are known to nobody.
+fn placeholders_open(words: &[Word], has_placeholders: bool) -> Vec<Word> {
+    let mut words = words.to_vec();
+    for word in words
+        .iter_mut()
+        .filter(|word| has_placeholders && word.value.text.contains("{}"))
+    {
+        word.value.is_open = true;
+    }
+    words
+}
+
+/// The pieces of a list with colons, without those inside of a substitution.
+fn pieces(list: &str) -> Vec<&str> {
+    let (mut all, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    for (at, character) in list.char_indices() {
+        match character {
+            '{' | '(' => depth += 1,
+            '}' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => {
+                all.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.push(&list[start..]);
+    all
+}
+
+/// A piece of a list without the list as it was before.
+fn without_itself<'a>(piece: &'a str, name: &str) -> &'a str {
+    let Some(rest) = piece.strip_prefix('$') else {
+        return piece;
+    };
+    if let Some(inner) = rest.strip_prefix('{').filter(|inner| inner.starts_with(name)) {
+        return inner.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    rest.strip_prefix(name).unwrap_or(piece)
 }
 
 /// Where the bracket is that closes what was opened before `at`; the end if it is missing.
@@ -798,6 +1056,23 @@ mod tests {
             ("command . ./lib.sh", "Directory:./lib.sh"),
             ("sudo -u root xargs -I {} ./x.sh {}", "Directory:./x.sh"),
             ("awk -f ./x.awk", "Directory:./x.awk"),
+            ("cat ./x.sh | bash", "Directory:./x.sh"),
+            ("bash -euo pipefail x.sh", "Directory:x.sh"),
+            ("sh <<'EOF'\n./x.sh\nEOF\n", "Directory:./x.sh"),
+            ("bash <<< ./x.sh", "Directory:./x.sh"),
+            ("cat <<EOF\n$(./x.sh)\nEOF\n", "Directory:./x.sh"),
+            ("eval './x.sh --now'", "Directory:./x.sh"),
+            ("trap './x.sh' EXIT", "Directory:./x.sh"),
+            ("flock lock ./x.sh", "Directory:./x.sh"),
+            ("flock -n lock -c './x.sh a'", "Directory:./x.sh"),
+            ("script -qc './x.sh' /dev/null", "Directory:./x.sh"),
+            ("env -S 'bash x.sh'", "Directory:x.sh"),
+            ("env -S bash -x x.sh", "Directory:x.sh"),
+            ("busybox sh x.sh", "Directory:x.sh"),
+            ("run-parts hooks.d", "Directory:hooks.d"),
+            ("(cd sub; ls); ./x.sh", "Directory:./x.sh"),
+            ("cd sub && bash -c ./x.sh", "Directory:sub/./x.sh"),
+            ("PATH=\"$(dirname \"$0\")/bin:$PATH\" guard", "Script:bin"),
         ] {
             assert_eq!(files(text), [expected], "{text}");
         }
@@ -820,6 +1095,14 @@ mod tests {
             "case $x in a) echo b;; esac",
             "case \"$x\" in *'rm -rf'*|*sudo*) exit 2;;\n(*.sh) ;;\n *) : ;; esac",
             "x=$(echo ':)' \")\")",
+            "python3 --version",
+            "echo x | grep -q y || exit 2",
+            "PYTHONPATH= LD_PRELOAD='' true",
+            "NODE_OPTIONS=--no-warnings true",
+            "trap - EXIT",
+            "exec 9> /tmp/lock; flock -n 9 || exit 0",
+            "find . -name '*.sh' -exec grep -l rm {} +",
+            "xargs rm -f",
         ] {
             let found = follow(text);
             assert!(
@@ -830,19 +1113,72 @@ mod tests {
     }
 
     #[test]
+    fn code_in_the_command_line_is_followed_and_lists_of_the_system_are_harmless() {
+        let found = follow("python3 -c 'import os; os.system(\"./x.sh\")'");
+        let is_it = |used: &Use| used.path == Path::new("./x.sh");
+        assert!(found.uses.iter().any(is_it) && found.seeks_modules, "{found:?}");
+        for text in [
+            "export PATH=\"/usr/bin:$HOME/bin:${PATH:+:$PATH}\"",
+            "PATH=$PATH:/opt/bin x",
+        ] {
+            assert!(follow(text).open.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_followed_is_told_with_its_line() {
         for (text, told) in [
             ("true\n. \"$X\"", "line 2: `\"$X\"`"),
             ("$CMD now", "line 1: `$CMD`"),
             ("./hooks/*.sh", "line 1: `./hooks/*.sh`"),
-            ("eval \"$X\"", "line 1: `eval \"$X\"`"),
+            ("eval \"$X\"", "line 1: `\"$X\"`"),
             ("bash -c \"$X\"", "line 1: `\"$X\"`"),
             ("x=$(echo \":)\"); . $Y", "`$Y`"),
             ("node -e \"require('./x')\"", "an import"),
             ("make guard", "`make` takes its orders"),
             ("cd \"$X\"; ./a.sh", "line 1: `./a.sh`"),
+            ("cd \"$X\"; some-tool ./a.sh", "line 1: `./a.sh`"),
+            ("true\ncurl -s $URL | sh", "line 2: `sh` runs what it reads"),
+            (
+                "curl -s $URL |\n  bash -s -- x",
+                "line 2: `bash` runs what it reads",
+            ),
+            ("{ echo a; echo b; } | bash", "`bash` runs what it reads"),
+            ("python3 -", "`python3` runs what it reads"),
+            ("cat $X | sh", "line 1: `$X`"),
+            ("bash <<< \"$X\"", "line 1: `\"$X\"`"),
+            ("python3 <<EOF\nimport $X\nEOF\n", "line 2: `import $X`"),
+            ("source <(curl $URL)", "line 1: `<(curl $URL)`"),
+            ("curl $URL > >(sh)", "`sh` runs what it reads"),
+            ("trap \"$X\" EXIT", "line 1: `\"$X\"`"),
+            ("ls | xargs sh", "line 1: `xargs`"),
+            ("xargs -I{} bash {}", "line 1: `{}`"),
+            ("find . -exec sh {} \\;", "line 1: `{}`"),
+            ("find . -exec sh -c '{}' \\;", "line 1: `'{}'`"),
+            ("script -qc \"$X\"", "line 1: `\"$X\"`"),
+            ("run-parts $X", "line 1: `$X`"),
+            (
+                "PATH=bin:$PATH guard",
+                "`PATH=bin:$PATH` decides which code is found",
+            ),
+            ("export PATH=.:/usr/bin", "`PATH=.:/usr/bin` decides"),
+            ("export PYTHONPATH=$X", "`PYTHONPATH=$X` decides"),
+            ("env BASH_ENV=rc bash -c true", "`BASH_ENV=rc` decides"),
+            ("ENV=rc sh -c true", "`ENV=rc` decides"),
+            ("LD_PRELOAD=./x.so true", "`LD_PRELOAD=./x.so` decides"),
+            (
+                "NODE_OPTIONS='--require ./x.js' node -v",
+                "decides which code is found",
+            ),
+            ("HOME=. python3 x.py", "`HOME=.` decides"),
+            ("node --require=$X y.js", "`--require=$X`"),
+            ("perl -e 'require \"./x.pl\"'", "line 1: `'require"),
+            ("awk 'BEGIN { system(\"./x.sh\") }'", "line 1: `'BEGIN"),
+            ("python3 -c 'exec(x)'", "`exec(x)`"),
+            ("node -e 'eval(x)'", "`eval(x)`"),
         ] {
-            let open = follow(text).open.join("; ");
+            let open: Vec<String> = follow(text).open.iter().map(ToString::to_string).collect();
+            let open = open.join("; ");
             assert!(open.contains(told), "{text}: {open}");
         }
     }

@@ -1,0 +1,361 @@
+//! Calls in Python and JavaScript that start programs or run code. What stands there literally is followed; what is
+//! only known when it runs is told as open.
+
+use std::collections::HashSet;
+
+use super::super::item::shell_quoted;
+use super::{Base, Followed, Language, line_of, shell, shown};
+
+/// A word for the shell of which nobody knows what it will be.
+const UNKNOWN: &str = "\"$UNKNOWN\"";
+
+/// An import is not longer than this, before and behind the name of its module.
+const LONGEST: usize = 500;
+
+/// Functions that run something.
+pub struct Starters {
+    /// The module that they belong to; empty for those that need none.
+    pub module: &'static str,
+    pub names: &'static [&'static str],
+    pub takes: Takes,
+}
+
+/// What a function runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// A line for the shell, or a list of words.
+    Line,
+    /// A program, and then its arguments.
+    Program,
+    /// A file, seen from the directory in which the hook runs.
+    File(Language),
+    /// Code.
+    Code,
+    /// The place from which modules are found.
+    Place,
+}
+
+/// What the calls of a text start.
+pub fn follow(text: &str, table: &[Starters]) -> Followed {
+    let mut followed = Followed::default();
+    for starters in table.iter().filter(|starters| text.contains(starters.module)) {
+        let imported = imported(text, starters.module);
+        for name in starters.names {
+            let told = followed.open.len();
+            for (at, _) in text.match_indices(name) {
+                if is_called(text, at, name, starters, &imported) {
+                    call(&mut followed, text, at, name, starters.takes);
+                    // The first one says enough.
+                    followed.open.truncate(told + 1);
+                }
+            }
+        }
+    }
+    followed
+}
+
+/// Whether one of the functions is meant there, and not another one of the same name.
+fn is_called(text: &str, at: usize, name: &str, starters: &Starters, imported: &HashSet<&str>) -> bool {
+    let (before, behind) = (&text[..at], &text[at + name.len()..]);
+    if before.ends_with(is_of_name) || behind.starts_with(is_of_name) {
+        return false;
+    }
+    let behind = behind.trim_start();
+    let is_defined = ["def", "function"]
+        .iter()
+        .any(|word| before.trim_end().ends_with(word));
+    let owner = before.strip_suffix('.').map(|rest| last_name(rest.trim_end()));
+    match owner {
+        // A function that is handed on is called somewhere else.
+        Some(owner) if starters.module.is_empty() => is_global(owner) && behind.starts_with('('),
+        Some(owner) => owner == starters.module || imported.contains(owner),
+        None if !behind.starts_with('(') || is_defined => false,
+        None => starters.module.is_empty() || imported.contains(name),
+    }
+}
+
+fn is_global(owner: &str) -> bool {
+    ["builtins", "globalThis", "global", "window"].contains(&owner)
+}
+
+fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_' || character == '$'
+}
+
+fn last_name(text: &str) -> &str {
+    let start = text.trim_end_matches(is_of_name).len();
+    &text[start..]
+}
+
+/// The names that are imported from a module, and those that it gets.
+fn imported<'a>(text: &'a str, module: &str) -> HashSet<&'a str> {
+    let mut names = HashSet::new();
+    if module.is_empty() {
+        return names;
+    }
+    for (at, _) in text.match_indices(module) {
+        let around =
+            text.floor_char_boundary(at.saturating_sub(LONGEST))..text.ceil_char_boundary(at + LONGEST);
+        let (before, rest) = (&text[around.start..at], &text[at..around.end]);
+        if before.ends_with(is_of_name) || rest[module.len()..].starts_with(is_of_name) {
+            continue;
+        }
+        let words = ["import", "const", "let", "var"];
+        let start = words.iter().filter_map(|word| before.rfind(word)).max();
+        let start = start.filter(|start| is_one_statement(&before[*start..]));
+        let line = rest.find('\n').unwrap_or(rest.len());
+        let is_list_open = rest[..line].contains('(') && !rest[..line].contains(')');
+        let end = match is_list_open {
+            true => rest.find(')').unwrap_or(rest.len()),
+            false => line,
+        };
+        let statement = &text[around.start + start.unwrap_or(before.len())..at + end];
+        if statement.contains("import") || statement.contains("require") {
+            let words = statement.split(|character: char| !is_of_name(character));
+            names.extend(words.filter(|word| !word.is_empty()));
+        }
+    }
+    names
+}
+
+/// Whether a text from the word of an import to the name of its module holds nothing else.
+fn is_one_statement(text: &str) -> bool {
+    let is_list = text.contains('{') && text.lines().last().is_some_and(|line| line.contains('}'));
+    !text.contains(';') && (!text.contains('\n') || is_list)
+}
+
+/// Follows one call.
+fn call(followed: &mut Followed, text: &str, at: usize, name: &str, takes: Takes) {
+    let start = last_start(text, at);
+    let behind = text[at + name.len()..].trim_start();
+    let open = |followed: &mut Followed| {
+        let line = text[start..].lines().next().unwrap_or_default();
+        followed.open(line_of(text, at), format!("`{}` cannot be followed", shown(line)));
+    };
+    let Some(inner) = behind.strip_prefix('(') else {
+        return open(followed);
+    };
+    let (arguments, rest) = arguments(inner);
+    let is_elsewhere = inner[..inner.len() - rest.len()].contains("cwd");
+    let line = match (takes, arguments.as_slice()) {
+        (_, []) => return,
+        (Takes::Place, [Argument::Other(place), ..]) if is_own_place(place) => return,
+        (Takes::File(language), [Argument::Text(file), ..]) if !is_elsewhere => {
+            return followed.guess(Base::Directory, file, Some(language));
+        }
+        (Takes::Line, [Argument::Text(line), ..]) => line.clone(),
+        (Takes::Line, [first, ..]) => first.words(),
+        (Takes::Program, all) => all.iter().map(Argument::words).collect::<Vec<_>>().join(" "),
+        _ => return open(followed),
+    };
+    let found = shell::follow(&line);
+    if !found.open.is_empty() || (is_elsewhere && !found.uses.is_empty()) {
+        open(followed);
+    }
+    let found = Followed {
+        open: Vec::new(),
+        whole_folder: false,
+        ..found
+    };
+    followed.contain(found, 1);
+}
+
+fn is_own_place(text: &str) -> bool {
+    ["import.meta", "__filename", "__dirname"]
+        .iter()
+        .any(|place| text.starts_with(place))
+}
+
+/// Where the name begins with everything that owns it.
+fn last_start(text: &str, at: usize) -> usize {
+    text[..at]
+        .trim_end_matches(|character: char| is_of_name(character) || character == '.')
+        .len()
+}
+
+/// An argument of a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Argument {
+    Text(String),
+    List(Vec<Argument>),
+    /// Something that is known when it runs, as it is written.
+    Other(String),
+}
+
+impl Argument {
+    /// The words for the shell that it stands for.
+    fn words(&self) -> String {
+        match self {
+            Self::Text(text) => shell_quoted(text),
+            Self::List(all) => all.iter().map(Self::words).collect::<Vec<_>>().join(" "),
+            Self::Other(text) => match text.as_str() {
+                "sys.executable" => "python3".into(),
+                "process.execPath" | "process.argv[0]" => "node".into(),
+                // Options by name, and functions that are called back.
+                text if is_option(text) => String::new(),
+                _ => UNKNOWN.into(),
+            },
+        }
+    }
+}
+
+fn is_option(text: &str) -> bool {
+    let is_named = text
+        .split_once('=')
+        .is_some_and(|(name, rest)| name.trim().chars().all(is_of_name) && !rest.starts_with(['=', '>']));
+    is_named || text.starts_with('{') || text.contains("=>") || text.starts_with("function")
+}
+
+/// The arguments up to the bracket that closes them, and what stands behind it.
+fn arguments(text: &str) -> (Vec<Argument>, &str) {
+    let (mut all, mut rest) = (Vec::new(), text.trim_start());
+    while !rest.is_empty() && !rest.starts_with([')', ']', '}']) {
+        let (argument, behind) = argument(rest);
+        all.push(argument);
+        rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
+    }
+    (all, rest.get(1..).unwrap_or_default())
+}
+
+fn argument(text: &str) -> (Argument, &str) {
+    let is_over = |rest: &str| rest.is_empty() || rest.starts_with([',', ')', ']']);
+    let end = expression_end(text);
+    let (written, behind) = (text[..end].trim(), &text[end..]);
+    if let Some(inner) = written.strip_prefix('[') {
+        let (all, rest) = arguments(inner);
+        if is_over(rest.trim()) {
+            return (Argument::List(all), behind);
+        }
+    }
+    let literal = literal(written).filter(|(_, rest)| rest.trim().is_empty());
+    match literal {
+        Some((text, _)) => (Argument::Text(text), behind),
+        None => (Argument::Other(written.to_owned()), behind),
+    }
+}
+
+/// Where an expression ends: at the comma or the bracket behind it.
+fn expression_end(text: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(character) = text[at..].chars().next() {
+        match character {
+            ',' | ')' | ']' | '}' if depth == 0 => return at,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            '"' | '\'' | '`' => {
+                at += string_length(&text[at..]);
+                continue;
+            }
+            _ => {}
+        }
+        at += character.len_utf8();
+    }
+    text.len()
+}
+
+/// How long a text in quotes is, with them.
+fn string_length(text: &str) -> usize {
+    let quote = text.chars().next().unwrap_or('"');
+    let triple: String = std::iter::repeat_n(quote, 3).collect();
+    if let Some(rest) = text.strip_prefix(&triple) {
+        return rest.find(&triple).map_or(text.len(), |end| end + 6);
+    }
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if character == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// A text in quotes of which all is known, and what stands behind it.
+fn literal(text: &str) -> Option<(String, &str)> {
+    let text = text.strip_prefix(['r', 'u', 'b']).unwrap_or(text);
+    let quote = text
+        .chars()
+        .next()
+        .filter(|sign| ['"', '\'', '`'].contains(sign))?;
+    let (whole, rest) = text.split_at(string_length(text));
+    let inner = whole.trim_start_matches(quote).trim_end_matches(quote);
+    let is_template = quote == '`' && inner.contains("${");
+    (!is_template).then(|| (inner.replace("\\n", "\n").replace('\\', ""), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Starters] = &[
+        Starters {
+            module: "subprocess",
+            names: &["run", "Popen"],
+            takes: Takes::Line,
+        },
+        Starters {
+            module: "",
+            names: &["exec"],
+            takes: Takes::Code,
+        },
+    ];
+
+    /// What is used and what is open, in one line.
+    fn found(text: &str) -> String {
+        let followed = follow(text, TABLE);
+        let uses = followed.uses.iter().map(|used| used.path.display().to_string());
+        let open = followed.open.iter().map(ToString::to_string);
+        uses.chain(open).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn literal_calls_are_followed_and_others_are_open() {
+        for (text, expected) in [
+            ("import subprocess\nsubprocess.run(['./x.sh', a])", "./x.sh"),
+            (
+                "import subprocess\nsubprocess.run('bash x.sh', shell=True)",
+                "x.sh",
+            ),
+            (
+                "import subprocess as sp\nsp.run([sys.executable, 'x.py'])",
+                "x.py",
+            ),
+            (
+                "from subprocess import (\n  run,\n)\nrun(\"\"\"./x.sh\"\"\")",
+                "./x.sh",
+            ),
+            ("import subprocess\nsubprocess.run(['git', 'diff', name])", ""),
+            ("import subprocess\nasyncio.run(main())", ""),
+            (
+                "import subprocess\nsubprocess.run(command)",
+                "line 2: `subprocess.run(command)` cannot be followed",
+            ),
+            (
+                "import subprocess\nsubprocess.run(['bash', name])",
+                "line 2: `subprocess.run(['bash', name])` cannot be followed",
+            ),
+            (
+                "import subprocess\nsubprocess.run('./' + x)",
+                "line 2: `subprocess.run('./' + x)` cannot be followed",
+            ),
+            (
+                "import subprocess\nf = subprocess.run\nf(x)",
+                "line 2: `subprocess.run` cannot be followed",
+            ),
+            ("exec(x)", "line 1: `exec(x)` cannot be followed"),
+            ("def exec(x): pass", ""),
+            ("cursor.exec(x)", ""),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "(exec|run|subprocess|import|[-a-z./$(){}\"'`\\\\,\\[\\]=. \n]){0,40}") {
+            follow(&text, TABLE);
+        }
+    }
+}
