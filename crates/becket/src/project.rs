@@ -8,7 +8,7 @@ use becket_hooks::OwnHook;
 use crate::config::{PermissionsConfig, ProjectConfig};
 use crate::failure::{CliError, Exit};
 use crate::files::{Unread, read_regular};
-use crate::trust::{Judged, Kind, Trust};
+use crate::trust::{Judged, Kind, Trust, gone};
 
 /// Names by which a folder shows that it is the root of a project.
 const ROOT_MARKS: &[&str] = &[".git", ".hg", ".jj", ".svn", ".pijul"];
@@ -38,7 +38,7 @@ fn folders_between(cwd: &Path, root: &Path) -> Vec<PathBuf> {
 }
 
 /// The names of a project's settings, in each of its folders.
-const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
+pub const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
 
 /// A project's settings that count.
 #[derive(Debug, Default)]
@@ -83,6 +83,9 @@ pub fn read_project(cwd: &Path, root: &Path, trust: &Trust) -> Project {
             }
         }
     }
+    let absences = trust.absences(&project.things, &[Kind::Hook, Kind::Rules]);
+    refusals.extend(gone(&absences));
+    project.things.extend(absences);
     if !refusals.is_empty() {
         project.refusal = Some(CliError {
             exit: Exit::UntrustedGuard,

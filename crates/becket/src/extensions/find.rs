@@ -13,7 +13,7 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::project::TRUST_HINT;
 use crate::surroundings::Surroundings;
-use crate::trust::{Judged, Trust};
+use crate::trust::{Judged, Kind, Trust, gone};
 
 /// Finds the extensions of this run, and judges those of the project. Nothing runs yet.
 pub fn find(
@@ -43,8 +43,13 @@ pub fn find(
     let mut found = search(ProjectFolder::Ignored)?;
     let settings = pi::project_settings(&surroundings.cwd);
     let told = search(ProjectFolder::Untrusted)?.untrusted;
+    let is_searched = around == Around::Searched && config.enabled != Some(false);
+    let absences = |judged: &[Judged]| match is_searched {
+        true => trust.absences(judged, &[Kind::Extension]),
+        false => Vec::new(),
+    };
     if told.is_empty() {
-        return Ok((found, Vec::new()));
+        return Ok((found, absences(&[])));
     }
     let mut judged = Vec::new();
     if told.contains(&settings) {
@@ -68,6 +73,8 @@ pub fn find(
     if found.untrusted.is_empty() {
         found.remarks = all.remarks;
     }
+    let gone = absences(&judged);
+    judged.extend(gone);
     Ok((found, judged))
 }
 
@@ -215,7 +222,11 @@ fn home(
 
 /// Why no run may start: any extension of the project may hold a guard, and nobody can know without running it.
 pub fn refusal(found: &Found, judged: &[Judged], trust: &Trust) -> Option<CliError> {
-    let untrusted = judged.iter().filter(|judged| !judged.is_trusted());
+    let is_there = |judged: &&Judged| judged.item.kind != Kind::Absence;
+    let untrusted = judged
+        .iter()
+        .filter(|judged| !judged.is_trusted())
+        .filter(is_there);
     let news: String = untrusted
         .filter_map(|judged| trust.news(judged))
         .map(|words| format!(" ({words})"))
@@ -225,14 +236,16 @@ pub fn refusal(found: &Found, judged: &[Judged], trust: &Trust) -> Option<CliErr
         .iter()
         .map(|file| file.display().to_string())
         .collect();
-    let (verb, what) = match files.as_slice() {
-        [] => return None,
-        [_] => ("is", "an extension of this project, which may hold a guard"),
-        _ => ("are", "extensions of this project, which may hold guards"),
+    let what = match files.as_slice() {
+        [] => None,
+        [_] => Some("is not trusted: an extension of this project, which may hold a guard"),
+        _ => Some("are not trusted: extensions of this project, which may hold guards"),
     };
-    Some(CliError {
+    let untrusted = what.map(|what| format!("{} {what}{news}", files.join(", ")));
+    let reasons: Vec<String> = untrusted.into_iter().chain(gone(judged)).collect();
+    (!reasons.is_empty()).then(|| CliError {
         exit: Exit::UntrustedGuard,
-        message: format!("{} {verb} not trusted: {what}{news}", files.join(", ")),
+        message: reasons.join("; "),
         hint: Some(format!("{TRUST_HINT}; --no-extensions runs without any")),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Finding, Kind, Severity};
 use crate::assemble::Setup;
-use crate::trust::{Item, Judged, LOCK_FILE};
+use crate::trust::{Item, Judged, Kind as Thing, LOCK_FILE};
 
 /// What is found about everything that the project brings.
 pub fn untrusted(setup: &Setup) -> Vec<Finding> {
@@ -24,6 +24,7 @@ pub fn untrusted(setup: &Setup) -> Vec<Finding> {
 
 fn not_trusted(judged: &Judged) -> Option<Finding> {
     let words = match &judged.item.trouble {
+        _ if judged.item.kind == Thing::Absence => "it was trusted, and no run starts without it".into(),
         Some(trouble) => format!("it cannot be trusted by its content: {trouble}"),
         None => "it is not trusted here, so it does not count".into(),
     };

@@ -9,7 +9,7 @@ use becket_hooks::CommandLine;
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A hook of a settings file.
@@ -22,6 +22,8 @@ pub enum Kind {
     Resources,
     /// The list of what the project's authors have looked at.
     Lock,
+    /// A guard that was trusted, and is not there any more.
+    Absence,
 }
 
 impl Kind {
@@ -32,7 +34,19 @@ impl Kind {
             Self::Extension => "extension",
             Self::Resources => "resources",
             Self::Lock => "lock",
+            Self::Absence => "absence",
         }
+    }
+
+    /// The kind of what may guard, by its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let guarding = [Self::Hook, Self::Rules, Self::Extension];
+        guarding.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether a lock says what it is made of.
+    pub fn is_lockable(self) -> bool {
+        !matches!(self, Self::Lock | Self::Absence)
     }
 }
 
@@ -136,6 +150,7 @@ impl Item {
             Kind::Extension => format!("{}: the extension {}", self.source, self.name),
             Kind::Resources => "skills, prompt templates and themes".into(),
             Kind::Lock => self.source.clone(),
+            Kind::Absence => format!("{}: the guard {}, which is gone", self.source, self.name),
         }
     }
 

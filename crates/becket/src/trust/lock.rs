@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::absence::Known;
 use super::item::{Item, Kind, State};
 
 /// Its name, at the project's root.
@@ -35,6 +36,8 @@ pub struct Locked {
     source: String,
     name: String,
     kind: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guard: bool,
     hash: String,
     #[serde(default)]
     files: BTreeMap<String, String>,
@@ -53,7 +56,7 @@ impl Lock {
 
     /// The lock of these things.
     pub fn of<'a>(items: impl Iterator<Item = &'a Item>) -> Self {
-        let mut hook: Vec<Locked> = items.filter(|item| item.kind != Kind::Lock).map(locked).collect();
+        let mut hook: Vec<Locked> = items.filter(|item| item.kind.is_lockable()).map(locked).collect();
         hook.sort();
         Self { version: 1, hook }
     }
@@ -71,6 +74,9 @@ impl Lock {
 
     /// How something differs from what it says, in words; `None` if it is the same.
     pub fn difference(&self, item: &Item) -> Option<String> {
+        if !item.kind.is_lockable() {
+            return None;
+        }
         let now = locked(item);
         let same = |other: &&Locked| {
             (&other.source, &other.name, &other.kind) == (&now.source, &now.name, &now.kind)
@@ -99,6 +105,18 @@ impl Lock {
         })
     }
 
+    /// The guards that it names.
+    pub fn guards(&self) -> impl Iterator<Item = Known> {
+        let guards = self.hook.iter().filter(|locked| locked.guard);
+        guards.filter_map(|locked| {
+            Some(Known {
+                kind: Kind::named(&locked.kind)?,
+                source: locked.source.clone(),
+                name: locked.name.clone(),
+            })
+        })
+    }
+
     /// What it names that is not there.
     pub fn missing(&self, items: &[&Item]) -> Vec<String> {
         let is_there = |locked: &Locked| {
@@ -121,6 +139,7 @@ fn locked(item: &Item) -> Locked {
         source: item.source.clone(),
         name: item.name.clone(),
         kind: item.kind.name().into(),
+        guard: item.guards,
         hash: item.identity(),
         files: files
             .map(|(name, file)| (name.clone(), hash(file.state, &file.hash)))

@@ -3,10 +3,12 @@
 //! What a project brings comes as things one by one (`item.rs`): a hook, the rules of a file, an extension. Each is
 //! known by its content: its entry, and the bytes of all files that it runs and that these load (`gather.rs`, with
 //! `follow/` for the languages). The person trusts identities (`store.rs`), alone or by a lock that the project brings
-//! (`lock.rs`). What runs is a copy of the very bytes that were hashed (`copy.rs`). `question.rs` asks on a terminal.
+//! (`lock.rs`). A guard that was trusted and is gone is asked about like one that is new (`absence.rs`). What runs is a
+//! copy of the very bytes that were hashed (`copy.rs`). `question.rs` asks on a terminal.
 //!
 //! Nothing here runs anything, and nothing of a project counts before it was judged here.
 
+mod absence;
 mod copy;
 mod follow;
 mod gather;
@@ -22,6 +24,7 @@ use becket_events::Class;
 use becket_hooks::OwnHook;
 use serde_json::{Value, json};
 
+pub use absence::gone;
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
 pub use question::{ask, described, may_run};

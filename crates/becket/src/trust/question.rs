@@ -105,17 +105,21 @@ fn show(text: &str) {
 pub fn described(judged: &Judged, store: &Store) -> String {
     let item = &judged.item;
     let before = match judged.standing {
-        Standing::Untrusted => store.before(item),
+        Standing::Untrusted if item.kind != Kind::Absence => store.before(item),
         _ => None,
     };
     let standing = match (judged.standing, &before) {
         (Standing::Run, _) => "trusted for this run",
         (Standing::Person, _) => "trusted",
         (Standing::Lock, _) => "trusted by hooks.lock",
+        (Standing::Untrusted, _) if item.kind == Kind::Absence => "a run without it needs your yes",
         (Standing::Untrusted, Some(_)) => "not trusted: it has changed since it was",
         (Standing::Untrusted, None) => "not trusted",
     };
-    let guard = if item.guards { ", may guard" } else { "" };
+    let guard = match item.guards && item.kind != Kind::Absence {
+        true => ", may guard",
+        false => "",
+    };
     let mut text = format!("{} ({standing}{guard})\n", item.title());
     let lines = item.entry.lines().map(|line| format!("    {line}\n"));
     text.extend(lines);

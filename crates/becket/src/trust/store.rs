@@ -32,6 +32,8 @@ pub struct Record {
     pub kind: Kind,
     pub name: String,
     pub source: String,
+    #[serde(default)]
+    pub guards: bool,
     pub time_ms: u64,
     pub entry: String,
     #[serde(default)]
@@ -106,6 +108,7 @@ impl Store {
             kind: item.kind,
             name: item.name.clone(),
             source: item.source.clone(),
+            guards: item.guards,
             time_ms: now,
             entry: item.entry.clone(),
             files: recorded(item),

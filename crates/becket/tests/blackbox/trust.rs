@@ -145,9 +145,11 @@ fn untrusted(room: &Room) -> BTreeSet<String> {
 
 fn name_of(thing: &Value) -> String {
     let text = |field: &str| thing[field].as_str().unwrap_or_default().to_owned();
-    match thing["kind"].as_str() {
-        Some("extension") => text("source"),
-        _ => text("name"),
+    match (thing["kind"].as_str(), text("name").as_str()) {
+        (Some("extension"), _) => text("source"),
+        (Some("absence"), "extension") => format!("-{}", text("source")),
+        (Some("absence"), name) => format!("-{name}"),
+        (_, name) => name.to_owned(),
     }
 }
 
@@ -450,7 +452,26 @@ fn cases() -> Vec<(&'static str, Vec<Change>, &'static str)> {
         (
             "the settings are moved",
             vec![Move("becket.toml", "lib/becket.toml")],
-            "",
+            "-bash -python -node",
+        ),
+        (
+            "a guard is removed",
+            vec![Edit(
+                toml,
+                "[[hook]]\nname = \"node\"\nevent = \"pre_tool\"\ncommand = \"cat | node js/guard.mjs\"\n",
+                "",
+            )],
+            "-node",
+        ),
+        (
+            "a guard becomes an observer",
+            vec![Edit(toml, "event = \"pre_tool\"", "event = \"post_tool\"")],
+            "bash -bash",
+        ),
+        (
+            "the name of a guard",
+            vec![Edit(toml, "name = \"bash\"", "name = \"Bash\"")],
+            "Bash -bash",
         ),
         (
             "a byte in an extension",
@@ -470,7 +491,12 @@ fn cases() -> Vec<(&'static str, Vec<Change>, &'static str)> {
         (
             "the extension is moved",
             vec![Move(".pi/extensions/gate.ts", ".pi/extensions/fate.ts")],
-            ".pi/extensions/fate.ts",
+            ".pi/extensions/fate.ts -.pi/extensions/gate.ts",
+        ),
+        (
+            "the extension is removed",
+            vec![Remove(".pi/extensions/gate.ts")],
+            "-.pi/extensions/gate.ts",
         ),
         (
             "an extension beside it",
@@ -881,6 +907,93 @@ fn a_person_is_asked_before_tests_run_that_were_found() {
         assert_eq!(terminal.wait_for_end(), code);
         assert_eq!(terminal.room.has("ran"), answer == "y");
     }
+}
+
+#[test]
+fn a_trusted_guard_that_is_gone_ends_the_run_until_somebody_says_yes() {
+    let deny = "[permissions]\ndeny = [\"shell:command=touch *\"]\n";
+    for (guard, without, told) in [
+        (
+            GUARD.to_owned(),
+            String::new(),
+            "had the guard house-rule, which was trusted and is gone",
+        ),
+        (
+            GUARD.to_owned(),
+            GUARD.replace("pre_tool", "post_tool"),
+            "had the guard house-rule",
+        ),
+        (
+            format!("{GUARD}{OBSERVER}"),
+            OBSERVER.into(),
+            "had the guard house-rule",
+        ),
+        (
+            deny.to_owned(),
+            deny.replace("deny", "allow"),
+            "had the guard permissions",
+        ),
+    ] {
+        let room = with(&guard);
+        room.run(["hooks", "trust", "--all"]).ended_with(0);
+        room.write("becket.toml", &without);
+        for options in [&[][..], &["--json"], &["--mode", "json"]] {
+            go(&room, options).ended_with(4).complained(told);
+        }
+        room.run(["hooks", "trust"])
+            .ended_with(4)
+            .said("which is gone (a run without it needs your yes)");
+        go(&room, &["--trust"]).ended_with(0);
+        std::fs::remove_file(room.work().join("ran")).expect("it ran");
+        room.run(["hooks", "trust", "--all"]).ended_with(0);
+        go(&room, &[]).ended_with(0);
+        assert!(room.has("ran"), "{without}");
+        // Both versions were looked at, and are trusted when they come back.
+        for settings in [&guard, &without] {
+            room.write("becket.toml", settings);
+            assert_eq!(untrusted(&room), set(""), "{settings}");
+        }
+        // Who trusts nothing any more misses nothing.
+        room.write("becket.toml", &guard);
+        room.run(["hooks", "trust", "--revoke"]).ended_with(0);
+        std::fs::remove_file(room.work().join("becket.toml")).expect("it is there");
+        go(&room, &[]).ended_with(0);
+    }
+}
+
+#[test]
+fn a_guard_that_only_the_lock_knows_does_not_vanish_with_the_lock() {
+    let room = with(GUARD);
+    room.run(["hooks", "trust", "--all", "--lock"]).ended_with(0);
+    let lock = room.read("hooks.lock");
+    assert!(lock.contains("guard = true"), "{lock}");
+    // Somebody else's machine.
+    room.run(["hooks", "trust", "--revoke"]).ended_with(0);
+    room.run(["hooks", "trust", "hooks.lock"]).ended_with(0);
+    go(&room, &[])
+        .ended_with(0)
+        .complained("✗ refused shell: house rule");
+    room.write("becket.toml", "");
+    let gone = "had the guard house-rule, which was trusted and is gone";
+    go(&room, &[]).ended_with(4).complained(gone);
+    room.write("hooks.lock", "version = 1\n");
+    go(&room, &[]).ended_with(4).complained(gone);
+    std::fs::remove_file(room.work().join("hooks.lock")).expect("it is there");
+    go(&room, &[]).ended_with(4).complained(gone);
+    assert!(!room.has("ran"));
+}
+
+#[test]
+fn an_extension_that_is_gone_is_missed_where_extensions_count() {
+    let room = room();
+    room.write(".pi/extensions/gate.ts", "export default () => {};\n");
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    go(&room, &[]).ended_with(0);
+    std::fs::remove_dir_all(room.work().join(".pi")).expect("it is there");
+    go(&room, &[])
+        .ended_with(4)
+        .complained(".pi/extensions/gate.ts had the guard extension, which was trusted and is gone");
+    go(&room, &["--no-extensions"]).ended_with(0);
 }
 
 #[test]
