@@ -17,8 +17,8 @@ use crate::Failure;
 use crate::row::{RowHandler, own_row};
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
 use crate::{
-    Action, CommandLane, Dialect, Engine, HandlerInfo, Lane, Matcher, Pattern, Program, Registration,
-    WorkerLane,
+    Action, CommandLane, Dialect, Engine, HandlerInfo, Lane, Matcher, Pattern, Preparation, Program,
+    Registration, WorkerLane,
 };
 
 /// How long a hook may take when its entry does not say.
@@ -117,6 +117,7 @@ pub struct OwnHook {
     working_dir: Option<PathBuf>,
     /// The folder of the file that it comes from.
     folder: PathBuf,
+    preparation: Option<Arc<dyn Preparation>>,
     /// Whether its failure policy was loosened: the run says so at its start.
     pub loosened: bool,
 }
@@ -187,6 +188,7 @@ impl OwnHook {
             pass_env: entry.pass_env,
             working_dir: entry.working_dir.map(|directory| folder.join(directory)),
             folder,
+            preparation: None,
             loosened: class < event.info().class && event.info().class == Class::Guard,
         })
     }
@@ -227,10 +229,16 @@ impl OwnHook {
     }
 
     /// The same hook with the program of a copy of its files: that folder stands for the one of its file, and these
-    /// variables for those of its entry.
-    pub fn run_from(mut self, program: CommandLine, folder: PathBuf, env: BTreeMap<String, String>) -> Self {
+    /// variables for those of its entry. The copy is seen to before each start.
+    pub fn run_from(
+        mut self,
+        (folder, preparation): (PathBuf, Arc<dyn Preparation>),
+        program: CommandLine,
+        env: BTreeMap<String, String>,
+    ) -> Self {
         self.program = program;
         self.folder = folder;
+        self.preparation = Some(preparation);
         self.env.extend(env);
         self
     }
@@ -310,6 +318,7 @@ impl OwnHook {
         program
             .environment(Arc::new(self.variables(environment)))
             .directory(self.working_dir.clone())
+            .prepared_by(self.preparation.clone())
     }
 
     /// A program that is named by a relative path lies beside the hook file, wherever the agent works: the files in

@@ -27,8 +27,8 @@ pub use failure::{Cause, Failure};
 pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
 pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
-    Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Program,
-    ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
+    Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
+    Program, ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
     inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};

@@ -34,7 +34,7 @@ pub use companion::Companion;
 pub use living::end_programs;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
-pub use process::{Limits, Program, inherited_environment};
+pub use process::{Limits, Preparation, Program, inherited_environment};
 pub use script::{Answered, Field, ScriptHandler};
 pub use terminal::{Terminal, TerminalInput};
 pub use tree::Tree;

@@ -49,12 +49,19 @@ impl Default for Limits {
     }
 }
 
+/// What must be seen to before each start of a program.
+pub trait Preparation: fmt::Debug + Send + Sync {
+    /// Sees to it. The error says why the program must not be started.
+    fn prepare(&self) -> Result<(), String>;
+}
+
 /// What to run, and in which surroundings.
 #[derive(Clone)]
 pub struct Program {
     words: Vec<OsString>,
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
+    preparation: Option<Arc<dyn Preparation>>,
 }
 
 impl Program {
@@ -70,6 +77,7 @@ impl Program {
             words: words.into_iter().map(Into::into).collect(),
             environment: Arc::default(),
             directory: None,
+            preparation: None,
         }
     }
 
@@ -94,6 +102,12 @@ impl Program {
     /// The same program in a directory of its own. A relative one is seen from the directory of the run.
     pub fn directory(mut self, directory: Option<PathBuf>) -> Self {
         self.directory = directory;
+        self
+    }
+
+    /// The same program, with something to be seen to before each start.
+    pub fn prepared_by(mut self, preparation: Option<Arc<dyn Preparation>>) -> Self {
+        self.preparation = preparation;
         self
     }
 
@@ -154,6 +168,10 @@ impl Program {
             Some(own) => run_directory.join(own),
             None => run_directory.to_owned(),
         };
+        if let Some(preparation) = &self.preparation {
+            let unprepared = |words| Failure::new(Cause::SpawnFailed, words);
+            preparation.prepare().map_err(unprepared)?;
+        }
         let path = self.resolve(&directory)?;
         let (mark_name, mark_value) = mark.variable();
         let mut command = Command::new(&path);

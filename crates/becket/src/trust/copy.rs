@@ -2,15 +2,99 @@
 //! project.
 //!
 //! A copy is made of the bytes in memory of which the identity was made, never of a second look at the project. So
-//! whoever changes a file of the project afterwards changes nothing that runs. The copy is looked through at every
-//! start: what is not as it must be is made anew, and what does not belong there is removed.
+//! whoever changes a file of the project afterwards changes nothing that runs. The copy is looked through before every
+//! start of something in it: what is not as it must be is made anew, and what does not belong there is removed. A look
+//! at inodes, sizes and times is enough where nothing has happened since the last time.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use becket_hooks::Preparation;
 
 use super::item::{File, Item, State};
+
+/// Times that are younger than this may belong to something that has changed since.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// A copy that must be true before each start.
+#[derive(Debug)]
+pub struct Kept {
+    item: Item,
+    copies: PathBuf,
+    /// How the copy looked when it was found true.
+    seen: Mutex<Option<Look>>,
+}
+
+/// What the system tells about every file of a copy without reading it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Look {
+    files: BTreeMap<PathBuf, [i64; 5]>,
+    newest: Duration,
+}
+
+impl Kept {
+    pub fn new(item: Item, copies: PathBuf) -> Self {
+        Self {
+            item,
+            copies,
+            seen: Mutex::default(),
+        }
+    }
+}
+
+impl Preparation for Kept {
+    fn prepare(&self) -> Result<(), String> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.copies.join(self.item.identity());
+        let before = Look::at(&folder).ok();
+        if before.is_some() && *seen == before {
+            return Ok(());
+        }
+        copy(&self.item, &self.copies)
+            .map_err(|error| format!("{} cannot be copied: {error}", self.item.title()))?;
+        let after = Look::at(&folder).ok();
+        *seen = after.filter(|after| Some(after) == before.as_ref() && after.is_settled());
+        Ok(())
+    }
+}
+
+impl Look {
+    fn at(folder: &Path) -> io::Result<Self> {
+        let mut look = Self::default();
+        look.add(folder)?;
+        Ok(look)
+    }
+
+    fn add(&mut self, path: &Path) -> io::Result<()> {
+        let data = path.symlink_metadata()?;
+        let facts = [
+            data.ino().cast_signed(),
+            data.size().cast_signed(),
+            i64::from(data.mode()),
+            data.ctime(),
+            data.ctime_nsec(),
+        ];
+        let changed = Duration::new(data.ctime().unsigned_abs(), data.ctime_nsec() as u32);
+        self.newest = self.newest.max(changed);
+        self.files.insert(path.to_path_buf(), facts);
+        if data.is_dir() {
+            for entry in std::fs::read_dir(path)? {
+                self.add(&entry?.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether whatever happens from now on has another time.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        now > self.newest + SETTLED
+    }
+}
 
 /// What stands at a path of the copy.
 #[derive(Debug, PartialEq, Eq)]

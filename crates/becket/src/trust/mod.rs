@@ -19,12 +19,14 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use becket_events::Class;
-use becket_hooks::OwnHook;
+use becket_hooks::{OwnHook, Preparation};
 use serde_json::{Value, json};
 
 pub use absence::gone;
+use copy::Kept;
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
 pub use question::{ask, described, may_run};
@@ -261,7 +263,11 @@ impl Trust {
             variables.insert(PYTHON_PATH.into(), all.join(":"));
             variables.insert(PYTHON_SAFE_PATH.into(), "1".into());
         }
-        Ok(hook.run_from(command.in_copy(&copy), copy.join(folder), variables))
+        // What an interpreter keeps for the next time would have to be removed each time.
+        variables.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
+        let kept = Kept::new(judged.item.clone(), self.store.copies());
+        let place = (copy.join(folder), Arc::new(kept) as Arc<dyn Preparation>);
+        Ok(hook.run_from(place, command.in_copy(&copy), variables))
     }
 
     /// The folder with the copy of what was trusted, arranged as the project is.

@@ -744,6 +744,27 @@ fn a_copy_that_somebody_has_touched_is_made_anew() {
 }
 
 #[test]
+fn a_script_that_rewrites_its_own_copy_changes_no_later_start() {
+    let rewrites =
+        "printf '#!/bin/sh\\ntouch evil\\n' > \"$0.new\"; chmod +x \"$0.new\"; mv -f \"$0.new\" \"$0\"";
+    let script =
+        format!("#!/bin/sh\n{rewrites}; echo \"$0\" >> \"$PWD/starts\"; echo 'still no' >&2; exit 2\n");
+    let (room, _) = trusted("\"hooks/guard.sh\"", &[("hooks/guard.sh", &script)]);
+    let call = |file: &str| json!({"tool_calls": [{"name": "shell", "arguments": {"command": format!("touch {file}")}}]});
+    let model = room.model(&json!([call("one"), call("two"), call("three"), {"text": "done"}]));
+    let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    assert_eq!(
+        run.stderr.matches("refused shell: still no").count(),
+        3,
+        "{run:#?}"
+    );
+    assert_eq!(room.read("starts").lines().count(), 3);
+    for file in ["evil", "one", "two", "three"] {
+        assert!(!room.has(file), "{file}");
+    }
+}
+
+#[test]
 fn a_branch_that_was_trusted_is_trusted_when_it_comes_back() {
     if !needs("git") {
         return;
