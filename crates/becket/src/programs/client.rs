@@ -16,7 +16,11 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::front::{Failed, Ui};
+use crate::args::Options;
+use crate::failure::CliError;
+use crate::front::{Failed, Ui, harmless};
+use crate::surroundings::Surroundings;
+use crate::trust::{Pending, QUESTION};
 
 /// A program that does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -149,6 +153,32 @@ impl Client {
         Some(answer.answers(dialog))
     }
 
+    /// Asks for a yes of becket's own; `None` where no answer comes.
+    async fn confirmed(&self, dialog: &Dialog) -> Option<bool> {
+        let asked = tokio::time::timeout(PATIENCE, self.asked(dialog, None));
+        let answer = asked.await.ok().flatten()?;
+        Some(matches!(answer, DialogAnswer::Confirmed(true)))
+    }
+
+    /// Asks whether what is found in the working directory is trusted, if it is not yet.
+    pub async fn ask_for_trust(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+    ) -> Result<(), CliError> {
+        let Some(pending) = Pending::read(options, surroundings)? else {
+            return Ok(());
+        };
+        let dialog = Dialog::Confirm {
+            title: QUESTION.to_owned(),
+            message: harmless(&pending.text()),
+        };
+        match self.confirmed(&dialog).await {
+            Some(true) => pending.accept(),
+            _ => Ok(()),
+        }
+    }
+
     fn new_id(&self) -> String {
         format!("ui-{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -192,11 +222,9 @@ impl Front for Client {
     /// becket's own questions are confirmations like any other.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
-            let dialog = wording(question);
-            let asked = tokio::time::timeout(PATIENCE, self.asked(&dialog, None));
-            match asked.await.ok().flatten() {
-                Some(DialogAnswer::Confirmed(true)) => PersonsAnswer::Yes,
-                Some(_) => PersonsAnswer::No(None),
+            match self.confirmed(&wording(question)).await {
+                Some(true) => PersonsAnswer::Yes,
+                Some(false) => PersonsAnswer::No(None),
                 None => PersonsAnswer::Nobody,
             }
         })

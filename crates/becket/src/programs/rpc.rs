@@ -65,6 +65,7 @@ async fn session(
     let gone = program.gone();
     // From now on: extensions may ask something when the session begins.
     let lines = listen(Arc::clone(&client));
+    client.ask_for_trust(options, surroundings).await?;
     let company = Company {
         person: Person {
             front: Arc::clone(&client) as _,

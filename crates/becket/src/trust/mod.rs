@@ -29,7 +29,7 @@ pub use absence::gone;
 use copy::Kept;
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
-pub use question::{ask, described, may_run};
+pub use question::{Pending, QUESTION, ask, described, may_run};
 pub use store::{Record, Store, put};
 
 use crate::args::Options;

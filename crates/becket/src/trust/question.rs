@@ -19,37 +19,69 @@ use crate::surroundings::Surroundings;
 /// So many lines of a difference, or of a file, are shown at most.
 const MOST_LINES: usize = 200;
 
+/// What is asked about a project.
+pub const QUESTION: &str = "Trust exactly this?";
+
 /// The largest file of tests that is shown.
 const MOST_SHOWN: u64 = 1 << 20;
 
-/// Asks about what is not trusted, where there is a person to ask. Whatever they say, the run goes on by the same rules
-/// as without them: what is not trusted does not count.
-pub fn ask(options: &Options, surroundings: &Surroundings) -> Result<(), CliError> {
-    if options.trust || !is_somebody_there(options, surroundings) {
-        return Ok(());
+/// What is not trusted in a project, ready to be asked about. Whatever the answer is, the run goes on by the same rules
+/// as without it: what is not trusted does not count.
+pub struct Pending {
+    setup: Setup,
+}
+
+impl Pending {
+    /// What there is to ask; `None` if everything is trusted.
+    pub fn read(options: &Options, surroundings: &Surroundings) -> Result<Option<Self>, CliError> {
+        if options.trust {
+            return Ok(None);
+        }
+        let setup = Setup::read(options, surroundings)?;
+        Ok((!setup.project.untrusted().is_empty()).then_some(Self { setup }))
     }
-    let setup = Setup::read(options, surroundings)?;
-    let untrusted = setup.project.untrusted();
-    if untrusted.is_empty() {
-        return Ok(());
+
+    /// Everything that a person needs to know before they answer.
+    pub fn text(&self) -> String {
+        let trust = &self.setup.trust;
+        let mut text = format!("{} brings what is not trusted:\n\n", trust.root().display());
+        for judged in self.setup.project.untrusted() {
+            text.push_str(&described(judged, &trust.store));
+            text.push('\n');
+        }
+        text
     }
-    let trust = &setup.trust;
-    let mut text = format!("{} brings what is not trusted:\n\n", trust.root().display());
-    for judged in &untrusted {
-        text.push_str(&described(judged, &trust.store));
-        text.push('\n');
-    }
-    show(&text);
-    let files = || untrusted.iter().map(|judged| contents(judged)).collect();
-    if answered("Trust exactly this?", files)? {
-        for judged in untrusted.iter().filter(|judged| judged.item.trouble.is_none()) {
-            trust.store.trust(&judged.item).map_err(|error| {
+
+    /// The person trusts all of it as it is.
+    pub fn accept(&self) -> Result<(), CliError> {
+        let untrusted = self.setup.project.untrusted().into_iter();
+        for judged in untrusted.filter(|judged| judged.item.trouble.is_none()) {
+            self.setup.trust.store.trust(&judged.item).map_err(|error| {
                 CliError::failed(format!("what you trust cannot be noted: {error}"))
                     .hint("--trust uses it for this run")
             })?;
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// Asks about what is not trusted, where there is a person at a terminal.
+pub fn ask(options: &Options, surroundings: &Surroundings) -> Result<(), CliError> {
+    if !is_somebody_there(options, surroundings) {
+        return Ok(());
+    }
+    let Some(pending) = Pending::read(options, surroundings)? else {
+        return Ok(());
+    };
+    show(&pending.text());
+    let files = || {
+        let untrusted = pending.setup.project.untrusted();
+        untrusted.into_iter().map(contents).collect()
+    };
+    match answered(QUESTION, files)? {
+        true => pending.accept(),
+        false => Ok(()),
+    }
 }
 
 /// Whether tests that were merely found may run, where there is a person to ask.

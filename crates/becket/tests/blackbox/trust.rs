@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::{Finished, Room, needs};
 
+use crate::pi_client::Client;
 use crate::room;
 use crate::terminal::Terminal;
 
@@ -750,7 +751,10 @@ fn a_script_that_rewrites_its_own_copy_changes_no_later_start() {
     let script =
         format!("#!/bin/sh\n{rewrites}; echo \"$0\" >> \"$PWD/starts\"; echo 'still no' >&2; exit 2\n");
     let (room, _) = trusted("\"hooks/guard.sh\"", &[("hooks/guard.sh", &script)]);
-    let call = |file: &str| json!({"tool_calls": [{"name": "shell", "arguments": {"command": format!("touch {file}")}}]});
+    let call = |file: &str| {
+        let arguments = json!({"command": format!("touch {file}")});
+        json!({"tool_calls": [{"name": "shell", "arguments": arguments}]})
+    };
     let model = room.model(&json!([call("one"), call("two"), call("three"), {"text": "done"}]));
     let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
     assert_eq!(
@@ -1015,6 +1019,48 @@ fn an_extension_that_is_gone_is_missed_where_extensions_count() {
         .ended_with(4)
         .complained(".pi/extensions/gate.ts had the guard extension, which was trusted and is gone");
     go(&room, &["--no-extensions"]).ended_with(0);
+}
+
+#[test]
+fn a_program_on_the_other_side_is_asked_by_a_dialog() {
+    for answer in [json!({"confirmed": false}), json!({"cancelled": true})] {
+        let room = with(GUARD);
+        let mut client = Client::start(&room, &["--yes"]);
+        let dialog = client.dialog("confirm");
+        assert_eq!(dialog["title"], "Trust exactly this?");
+        let message = dialog["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("the hook house-rule (not trusted, may guard)"),
+            "{message}"
+        );
+        client.answer(&dialog, answer);
+        let (code, _) = client.finish();
+        assert_eq!((code, untrusted(&room)), (4, set("house-rule")));
+    }
+    let room = with(GUARD);
+    let mut client = Client::start(&room, &["--yes"]);
+    let dialog = client.dialog("confirm");
+    client.answer(&dialog, json!({"confirmed": true}));
+    client.prompt_and_wait("Run: touch ran");
+    let heard = Value::from(client.heard.clone()).to_string();
+    assert!(heard.contains("house rule") && !room.has("ran"), "{heard}");
+    assert_eq!(client.leave().0, 0);
+    assert_eq!(untrusted(&room), set(""));
+    // What is trusted is not asked about, and what guards nothing is skipped without a yes.
+    let mut client = Client::start(&room, &["--yes"]);
+    client.prompt_and_wait("Run: touch ran");
+    assert!(
+        client
+            .heard
+            .iter()
+            .all(|line| line["type"] != "extension_ui_request")
+    );
+    let room = with(OBSERVER);
+    let mut client = Client::start(&room, &["--yes"]);
+    let dialog = client.dialog("confirm");
+    client.answer(&dialog, json!({"confirmed": false}));
+    client.prompt_and_wait("Run: touch ran");
+    assert!(room.has("ran") && !room.has("watched"));
 }
 
 #[test]
