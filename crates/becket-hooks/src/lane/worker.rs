@@ -36,8 +36,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long a worker may take to end by itself when it is no longer needed.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// The random part of the first number. With what is added to it, it stays a number that JavaScript can hold.
-const RANDOM_BITS: u64 = (1 << 40) - 1;
+/// The random bits of a number: so many that nobody guesses it, so few that JavaScript can hold it.
+const RANDOM_BITS: u64 = (1 << 48) - 1;
 
 /// Keeps a program alive and asks it about one event after the other.
 #[derive(Debug)]
@@ -219,7 +219,6 @@ struct Worker {
     output: Output,
     tail: Tail,
     tree: Tree,
-    next_id: u64,
     answered: u64,
     request: Vec<u8>,
 }
@@ -278,8 +277,6 @@ impl Worker {
             output: Output::new(stdout, limits.output),
             tail: Tail::new(stderr, limits.stderr),
             tree,
-            // Not predictable, so that nothing printed in advance can pass for an answer.
-            next_id: uuid::Uuid::now_v7().as_u128() as u64 & RANDOM_BITS,
             answered: 0,
             request: Vec::new(),
         }
@@ -305,15 +302,16 @@ impl Worker {
     /// Asks about one event.
     async fn exchange(&mut self, event: &str, deadline: Instant) -> Result<Finished, Trouble> {
         self.output.clear();
-        self.next_id += 1;
-        write_request(&mut self.request, self.next_id, event);
+        // Not predictable, so that nothing printed in advance can pass for an answer.
+        let id = uuid::Uuid::now_v7().as_u128() as u64 & RANDOM_BITS;
+        write_request(&mut self.request, id, event);
         self.transmit(deadline).await?;
         let bytes = self.output.bytes();
         let end = bytes
             .iter()
             .position(|byte| *byte == b'\n')
             .unwrap_or(bytes.len());
-        let reply = read_answer(&bytes[..end], self.next_id)?;
+        let reply = read_answer(&bytes[..end], id)?;
         if bytes.len() > end + 1 {
             return Err(Trouble::Unasked);
         }
@@ -337,7 +335,8 @@ impl Worker {
         loop {
             tokio::select! {
                 biased;
-                () = &mut timer => return Err(match exited {
+                // One last look, for the case that this process was too busy to see the end.
+                () = &mut timer => return Err(match exited.or_else(|| self.tree.ended()) {
                     Some(status) => Trouble::Ended(status),
                     None if closed => Trouble::Closed,
                     None => Trouble::TimedOut,
