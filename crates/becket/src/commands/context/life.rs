@@ -161,6 +161,8 @@ fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError>
         .map_or(0, |context| context.message_count);
     let messages = counted(messages, "message");
     let question = format!("Destroy the context {name} with its {messages}, for good? [y/N] ");
+    // What was typed before the question was there is no answer to it; what is typed when it is there is one.
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let mut stderr = std::io::stderr();
     if stderr
         .write_all(question.as_bytes())
@@ -169,8 +171,6 @@ fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError>
     {
         return Err(kept());
     }
-    // What was typed before the question was there is no answer to it.
-    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let (answer, answered) = channel();
     // A thread of its own: a read from a terminal cannot be called off.
     std::thread::spawn(move || {
