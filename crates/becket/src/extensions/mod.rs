@@ -48,7 +48,6 @@ use becket_js::{Allowed, Extension, HostError, HostModule, Kit, Limits, Outside,
 use becket_store::SqliteStore;
 use becket_tools::Models;
 use serde_json::Value;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use board::{Board, Guest, RegisteredFlag};
@@ -66,9 +65,9 @@ use crate::front::{Output, Person};
 use crate::shelf::RunShelf;
 use crate::surroundings::Surroundings;
 
-/// How long what is still under way may take to fail when the session is over, so that it is told, and how often that
-/// is looked at.
-const LAST_MOMENT: Duration = Duration::from_millis(50);
+/// How often what is still under way may be looked at when the session is over, so that what fails is told, and the
+/// pause between two looks. Looks are counted and not time, which on a busy machine passes without anything happening.
+const LAST_LOOKS: u32 = 10;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How long an extension may take to hear that the session has begun or ended.
@@ -371,8 +370,10 @@ fn value(answer: Result<String, HostError>) -> Result<Value, String> {
 impl Board {
     /// Waits until nothing is under way any more, but not longer than a moment: a timer that is due may throw.
     async fn last_moment(&self) {
-        let begun = Instant::now();
-        while begun.elapsed() < LAST_MOMENT && self.extensions().iter().any(Extension::has_something_coming) {
+        for _ in 0..LAST_LOOKS {
+            if !self.extensions().iter().any(Extension::has_something_coming) {
+                break;
+            }
             tokio::time::sleep(LOOK).await;
         }
     }
