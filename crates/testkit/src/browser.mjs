@@ -43,7 +43,10 @@ let session;
 function tell(method, params = {}) {
   const id = ++last;
   toBrowser.write(JSON.stringify({ id, method, params, sessionId: session }) + "\0");
-  return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    setTimeout(() => reject(new Error(`the browser did not answer ${method}`)), 2 * PATIENCE).unref();
+  });
 }
 async function evaluate(expression) {
   const wanted = { expression, awaitPromise: true, returnByValue: true };
@@ -81,14 +84,23 @@ const actions = {
   },
   /** Clicks at the middle of an element, as a mouse does. */
   async click({ selector }) {
-    await actions.wait({ code: `document.querySelector(${JSON.stringify(selector)})` });
-    const [x, y] = await evaluate(`(() => {
+    // While the page is still being laid out, another element may come to lie there.
+    const middle = `(() => {
       const element = document.querySelector(${JSON.stringify(selector)});
       element.scrollIntoView({ block: "nearest" });
       const box = element.getBoundingClientRect();
-      return [box.left + box.width / 2, box.top + box.height / 2];
-    })()`);
-    await click(x, y);
+      const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+      return element.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+    })()`;
+    const frame = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))";
+    let before = null;
+    for (const began = Date.now(); ; ) {
+      const place = await evaluate(middle).catch(() => null);
+      if (place && String(place) === String(before)) return click(...place);
+      if (Date.now() - began > PATIENCE) throw new Error(`this cannot be clicked: ${selector}`);
+      before = place;
+      await evaluate(frame);
+    }
   },
   at: ({ x, y }) => click(x, y),
   async key({ key }) {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -77,9 +76,9 @@ impl Room {
 
     /// Writes an executable file, relative to the working directory.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
-        let file = self.write(name, text);
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
-            .expect("the room is writable");
+        let file = self.work().join(name);
+        std::fs::create_dir_all(file.parent().expect("a file has a folder")).expect("the room is writable");
+        write_program(&file, text);
         file
     }
 
@@ -321,6 +320,38 @@ impl Heard {
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         String::from_utf8_lossy(&state.bytes).into_owned()
     }
+}
+
+/// Whether a process runs; one that is dead and only waits to be buried does not.
+pub fn is_running(process: &str) -> bool {
+    let state = std::fs::read_to_string(Path::new("/proc").join(process.trim()).join("stat"));
+    state.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Waits until a process is gone; one that was killed needs a moment.
+#[track_caller]
+pub fn wait_until_gone(process: &str) {
+    let started = Instant::now();
+    while is_running(process) {
+        assert!(started.elapsed() < PATIENCE, "the process {process} lives on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Writes an executable file, and has another process do it: a program that another thread starts meanwhile would
+/// inherit a file that is open here, and nobody can execute what somebody has open for writing.
+pub fn write_program(file: &Path, text: &str) {
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(file)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut stdin = shell.stdin.take().expect("standard input is a pipe");
+    stdin.write_all(text.as_bytes()).expect("the shell reads");
+    drop(stdin);
+    let status = shell.wait().expect("a child can be waited for");
+    assert!(status.success(), "{} cannot be written", file.display());
 }
 
 /// Whether a program is on the PATH. Without it the test says that it skips, or fails if nothing may be skipped.

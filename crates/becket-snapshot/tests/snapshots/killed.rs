@@ -43,9 +43,7 @@ fn deadly_git(room: &Room, call: usize) -> OsString {
         count.display(),
         real.display()
     );
-    let program = folder.join("git");
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    testkit::write_program(&folder.join("git"), &script);
     let places = [folder]
         .into_iter()
         .chain(std::env::split_paths(&room.settings.search_path));
@@ -215,23 +213,20 @@ fn a_git_that_hangs_is_ended_at_the_deadline_and_one_who_waits_gives_up() {
     std::fs::create_dir(&folder).unwrap();
     let pid = room.path().join("pid");
     let script = format!("#!/bin/sh\nsleep 1000 &\necho $! > '{}'\nwait\n", pid.display());
-    std::fs::write(folder.join("git"), script).unwrap();
-    std::fs::set_permissions(
-        folder.join("git"),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    testkit::write_program(&folder.join("git"), &script);
     let places = [folder]
         .into_iter()
         .chain(std::env::split_paths(&room.settings.search_path));
     let slow = std::env::join_paths(places).unwrap();
     let quick = std::mem::replace(&mut room.settings.search_path, slow);
-    room.settings.deadline = std::time::Duration::from_secs(1);
+    // So long may a busy machine need to start the shell.
+    room.settings.deadline = std::time::Duration::from_secs(5);
     let problem = std::thread::scope(|scope| {
         let snapshots = room.snapshots();
         let hanging = scope.spawn(move || snapshots.changes(1, becket_snapshot::Point::Now).unwrap_err());
         let mut settings = room.settings.clone();
         settings.search_path = quick;
+        settings.deadline = std::time::Duration::from_secs(60);
         settings.patience = std::time::Duration::ZERO;
         let impatient = becket_snapshot::Snapshots::open(&room.data(), &room.folder, settings).unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
