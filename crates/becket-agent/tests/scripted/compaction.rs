@@ -361,7 +361,7 @@ async fn the_person_has_everything_summarised() {
     assert_eq!(session.usage().output_tokens, 3, "the summary costs too");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_leaves_everything_as_it_was() {
     let stage = Stage::new(vec![Turn::Say("a1"), Turn::Hang("half a summ"), Turn::Say("a2")]);
     let mut session = stage.open().await;

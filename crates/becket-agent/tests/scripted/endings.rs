@@ -115,7 +115,7 @@ async fn words_said_in_between_steer_the_model_and_follow_ups_come_after() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn requests_are_tried_again_only_before_content_arrived() {
     let stage = Stage::new(vec![
         Turn::Fail(ProviderErrorKind::Transient),
@@ -138,7 +138,8 @@ async fn requests_are_tried_again_only_before_content_arrived() {
     assert_eq!(error.kind, ProviderErrorKind::Broken);
 }
 
-#[tokio::test]
+// Time that stands still until nothing else can happen lets the cancel come when the answer hangs.
+#[tokio::test(start_paused = true)]
 async fn a_cancel_ends_the_model_and_keeps_its_words() {
     let stage = Stage::new(vec![Turn::Hang("half an ans"), Turn::Say("whole")]);
     let cancel = stage.cancel.clone();
@@ -154,7 +155,7 @@ async fn a_cancel_ends_the_model_and_keeps_its_words() {
     assert_eq!(stage.stored(), ["go", "half an ans"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_ends_running_tools_and_answers_their_calls() {
     let mut stage = Stage::new(vec![Turn::Call(vec![("slow", json!({})), ("slow", json!({}))])]);
     let slow = crate::stage::Prop::new("slow", None, &stage.runs).slow(60_000);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Prop, Stage, Turn, shell};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_run_beside_each_other_and_results_come_in_call_order() {
     let mut stage = Stage::new(vec![
         Turn::Call(vec![("slow", json!({})), ("custom", json!({}))]),

@@ -268,6 +268,8 @@ mod tests {
     use super::*;
 
     const SOON: Duration = Duration::from_millis(200);
+    /// A program that another test starts holds what is locked here until it runs.
+    const PATIENCE: Duration = Duration::from_secs(20);
 
     fn left(text: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
@@ -277,7 +279,7 @@ mod tests {
     }
 
     fn take(home: &tempfile::TempDir) -> Option<TakenMessages> {
-        take_messages(home.path(), "c", SOON).unwrap()
+        take_messages(home.path(), "c", PATIENCE).unwrap()
     }
 
     #[test]

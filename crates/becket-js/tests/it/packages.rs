@@ -77,6 +77,7 @@ async fn packages_from_the_registry_work() {
             "--no-fund",
             "--ignore-scripts",
             "--loglevel=error",
+            "--fetch-timeout=60000",
         ])
         .args(wanted.iter().map(|(package, ..)| *package))
         .current_dir(&room.0)

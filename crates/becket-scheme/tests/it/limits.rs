@@ -83,7 +83,7 @@ fn numbers_are_limited() {
 #[test]
 fn time_is_limited() {
     let mut room = Room::with(Limits {
-        time: Some(Duration::from_millis(20)),
+        time: Some(Duration::from_secs(1)),
         ..Limits::default()
     });
     let failure = room.failure("(let loop () (loop))");

@@ -28,7 +28,7 @@ new Promise((done) => { const c = new AbortController(); const r = require("http
 require("dns").NOTFOUND + require("dns").promises.NOTFOUND + require("dns/promises").TIMEOUT
 [require("sys") === require("util"), require("inspector").url(), require("trace_events").getEnabledCategories()]
 [typeof require("v8").getHeapStatistics().used_heap_size, require("tls").DEFAULT_MAX_VERSION, require("http2").constants.HTTP2_HEADER_PATH]
-(async () => { const { port1, port2 } = new MessageChannel(); const got = []; port1.postMessage({ early: [1] }); port2.on("message", (m) => got.push(m)); port1.postMessage("late"); await new Promise((done) => setTimeout(done, 20)); port1.close(); return got; })()
+(async () => { const { port1, port2 } = new MessageChannel(); const got = []; port1.postMessage({ early: [1] }); const both = new Promise((done) => port2.on("message", (m) => { if (got.push(m) === 2) done(); })); port1.postMessage("late"); await both; port1.close(); return got; })()
 (async () => { const { MessageChannel, receiveMessageOnPort } = require("worker_threads"); const { port1, port2 } = new MessageChannel(); const none = receiveMessageOnPort(port2); port1.postMessage(5); const one = receiveMessageOnPort(port2); port1.close(); return [none, one]; })()
 (async () => { const { port1, port2 } = new MessageChannel(); const got = new Promise((done) => { port2.onmessage = (e) => done(e.data); }); port1.postMessage("x"); const value = await got; port1.close(); return value; })()
 (() => { performance.mark("a"); const m = performance.measure("m", "a"); return [m.name, m.entryType, m.duration >= 0, performance.getEntriesByName("a").length, typeof performance.timeOrigin]; })()
