@@ -88,9 +88,9 @@ fn what_somebody_changed_after_becket_is_theirs() {
 fn a_context_that_is_due_leaves_others_files_too() {
     let room = room_at_work();
     room.write(&in_work("goals.md"), "chibi's");
-    room.run(["context", "set", "destroy_after_inactive", "1s"])
-        .ended_with(0);
     room.run(["-c", "other", "hello"]).ended_with(0);
+    room.run(["context", "set", "destroy_after_inactive", "1s", "work"])
+        .ended_with(0);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     room.run(["hello"])
         .ended_with(0)

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::{Finished, ModelServer, Response, Room};
+use testkit::{Finished, ModelServer, Response, Room, wait_until_gone};
 
 use crate::room;
 
@@ -240,7 +240,7 @@ fn commands_take_either_word_and_jobs_outlive_their_turn() {
         &[
             (
                 "run_background_job",
-                json!({"cmd": "echo $$ > pid; echo early; sleep 600"}),
+                json!({"cmd": "echo early; echo $$ > pid; sleep 600"}),
             ),
             (
                 "shell",
@@ -278,13 +278,6 @@ fn commands_take_either_word_and_jobs_outlive_their_turn() {
     assert_eq!(told[8], "Job not found: job_9. There are job_1, job_2.");
 }
 
-/// Whether a process is there and no zombie.
-fn lives(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
 #[test]
 fn a_job_ends_with_its_session_whatever_it_has_started() {
     let room = room();
@@ -299,7 +292,7 @@ fn a_job_ends_with_its_session_whatever_it_has_started() {
         ],
     );
     for file in ["outer", "inner"] {
-        assert!(!lives(room.read(file).trim()), "{file}");
+        wait_until_gone(&room.read(file));
     }
 }
 

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, kill_process};
 use serde_json::{Value, json};
-use testkit::{Finished, ModelServer, OpenAiStream, Response, Room, Running, Signal};
+use testkit::{
+    Finished, ModelServer, OpenAiStream, Response, Room, Running, Signal, is_running, wait_until_gone,
+};
 
 use crate::room;
 use crate::terminal::Terminal;
 
 /// How long something may take that a busy machine does slowly.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An extension with a command, and functions that its handler may use.
 fn with_command(handler: &str) -> String {
@@ -257,9 +259,10 @@ fn a_message_that_is_only_kept_is_an_event_but_not_for_extensions() {
             pi.sendMessage({ customType: "note", content: "again", display: false });
         });
         pi.sendMessage({ customType: "note", content: "kept", display: false, details: { step: 1 } });
+        const kept = () => ctx.sessionManager.getEntries().filter((entry: any) => entry.type === "custom_message");
+        while (kept().length === 0) await sleep(10);
         await sleep(50);
-        const entries = ctx.sessionManager.getEntries().filter((entry: any) => entry.type === "custom_message");
-        note(entries.map((entry: any) => entry.content).join());
+        note(kept().map((entry: any) => entry.content).join());
     "#;
     room.write("extension.ts", with_command(handler));
     let model = room.model(&json!([{"text": "unused"}]));
@@ -359,11 +362,7 @@ fn a_second_signal_ends_what_cannot_be_interrupted_and_all_that_it_started() {
             std::thread::sleep(Duration::from_millis(100));
         }
         run.finish().ended_with(code);
-        let deadline = Instant::now() + PATIENCE;
-        while is_running(&process) {
-            assert!(Instant::now() < deadline, "the program {process} still runs");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until_gone(&process);
     }
 }
 
@@ -421,11 +420,6 @@ fn a_second_signal_leaves_the_terminal_as_it_was() {
     }
     assert_eq!(terminal.wait_for_end(), 143);
     assert_eq!(terminal.room.read("../before"), terminal.room.read("../after"));
-}
-
-fn is_running(process: &str) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    state.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[test]
@@ -503,7 +497,7 @@ fn abort_ends_the_run_and_not_the_command() {
         note("went on");
     "#;
     let slow =
-        json!([{"text": "once upon a time", "chunk_size": 4, "chunk_delay_ms": 50}, {"text": "again"}]);
+        json!([{"text": "once upon a time", "chunk_size": 4, "chunk_delay_ms": 1000}, {"text": "again"}]);
     for (front_end, code) in [("print", 1), ("chat", 0), ("agent file", 1)] {
         let room = room();
         let run = call(&room, front_end, &with_command(handler), &slow);

@@ -221,7 +221,9 @@ pub fn fetch(package: &str, place: &str) -> Result<PathBuf, String> {
     }
     let unpacked = folder.with_extension(std::process::id().to_string());
     std::fs::create_dir_all(&unpacked).map_err(|error| error.to_string())?;
-    let script = format!("npm pack --silent '{package}' >/dev/null && tar xzf ./*.tgz && rm ./*.tgz");
+    let script = format!(
+        "npm pack --silent --fetch-timeout=60000 '{package}' >/dev/null && tar xzf ./*.tgz && rm ./*.tgz"
+    );
     let fetched = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&unpacked)
@@ -1414,7 +1416,8 @@ fn a_file_outside_wakes_the_agent() {
     let trigger = room.write("trigger.txt", "");
     let source = source.replace("/tmp/agent-trigger.txt", &trigger.display().to_string());
     let file = room.write("../file-trigger.ts", source).display().to_string();
-    let model = room.model(&json!([text("woken up")]));
+    // A write may be seen twice, on both sides of the example's own.
+    let model = room.model(&json!([text("woken up"), text("again"), text("again")]));
     let mut child = room
         .command(["chat", "--json", "--yes", "--model", &model, "-e", &file])
         .stdin(std::process::Stdio::piped())

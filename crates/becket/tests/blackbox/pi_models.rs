@@ -94,7 +94,7 @@ fn an_answer_that_was_aborted_is_a_message_that_says_so() {
             });
         };
     "#;
-    let turns = json!([{"text": "one two three", "chunk_size": 3, "chunk_delay_ms": 50}]);
+    let turns = json!([{"text": "one two three", "chunk_size": 3, "chunk_delay_ms": 1000}]);
     run_with(&room, extension, &turns, &[]);
     let events = recorded(&room);
     let turn = named(&events, "turn_end")[0];
@@ -431,7 +431,7 @@ fn a_stream_hears_and_says_the_names_of_pis_tools() {
 #[test]
 fn a_stream_that_breaks_is_an_answer_that_failed() {
     let room = room();
-    room.config("[agent]\nidle_timeout = 2\nmax_retries = 0\n");
+    room.config("[agent]\nidle_timeout = 5\nmax_retries = 0\n");
     for (stream, words) in [
         (
             "(async () => { throw new Error('lost the line'); })();",
@@ -446,7 +446,7 @@ fn a_stream_that_breaks_is_an_answer_that_failed() {
         ("stream.end();", "ended without"),
         (
             "setInterval(() => {}, 1000); (globalThis as any).kept = stream;",
-            "was silent for 2 s",
+            "was silent for 5 s",
         ),
     ] {
         room.write("log", "");

@@ -2,10 +2,9 @@
 //! that refuse while the process is gone.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
-use testkit::{Finished, Room, needs};
+use testkit::{Finished, Room, needs, wait_until_gone};
 
 use crate::pi_packages::fetched;
 use crate::plugins::result;
@@ -369,7 +368,7 @@ fn a_crash_is_reported_its_guard_refuses_and_it_comes_back() {
         ("for (;;) {}", "Node does not react any more"),
     ] {
         let room = room();
-        room.config("[pi]\ntimeout = 3\n");
+        room.config("[pi]\ntimeout = 5\n");
         fragile(&room, deed);
         room.write(
             "beside.ts",
@@ -460,7 +459,7 @@ fn a_handler_that_never_answers_costs_nobody_the_process() {
         return;
     }
     let room = room();
-    room.config("[pi]\ntimeout = 1\n");
+    room.config("[pi]\ntimeout = 5\n");
     room.write(
         "slow.ts",
         "import { Worker as W } from 'node:worker_threads'; void W;
@@ -473,7 +472,7 @@ fn a_handler_that_never_answers_costs_nobody_the_process() {
     let ended = run(&room, &["slow.ts"], &turns)
         .ended_with(0)
         .complained("still the same");
-    assert!(ended.stderr.contains("no answer within 1 s"), "{ended:#?}");
+    assert!(ended.stderr.contains("no answer within 5 s"), "{ended:#?}");
     assert!(!ended.stderr.contains("started again"), "{ended:#?}");
     let shown = ran(&ended);
     assert!(shown.len() == 1 && shown[0].contains("quick"), "{ended:#?}");
@@ -525,15 +524,9 @@ fn nothing_of_it_outlives_the_run() {
         };",
     );
     run(&room, &["child.ts"], &json!([{"text": "fine"}])).ended_with(0);
-    for process in room.read("pids").lines() {
-        let alive = Command::new("kill")
-            .args(["-0", process])
-            .output()
-            .expect("kill")
-            .status
-            .success();
-        assert!(!alive, "{process} lives on");
-    }
+    let processes = room.read("pids");
+    assert_eq!(processes.lines().count(), 2, "{processes}");
+    processes.lines().for_each(wait_until_gone);
 }
 
 #[test]

@@ -133,16 +133,11 @@ pub(crate) fn fetched(room: &Room, packages: &[&str]) -> Option<Vec<PathBuf>> {
     Some(unpacked.collect())
 }
 
-/// What a program printed, if it ended well.
+/// What a program printed, if it ended well. A registry that is slow may take its time.
 fn output(command: &mut Command) -> Option<String> {
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let finished = testkit::finish(child);
-    (finished.code == 0).then_some(finished.stdout)
+    let output = command.stdin(Stdio::null()).output().expect("the program starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then_some(printed)
 }
 
 /// The names that a host module exports, with those that it passes on.

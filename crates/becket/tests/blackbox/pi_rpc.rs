@@ -252,7 +252,7 @@ fn an_abort_ends_the_run_and_not_the_session() {
 #[test]
 fn retries_are_told_and_can_be_given_up() {
     let room = room();
-    let busy = json!({"error": {"kind": "transient", "message": "overloaded", "retry_after_ms": 10_000}});
+    let busy = json!({"error": {"kind": "transient", "message": "overloaded", "retry_after_ms": 60_000}});
     let mut client = client(&room, &json!([busy, {"text": "too late"}]), &[]);
     client.prompt("Hello");
     let retry = client.event("auto_retry_start");

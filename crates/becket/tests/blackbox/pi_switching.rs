@@ -442,7 +442,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.enter("First");
     terminal.wait_for("one");
     terminal.enter("!!echo hidden-words");
-    terminal.wait_for("hidden-words");
+    terminal.wait_for("  hidden-words");
     terminal.enter("!echo shown-words");
     terminal.wait_for("  shown-words");
     terminal.enter("/new");

@@ -118,7 +118,7 @@ fn a_guard_that_was_taken_away_is_gone_and_forgotten() {
 #[test]
 fn a_plugin_that_does_not_answer_is_asked_once_until_it_changes_or_the_doctor_comes() {
     let room = room();
-    room.config("[chibi]\nschema_timeout = 2\n");
+    room.config("[chibi]\nschema_timeout = 5\n");
     let hangs = "#!/bin/bash\necho asked >> \"$HOME/asked\"\nsleep 600\n";
     plugin(&room, "hangs", hangs);
     plugin(
@@ -222,7 +222,7 @@ fn a_guard_sees_and_changes_the_argument_that_only_the_plugin_knows() {
 #[test]
 fn what_a_plugin_wrote_before_its_time_was_up_is_kept_and_the_setting_is_named() {
     let room = room();
-    room.config("[chibi]\ntool_timeout = 1\nhook_timeout = 1\n");
+    room.config("[chibi]\ntool_timeout = 5\nhook_timeout = 5\n");
     plugin(
         &room,
         "slow",

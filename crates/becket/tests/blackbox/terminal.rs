@@ -8,7 +8,7 @@ use testkit::{Room, needs};
 
 use crate::{repository_file, room};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal with the program in it. It is gone when it is dropped.
 pub(crate) struct Terminal {
@@ -173,13 +173,14 @@ fn a_chat_answers_and_ends_with_ctrl_d() {
 fn ctrl_c_cancels_the_turn_and_the_chat_goes_on() {
     let room = room();
     let model = room.model(&json!([{"text": "late", "delay_ms": 300_000}, {"text": "second answer"}]));
-    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_request\"\ncommand = \"touch asked\"\n");
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "--hooks", &hooks, "chat"]) else {
         return;
     };
     terminal.wait_for_mark();
     terminal.enter("first");
-    // Until the line editor has given the terminal back, Ctrl-C would be a key.
-    std::thread::sleep(Duration::from_millis(300));
+    // Until the editor has handed the line over, Ctrl-C would be for the line.
+    terminal.wait_until("the request", |_| terminal.room.has("asked"));
     terminal.press("C-c");
     terminal.wait_for("cancelled");
     terminal.wait_for_mark();
@@ -241,16 +242,19 @@ fn what_was_typed_before_the_question_does_not_answer_it() {
     let room = room();
     let call = json!({"name": "shell", "arguments": {"command": "touch ran"}});
     let model = room.model(&json!([{"tool_calls": [call]}, {"text": "all done"}]));
-    let hooks = room.hooks("[[hook]]\nevent = \"tool_start\"\ncommand = \"touch begun; sleep 2\"\n");
+    let hooks = room.hooks(
+        "[[hook]]\nevent = \"tool_start\"\ncommand = \"touch begun; while ! test -e go; do sleep 0.1; done\"\n",
+    );
     let Some(terminal) = Terminal::start(room, &["--model", &model, "--hooks", &hooks, "go"]) else {
         return;
     };
-    let deadline = Instant::now() + PATIENCE;
-    while !terminal.room.has("begun") {
-        assert!(Instant::now() < deadline, "{}", terminal.text());
-        std::thread::sleep(Duration::from_millis(30));
-    }
+    terminal.wait_until("the call", |_| terminal.room.has("begun"));
     terminal.enter("y");
+    // What the terminal shows by itself has been typed.
+    terminal.wait_until("what was typed", |text| {
+        text.lines().any(|line| line.trim() == "y")
+    });
+    terminal.room.write("go", "");
     terminal.wait_for("[y]es");
     std::thread::sleep(Duration::from_millis(500));
     assert!(!terminal.room.has("ran"), "{}", terminal.text());

@@ -438,7 +438,7 @@ fn a_server_that_falls_silent_is_left() {
     let half = OpenAiStream::new("m").text("half").unfinished();
     let server = ModelServer::start([Response::events(half).ending(Ending::Hang)]);
     let room = connected("OPENAI", &server);
-    room.config("[agent]\nidle_timeout = 1\n");
+    room.config("[agent]\nidle_timeout = 5\n");
     room.run(["hello"]).ended_with(3).complained("silent");
 }
 

@@ -41,8 +41,9 @@ fn fetch() -> Result<PathBuf, String> {
         return Ok(program);
     }
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let script =
-        format!("npm install --silent --no-audit --no-fund --ignore-scripts '{PACKAGE}' && touch whole");
+    let script = format!(
+        "npm install --silent --no-audit --no-fund --ignore-scripts --fetch-timeout=60000 '{PACKAGE}' && touch whole"
+    );
     let fetched = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&folder)

@@ -22,7 +22,7 @@ fn a_denied_call_is_found_and_says_why() {
     browser.wait("document.querySelectorAll('.session').length === 1");
     browser.click(".session");
     browser.wait(&format!("{MATCHING} > 8"));
-    assert!(browser.text("#status").contains("live"));
+    browser.wait("document.getElementById('status').innerText.includes('live')");
     assert_eq!(
         browser.evaluate("location.hash.includes('#s=')"),
         true,
@@ -31,7 +31,7 @@ fn a_denied_call_is_found_and_says_why() {
     assert_eq!(browser.evaluate("document.cookie"), "");
 
     browser.click(".row[data-kind=tool][data-decision=denied]");
-    browser.wait("!document.getElementById('details').hidden");
+    browser.wait("document.querySelector('#details .reason')");
     let reason = browser.text("#details .reason");
     assert!(
         reason.contains("deleting is <b id=markup>not</b> allowed"),
@@ -60,7 +60,7 @@ fn a_denied_call_is_found_and_says_why() {
     let at = |index: usize| place[index].as_f64().expect("it is a number");
     browser.click_at(at(0), at(1));
     browser.wait("!document.getElementById('details').hidden");
-    assert!(browser.text("#details .reason").contains("deleting"));
+    browser.wait("document.querySelector('#details .reason')?.innerText.includes('deleting')");
 
     browser.click(".row[data-kind=hook][data-decision=rewritten]");
     browser.wait("document.querySelectorAll('#details .diff.added').length > 0");
@@ -134,7 +134,7 @@ fn a_session_grows_while_somebody_watches() {
     browser.click(".session");
     browser.wait("document.querySelector('#head h1').innerText === 'growing'");
     browser.wait("document.querySelectorAll('.row[data-kind=request]:not([hidden])').length === 2");
-    assert!(browser.text("#head .about").contains("still open"));
+    browser.wait("document.querySelector('#head .about').innerText.includes('still open')");
     room.write("go", "");
     browser.wait("document.querySelectorAll('.row[data-kind=request]:not([hidden])').length === 3");
     browser.wait("!document.querySelector('#head .about').innerText.includes('still open')");
