@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Room, needs, skipped};
+use testkit::{Room, needs};
 
 use crate::pi_examples::{examples, file_of, with_a_model};
 use crate::room;
@@ -157,13 +157,14 @@ fn words_that_are_being_written_do_not_answer_a_question() {
     if !needs("tmux") {
         return;
     }
-    // Who pauses for half a second has stopped writing, and a busy machine makes such pauses.
-    if !(0..5).any(|_| wrote_on_while_a_question_came()) {
-        skipped("a machine that is not so busy");
-    }
+    // Who pauses for half a second has stopped writing. A busy machine makes such pauses, but not every time.
+    assert!(
+        (0..8).any(|_| wrote_on_while_a_question_came()),
+        "what was being written has answered the question"
+    );
 }
 
-/// Whether somebody could write without a pause while the question came; then it was not answered by that.
+/// Whether somebody wrote while the question came, and that was no answer to it.
 fn wrote_on_while_a_question_came() -> bool {
     let room = room();
     let hooks = room.hooks("[[hook]]\nevent = \"tool_start\"\ncommand = \"touch begun; while ! test -e go; do sleep 0.1; done\"\n");
@@ -171,31 +172,28 @@ fn wrote_on_while_a_question_came() -> bool {
     let terminal = chat(room, turns, &["--hooks", &hooks]).expect("tmux is there");
     terminal.enter("go");
     terminal.wait_until("the call", |_| terminal.room.has("begun"));
-    terminal.room.write("go", "");
     // Somebody types on and on, until the question has been there for a while.
+    terminal.type_in("yyy");
+    terminal.room.write("go", "");
     let deadline = Instant::now() + PATIENCE;
-    let (mut before, mut longest_pause) = (Instant::now(), Duration::ZERO);
-    let mut question_is_there = false;
-    while !question_is_there {
-        question_is_there = terminal.text().contains("[c]ancel");
-        let begin = Instant::now();
-        terminal.type_in("yyy");
-        longest_pause = longest_pause.max(before.elapsed());
-        before = begin;
+    while !terminal.text().contains("[c]ancel") {
+        if terminal.room.has("ran") {
+            return false;
+        }
         assert!(Instant::now() < deadline, "{}", terminal.text());
+        terminal.type_in("yyy");
     }
-    if longest_pause > Duration::from_millis(350) {
-        return false;
-    }
-    assert!(!terminal.room.has("ran"), "{}", terminal.text());
+    terminal.type_in("yyy");
     // When nothing was written for a while, keys are answers again.
     while !terminal.text().contains("cancelled") {
+        if terminal.room.has("ran") {
+            return false;
+        }
         assert!(Instant::now() < deadline, "{}", terminal.text());
         std::thread::sleep(Duration::from_millis(700));
         terminal.press("c");
     }
-    assert!(!terminal.room.has("ran"), "{}", terminal.text());
-    true
+    !terminal.room.has("ran")
 }
 
 #[test]
