@@ -94,6 +94,11 @@ impl Pen {
     /// Shows other lines from now on.
     pub fn show(&self, lines: Vec<String>) {
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        self.repaint();
+    }
+
+    /// Has everything drawn anew.
+    pub fn repaint(&self) {
         (self.repaint)();
     }
 }

@@ -228,7 +228,7 @@ impl Stage {
         };
         let mut rows = unfinished;
         self.slot_rows(|slot| *slot == Slot::Header, area, &mut rows);
-        self.slot_rows(|slot| *slot == Slot::Pending, area, &mut rows);
+        self.pending_rows(area, &mut rows);
         if let Some((working, since)) = &self.working {
             rows.push(working_row(working, since.elapsed(), size.columns));
         }
@@ -259,6 +259,16 @@ impl Stage {
         let mut lines = self.editor.render(area);
         lines.extend(self.editor.render_offer(area));
         lines
+    }
+
+    /// What is not finished looks as it will in the scrollback, where the terminal wraps it.
+    fn pending_rows(&mut self, area: Area, rows: &mut Vec<Row>) {
+        let pending = self.slots.iter_mut().filter(|(slot, ..)| *slot == Slot::Pending);
+        for (_, _, component) in pending {
+            let lines = component.render(area);
+            let lines = lines.iter().flat_map(|line| line.split('\n'));
+            rows.extend(lines.flat_map(|line| Row::read(line).wrapped(area.width)));
+        }
     }
 
     fn slot_rows(&mut self, wanted: impl Fn(&Slot) -> bool, area: Area, rows: &mut Vec<Row>) {
@@ -354,7 +364,7 @@ mod tests {
         let listener = Listener::default();
         let mut options = OverlayOptions::default();
         change(&mut options);
-        stage.overlays.add(id, Box::new(listener.clone()), options, SIZE);
+        stage.overlays.add(id, Box::new(listener.clone()), options);
         listener
     }
 
@@ -432,6 +442,33 @@ mod tests {
         assert_eq!((back.heard(), front.heard()), ("b f".into(), "a c e".into()));
         assert_eq!((passive.heard(), unseen.heard()), ("d".into(), String::new()));
         assert_eq!(stage.editor.text(), "g");
+    }
+
+    #[test]
+    fn an_overlay_has_the_keys_again_when_it_is_seen_again() {
+        const NARROW: Size = Size { columns: 20, ..SIZE };
+        let mut stage = Stage::default();
+        let back = overlay(&mut stage, 1, |_| {});
+        let wide = overlay(&mut stage, 2, |options| {
+            options.visible = Some(Arc::new(|size| size.columns > 20))
+        });
+        press(&mut stage, "a");
+        for name in ["b", "c"] {
+            stage.render(Vec::new(), NARROW);
+            stage.press(&Key::read(name), NARROW);
+        }
+        assert!(!stage.overlays.has_focus(2, NARROW) && stage.overlays.has_focus(2, SIZE));
+        press(&mut stage, "d");
+        assert_eq!((back.heard(), wide.heard()), ("b c".into(), "a d".into()));
+    }
+
+    #[test]
+    fn what_is_not_finished_is_wrapped() {
+        let mut stage = Stage::default();
+        let text = "words that are wider than the screen is".to_owned();
+        stage.set(Slot::Pending, 0, Some(Box::new(vec![text])));
+        let wanted = ["words that are wider than the", "screen is", ""];
+        assert_eq!(lines(&mut stage), wanted);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::component::{Area, Taken};
 use crate::editor::{Action, Editor, Outcome};
 use crate::keys::Key;
 use crate::list::{Choice, Entry};
+use crate::live::Size;
 use crate::text::Row;
 
 /// Why there is no answer.
@@ -64,8 +65,8 @@ enum Kind {
     Select(Select),
     /// Whether yes is chosen.
     Confirm(bool),
-    /// One line, or several.
-    Text(Box<Editor>),
+    /// One line, or several, and which keys are good for what.
+    Text(Box<Editor>, &'static str),
 }
 
 struct Select {
@@ -98,6 +99,12 @@ impl Select {
         self.options.iter().enumerate().filter(fits).collect()
     }
 }
+
+/// How many rows a dialog needs besides its message.
+const REST: usize = 12;
+
+/// Who has more time than this is not shown how it passes.
+const COUNTED: Duration = Duration::from_secs(10 * 60);
 
 /// A dialog that is shown, or waits until those before it are answered.
 pub(crate) struct Dialog {
@@ -144,7 +151,10 @@ impl Dialog {
         for name in ["shift+enter", "alt+enter", "ctrl+enter", "ctrl+j"] {
             editor.bind(name, Some(Action::Submit));
         }
-        Self::new(question, Kind::Text(Box::new(editor)))
+        Self::new(
+            question,
+            Kind::Text(Box::new(editor), "Enter takes, Escape cancels"),
+        )
     }
 
     pub fn editor(question: Question, text: &str) -> (Self, Waiting) {
@@ -152,13 +162,27 @@ impl Dialog {
         editor.look.prompt = "> ".into();
         editor.look.continuation = "  ".into();
         editor.set_text(text);
-        Self::new(question, Kind::Text(Box::new(editor)))
+        let help = "Enter takes, Ctrl+J begins a line, Escape cancels";
+        Self::new(question, Kind::Text(Box::new(editor), help))
+    }
+
+    /// Takes out a message for which the screen has no room beside the rest: it is better read elsewhere than in part.
+    pub fn take_long_message(&mut self, size: Size) -> Option<String> {
+        let rows = broken(&self.question.message, size.columns).len();
+        let is_long = !self.question.message.is_empty() && rows > size.rows.saturating_sub(REST);
+        is_long.then(|| {
+            format!(
+                "{}\n{}",
+                self.question.title,
+                std::mem::take(&mut self.question.message)
+            )
+        })
     }
 
     /// The text field, if it has one.
     pub fn text_field(&mut self) -> Option<&mut Editor> {
         match &mut self.kind {
-            Kind::Text(editor) => Some(editor),
+            Kind::Text(editor, _) => Some(editor),
             _ => None,
         }
     }
@@ -178,6 +202,9 @@ impl Dialog {
     /// When the time that is left looks different.
     pub fn changes_at(&self, now: Instant) -> Option<Instant> {
         let left = self.deadline?.saturating_duration_since(now);
+        if let Some(long) = left.checked_sub(COUNTED) {
+            return Some(now + long.max(Duration::from_nanos(1)));
+        }
         Some(now + Duration::from_nanos(u64::from(left.subsec_nanos()).max(1)))
     }
 
@@ -191,7 +218,7 @@ impl Dialog {
         let answer = match &mut self.kind {
             Kind::Select(select) => select_key(select, key),
             Kind::Confirm(yes) => confirm_key(yes, key),
-            Kind::Text(editor) => match editor.key(key) {
+            Kind::Text(editor, _) => match editor.key(key) {
                 Outcome::Submitted(text) => Some(Answer::Text(text)),
                 Outcome::Taken => None,
                 Outcome::Ignored if key.is("escape") || key.is("ctrl+c") => {
@@ -204,7 +231,7 @@ impl Dialog {
         };
         if let Some(answer) = answer {
             self.end(Ok(answer));
-        } else if !matches!(self.kind, Kind::Text(_)) && (key.is("escape") || key.is("ctrl+c")) {
+        } else if !matches!(self.kind, Kind::Text(..)) && (key.is("escape") || key.is("ctrl+c")) {
             self.end(Err(Unanswered::Cancelled));
         }
         Taken::Yes
@@ -212,10 +239,11 @@ impl Dialog {
 
     pub fn render(&mut self, area: Area) -> Vec<String> {
         let now = Instant::now();
-        let left = self.deadline.map(|deadline| {
-            let left = deadline.saturating_duration_since(now);
-            format!(" \x1b[2m({}s)\x1b[0m", left.as_millis().div_ceil(1000))
-        });
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(now));
+        let left = left.filter(|left| *left < COUNTED);
+        let left = left.map(|left| format!(" \x1b[2m({}s)\x1b[0m", left.as_millis().div_ceil(1000)));
         let rule = format!("\x1b[2m{}\x1b[0m", "─".repeat(area.width));
         let title = format!(
             "\x1b[1m{}\x1b[0m{}",
@@ -255,9 +283,9 @@ impl Dialog {
                 lines.push(format!("{}No", mark(!*yes)));
                 "y or n, or ↑↓ and Enter; Escape cancels"
             }
-            Kind::Text(editor) => {
+            Kind::Text(editor, help) => {
                 lines.extend(editor.render(area));
-                "Enter takes, Escape cancels"
+                help
             }
         };
         lines.push(format!("\x1b[2m{help}\x1b[0m"));

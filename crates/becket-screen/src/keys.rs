@@ -118,6 +118,8 @@ const PASTE_ENDS: &str = "\x1b[201~";
 pub struct Splitter {
     waiting: Vec<u8>,
     pasting: bool,
+    /// How much of a paste holds no end.
+    searched: usize,
     /// Some sequences mean something else once the terminal speaks the kitty protocol.
     pub protocol: Protocol,
 }
@@ -129,9 +131,14 @@ impl Splitter {
         let mut inputs = Vec::new();
         loop {
             if self.pasting {
-                let Some(end) = find(&self.waiting, PASTE_ENDS.as_bytes()) else {
+                // A long paste comes in many pieces; each is looked through once.
+                let from = self.searched.saturating_sub(PASTE_ENDS.len());
+                let Some(end) = find(&self.waiting[from..], PASTE_ENDS.as_bytes()) else {
+                    self.searched = self.waiting.len();
                     return inputs;
                 };
+                let end = from + end;
+                self.searched = 0;
                 let paste: Vec<u8> = self.waiting.drain(..end + PASTE_ENDS.len()).collect();
                 inputs.push(pasted(&paste[..end]));
                 self.pasting = false;
@@ -150,6 +157,7 @@ impl Splitter {
     /// Nothing came for a while: what waits is all that will come.
     pub fn pause(&mut self) -> Vec<Input> {
         let rest = std::mem::take(&mut self.waiting);
+        self.searched = 0;
         if std::mem::take(&mut self.pasting) {
             return vec![pasted(&rest)];
         }

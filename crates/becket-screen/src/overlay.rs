@@ -206,7 +206,7 @@ pub(crate) struct Overlays {
 }
 
 impl Overlays {
-    pub fn add(&mut self, id: Id, component: Box<dyn Component>, options: OverlayOptions, size: Size) {
+    pub fn add(&mut self, id: Id, component: Box<dyn Component>, options: OverlayOptions) {
         self.orders += 1;
         let overlay = Overlay {
             id,
@@ -216,7 +216,7 @@ impl Overlays {
             before: self.focus,
             order: self.orders,
         };
-        if !overlay.options.non_capturing && overlay.is_seen(size) {
+        if !overlay.options.non_capturing {
             self.focus = Some(id);
         }
         self.shown.push(overlay);
@@ -243,7 +243,7 @@ impl Overlays {
             if self.focus == Some(id) {
                 self.focus = self.topmost(size, id).or(before);
             }
-        } else if !overlay.options.non_capturing && overlay.is_seen(size) {
+        } else if !overlay.options.non_capturing {
             overlay.order = order;
             self.focus = Some(id);
         }
@@ -277,8 +277,8 @@ impl Overlays {
         self.focus = self.topmost(size, Id::MAX);
     }
 
-    pub fn has_focus(&self, id: Id) -> bool {
-        self.focus == Some(id)
+    pub fn has_focus(&self, id: Id, size: Size) -> bool {
+        self.holder(size) == Some(id)
     }
 
     pub fn is_hidden(&self, id: Id) -> bool {
@@ -291,19 +291,23 @@ impl Overlays {
         self.shown.iter().any(|overlay| overlay.is_seen(size))
     }
 
-    /// The component that has the keys. An overlay that is no longer seen loses them.
+    /// The component that has the keys.
     pub fn focused(&mut self, size: Size) -> Option<&mut Box<dyn Component>> {
-        let id = self.focus?;
-        let seen = self
-            .shown
-            .iter()
-            .any(|overlay| overlay.id == id && overlay.is_seen(size));
-        if !seen {
-            let before = self.find(id).and_then(|overlay| overlay.before);
-            self.focus = self.topmost(size, id).or(before.filter(|before| *before != id));
-        }
-        let id = self.focus?;
+        let id = self.holder(size)?;
         self.find(id).map(|overlay| &mut overlay.component)
+    }
+
+    /// Who has the keys. One that wants them and is not seen has them again when it is; until then another one has.
+    fn holder(&self, size: Size) -> Option<Id> {
+        let wanted = self.shown.iter().find(|overlay| Some(overlay.id) == self.focus)?;
+        if wanted.is_seen(size) {
+            return Some(wanted.id);
+        }
+        let is_seen = |id: &Id| {
+            let mut others = self.shown.iter();
+            others.any(|overlay| overlay.id == *id && overlay.is_seen(size))
+        };
+        self.topmost(size, wanted.id).or(wanted.before.filter(is_seen))
     }
 
     pub fn components(&self) -> impl Iterator<Item = &dyn Component> {
@@ -313,6 +317,7 @@ impl Overlays {
     /// Puts all that are seen on top of a picture of the screen, the foremost last.
     pub fn cover(&mut self, mut picture: Frame, size: Size) -> Frame {
         picture.rows.resize(size.rows, Row::default());
+        let holder = self.holder(size);
         let mut seen: Vec<&mut Overlay> = self
             .shown
             .iter_mut()
@@ -320,7 +325,7 @@ impl Overlays {
             .collect();
         seen.sort_by_key(|overlay| overlay.order);
         for overlay in seen {
-            let focused = self.focus == Some(overlay.id);
+            let focused = holder == Some(overlay.id);
             let Place {
                 width, max_height, ..
             } = overlay.options.place(0, size);

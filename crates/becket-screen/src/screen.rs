@@ -248,10 +248,8 @@ impl Screen {
     /// Puts a component on top of everything, until the handle is dropped.
     pub fn overlay(&self, component: Box<dyn Component>, options: OverlayOptions) -> Handle {
         let handle = self.handle();
-        self.shared.change(|inner| {
-            let size = inner.painter.size();
-            inner.stage.overlays.add(handle.id, component, options, size);
-        });
+        self.shared
+            .change(|inner| inner.stage.overlays.add(handle.id, component, options));
         handle
     }
 
@@ -292,10 +290,13 @@ impl Screen {
         self.ask(Dialog::editor(question, text), text_of)
     }
 
-    fn ask<T>(&self, (dialog, waiting): (Dialog, Waiting), meaning: fn(Answer) -> Option<T>) -> Asked<T> {
+    fn ask<T>(&self, (mut dialog, waiting): (Dialog, Waiting), meaning: fn(Answer) -> Option<T>) -> Asked<T> {
         self.shared.change(|inner| {
             // Nobody could answer on a screen that is closed.
             if !inner.closed {
+                if let Some(message) = dialog.take_long_message(inner.painter.size()) {
+                    inner.painter.print(&message);
+                }
                 inner.stage.ask(dialog);
             }
         });
@@ -323,6 +324,11 @@ impl Screen {
         Suspended {
             shared: Arc::clone(&self.shared),
         }
+    }
+
+    /// Whether somebody else has the terminal.
+    pub fn is_suspended(&self) -> bool {
+        self.shared.lock().away > 0
     }
 
     pub fn size(&self) -> Size {
@@ -394,7 +400,7 @@ impl Handle {
     }
 
     pub fn is_focused(&self) -> bool {
-        self.with(|stage, _| stage.overlays.has_focus(self.id)) == Some(true)
+        self.with(|stage, size| stage.overlays.has_focus(self.id, size)) == Some(true)
     }
 }
 
