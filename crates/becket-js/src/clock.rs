@@ -12,6 +12,9 @@ use tokio::sync::Notify;
 /// How long code may go on after a deadline: to settle what waits for it, or because the deadline is somebody else's.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// A time that does not come.
+const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 100);
+
 /// Says whether code has run long enough.
 pub(crate) struct Clock {
     began: Instant,
@@ -85,6 +88,17 @@ impl Clock {
     fn is_overdue(&self) -> bool {
         let deadline = Duration::from_millis(self.deadline.load(Ordering::Relaxed));
         self.runs.load(Ordering::Relaxed) && self.began.elapsed() > deadline + GRACE
+    }
+
+    /// The code stands still for as long as a person works in a program that it has started.
+    pub(crate) fn stand_still(self: &Arc<Self>) -> StandStill {
+        let left = self.remaining();
+        self.deadline.store(FAR.as_millis() as u64, Ordering::Relaxed);
+        self.rest();
+        StandStill {
+            left,
+            pause: Pause::begin(self),
+        }
     }
 
     /// Code that was ended gets a moment to settle what waits for it.
@@ -219,6 +233,23 @@ impl Drop for Pause {
         }
         drop(waits);
         self.0.resumed.notify_waiters();
+    }
+}
+
+/// While this is held, code that runs stands still. Afterwards it has as much time left as before.
+pub(crate) struct StandStill {
+    left: Duration,
+    pause: Pause,
+}
+
+impl Drop for StandStill {
+    fn drop(&mut self) {
+        let Pause(clock) = &self.pause;
+        let deadline = clock.began.elapsed() + self.left;
+        clock
+            .deadline
+            .store(deadline.as_millis() as u64, Ordering::Relaxed);
+        clock.resume();
     }
 }
 

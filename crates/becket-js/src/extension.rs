@@ -140,6 +140,12 @@ impl Extension {
         }
     }
 
+    /// Whether it answers at once what it can: then the future of a call is ready when it is first polled. In a process
+    /// of its own every answer takes its time.
+    pub fn answers_at_once(&self) -> bool {
+        matches!(self.0, Running::Embedded(_))
+    }
+
     /// Calls a function that the prelude offers. Argument and result are JSON; `None` for nothing (`undefined`).
     pub async fn invoke(
         &self,

@@ -1,6 +1,7 @@
 //! What a script can ask of the program around it, and what it reports.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 
 use becket_hooks::Failure;
 use futures_util::future::BoxFuture;
@@ -25,6 +26,28 @@ pub trait Host: Send + Sync {
 
     /// An extension was loaded once more, or could not be: then it does not come back.
     fn renewed(&self, _extension: &str, _loaded: Result<(), Failure>) {}
+
+    /// Lends the person's terminal to a program that a script starts; `None` where there is none to lend.
+    fn lend_terminal(&self, _meanwhile: Meanwhile) -> Option<LentTerminal> {
+        None
+    }
+}
+
+/// What a script does while a program that it has started runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// It stands still.
+    Waits,
+    /// It goes on.
+    GoesOn,
+}
+
+/// The person's terminal, for as long as a program has it.
+pub struct LentTerminal {
+    /// What the program reads and writes.
+    pub device: File,
+    /// Takes it back when it is dropped.
+    pub loan: Box<dyn Send + Sync>,
 }
 
 /// Why something that a script asked for was not done. The script sees an `Error` with these words and properties.

@@ -32,7 +32,7 @@ mod transform;
 
 pub use clock::{Pause, Watch};
 pub use extension::{Allowed, Extension, Kit, Surroundings};
-pub use host::{Host, HostError, Report, Reporter};
+pub use host::{Host, HostError, LentTerminal, Meanwhile, Report, Reporter};
 pub use machine::Limits;
 pub use neighbours::{Imports, imports, sources};
 pub use node::{NodeModule, Service, node_modules};

@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// Takes charge of a process that was just started in the group of this one, with the mark.
-    pub(super) fn adopt_beside(child: Child, mark: &Mark) -> io::Result<Self> {
+    pub fn adopt_beside(child: Child, mark: &Mark) -> io::Result<Self> {
         Self::adopt_at(child, mark, Place::Beside)
     }
 

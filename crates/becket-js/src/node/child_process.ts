@@ -91,11 +91,10 @@ class ChildProcess extends (EventEmitter as any) {
         const stdio = streamsOf(options.stdio);
         this.spawnfile = wanted.file;
         this.spawnargs = [options.argv0 ?? wanted.file, ...wanted.args];
-        // What would go to becket's own output is told to the person instead; becket's own input is not shared.
-        const pipes = stdio.map((kind, at) => (kind === "inherit" ? (at > 0 ? "pipe" : "ignore") : kind));
+        // What would go to becket's own output is told to the person instead, unless it is lent to the program.
         let started: any;
         try {
-            started = host.call("process.spawn", { ...wanted, stdio: pipes });
+            started = host.call("process.spawn", { ...wanted, stdio });
         } catch (error: any) {
             if (error.code === "ERR_ACCESS_DENIED") throw error;
             this.#notStarted(error, stdio);
@@ -314,7 +313,7 @@ function spawnSync(file: string, given?: any, more?: any): any {
     try {
         done = host.call("process.spawnSync", {
             ...wanted, input, timeout: options.timeout, maxBuffer: finite(options.maxBuffer),
-            killSignal: signalNumber(options.killSignal), stdio: stdio.map((kind) => (kind === "inherit" ? "pipe" : kind)),
+            killSignal: signalNumber(options.killSignal), stdio,
         });
     } catch (error: any) {
         if (error.code === "ERR_ACCESS_DENIED") throw error;

@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::held::{Full, Held, Store};
 use super::{Answer, Need, Node, bytes_of, ended, system_error};
 use crate::clock::End;
-use crate::host::HostError;
+use crate::host::{HostError, Meanwhile};
 
 /// The most bytes that a script is given at once.
 const CHUNK: usize = 64 * 1024;
@@ -163,6 +163,9 @@ async fn exited(mut exit: watch::Receiver<Option<ExitStatus>>) {
     let _ = exit.wait_for(Option::is_some).await;
 }
 
+/// Gives the terminal back when it is dropped.
+type Loan = Box<dyn Send + Sync>;
+
 /// What is to be started.
 struct Start {
     file: String,
@@ -170,12 +173,16 @@ struct Start {
     directory: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     streams: [Stream; 3],
+    /// Whether it has the person's terminal. Then it belongs to becket's own group, which has it as well.
+    at_terminal: bool,
 }
 
 /// What one of the three streams of a program is.
 enum Stream {
     Nothing,
     Pipe,
+    /// becket's own.
+    Inherited,
     /// A file that the extension has open.
     File(Arc<File>),
     /// A number under which it has none.
@@ -190,13 +197,15 @@ impl Stream {
                 files.get(&number).cloned().map_or(Self::Unknown, Self::File)
             }
             None if value == "pipe" => Self::Pipe,
+            None if value == "inherit" => Self::Inherited,
             None => Self::Nothing,
         }
     }
 
     fn stdio(&self) -> io::Result<Stdio> {
         match self {
-            Self::Nothing => Ok(Stdio::null()),
+            // What nobody lends cannot be shared.
+            Self::Nothing | Self::Inherited => Ok(Stdio::null()),
             Self::Pipe => Ok(Stdio::piped()),
             Self::File(file) => file.try_clone().map(Stdio::from),
             Self::Unknown => Err(Errno::BADF.into()),
@@ -232,7 +241,36 @@ impl Start {
             directory,
             environment,
             streams: [0, 1, 2].map(stream),
+            at_terminal: false,
         }
+    }
+
+    /// Gives the person's terminal to a program that wants to read and write there, if somebody lends it. Otherwise
+    /// what it writes is told to the person, and there is nothing to read.
+    fn borrow_terminal(&mut self, node: &Node, meanwhile: Meanwhile) -> Option<Loan> {
+        let talks = matches!(self.streams, [Stream::Inherited, Stream::Inherited, _]);
+        let lent = talks.then(|| node.kit.host.lend_terminal(meanwhile)).flatten();
+        self.at_terminal = lent.is_some();
+        let (device, loan) = lent.map(|lent| (Arc::new(lent.device), lent.loan)).unzip();
+        for (at, stream) in self.streams.iter_mut().enumerate() {
+            if matches!(stream, Stream::Inherited) {
+                *stream = match &device {
+                    Some(device) => Stream::File(Arc::clone(device)),
+                    None if at == 0 => Stream::Nothing,
+                    None => Stream::Pipe,
+                };
+            }
+        }
+        loan
+    }
+
+    /// Takes charge of what was started.
+    fn adopt(&self, child: Child, mark: &Mark) -> Result<Tree, HostError> {
+        let tree = match self.at_terminal {
+            true => Tree::adopt_beside(child, mark),
+            false => Tree::adopt(child, mark),
+        };
+        tree.map_err(|error| HostError::new(format!("{}: {error}", self.line())))
     }
 
     fn line(&self) -> String {
@@ -269,7 +307,10 @@ impl Start {
             .env_clear()
             .envs(&self.environment)
             .env(name, value);
-        command.current_dir(&self.directory).process_group(0);
+        command.current_dir(&self.directory);
+        if !self.at_terminal {
+            command.process_group(0);
+        }
         command.stdin(stream(0)?).stdout(stream(1)?).stderr(stream(2)?);
         node.has_started.store(true, Ordering::Relaxed);
         let child = command.spawn().map_err(|error| failed(&error))?;
@@ -278,18 +319,19 @@ impl Start {
 }
 
 fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
-    let start = Start::of(node, arguments);
+    let mut start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawn", &start.line())?;
+    let loan = start.borrow_terminal(node, Meanwhile::GoesOn);
     let (mut child, mark) = start.begin(node)?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let pid = child.id().unwrap_or_default();
-    let tree = Tree::adopt(child, &mark);
-    let mut tree = tree.map_err(|error| HostError::new(format!("{}: {error}", start.line())))?;
+    let mut tree = start.adopt(child, &mark)?;
     let (sender, exit) = watch::channel(None);
     let unwanted = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&unwanted);
     let task = tokio::spawn(async move {
         let status = tree.wait().await;
+        drop(loan);
         let _ = sender.send(Some(status.unwrap_or_default()));
         if asked.load(Ordering::Relaxed) {
             tree.terminate().await;
@@ -367,8 +409,11 @@ fn ended_as(status: Option<ExitStatus>) -> Value {
 /// Runs a program while the script stands still. Ends with the script's own deadline, and when everything is
 /// cancelled.
 fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
-    let start = Start::of(node, arguments);
+    let mut start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawnSync", &start.line())?;
+    let _loan = start.borrow_terminal(node, Meanwhile::Waits);
+    // A person takes the time that it takes.
+    let _still = start.at_terminal.then(|| node.clock.stand_still());
     let input = bytes_of(&arguments["input"])?;
     let wanted = arguments["timeout"].as_f64().filter(|wanted| *wanted > 0.0);
     let wanted = wanted.map(|wanted| Duration::from_millis(wanted as u64));
@@ -402,7 +447,7 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
     let (mut child, mark) = start.begin(node)?;
     let pid = child.id().unwrap_or_default();
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut tree = Tree::adopt(child, &mark).map_err(|error| HostError::new(error.to_string()))?;
+    let mut tree = start.adopt(child, &mark)?;
     let writing = tokio::spawn(async move {
         if let Some(mut stdin) = stdin {
             let _ = stdin.write_all(&input).await;
