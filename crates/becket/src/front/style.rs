@@ -69,13 +69,27 @@ impl Style {
 /// Text from a model, a tool or a hook must not steer the terminal, nor look like something else: control characters
 /// and invisible ones become visible.
 pub fn harmless(text: &str) -> String {
-    let visible = |character: char| match character {
-        '\n' | '\t' => character,
-        '\x1b' => '␛',
-        character if character.is_control() || is_invisible(character) => '\u{fffd}',
-        character => character,
-    };
-    text.chars().map(visible).collect()
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    let visible = std::iter::from_fn(|| {
+        let character = characters.next()?;
+        let joins = matches!(character, '\u{200c}' | '\u{200d}')
+            && [before, *characters.peek().unwrap_or(&' ')].iter().all(is_joined);
+        before = character;
+        Some(match character {
+            '\n' | '\t' => character,
+            '\x1b' => '␛',
+            character if joins => character,
+            character if character.is_control() || is_invisible(character) => '\u{fffd}',
+            character => character,
+        })
+    });
+    visible.collect()
+}
+
+/// Whether a joiner may stand beside a character: in pictures and in scripts that need it, and in no command.
+fn is_joined(character: &char) -> bool {
+    !character.is_ascii() && !is_invisible(*character)
 }
 
 /// The same for a name, which stays on its line.
@@ -134,7 +148,10 @@ mod tests {
         ] {
             assert_eq!(harmless(&format!("a{hidden}b")), "a\u{fffd}b", "{hidden:?}");
         }
-        assert_eq!(harmless("naïve 日本 🙂 —"), "naïve 日本 🙂 —");
+        for seen in ["naïve 日本 🙂 —", "👩\u{200d}👩\u{200d}👧", "می\u{200c}خواهم"] {
+            assert_eq!(harmless(seen), seen);
+        }
+        assert_eq!(harmless("é\u{200d}x \u{200d}"), "é\u{fffd}x \u{fffd}");
     }
 
     #[test]

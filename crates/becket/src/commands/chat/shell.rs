@@ -2,6 +2,7 @@
 //!
 //! Hooks of `user_shell` are asked before, and may refuse the command, answer it, or run it in the shell's place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -16,6 +17,7 @@ use becket_agent::store::ShellRun;
 use becket_agent::{Judged, ShellJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
+use becket_screen::Row;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -130,8 +132,9 @@ impl Shell {
             }
         };
         self.finish(&mut given);
+        let lines: Vec<_> = given.text.split('\n').map(as_seen).collect();
         Ok(ShellResult {
-            output: given.text,
+            output: lines.join("\n"),
             exit_code,
             cancelled,
             truncated: given.truncated,
@@ -268,7 +271,7 @@ impl Shell {
         let before = given.shown;
         given.shown += line.len() + 1;
         if given.shown <= MOST_SHOWN {
-            output.say(&self.style.dim(&format!("  {}", harmless(line))));
+            output.say(&self.style.dim(&format!("  {}", harmless(&as_seen(line)))));
         } else if before <= MOST_SHOWN {
             output.say(&self.style.dim("  … and more"));
         }
@@ -287,4 +290,14 @@ impl Shell {
             _ => {}
         }
     }
+}
+
+/// A line as it stands on a terminal at the end: without what steers one, and without what was written over.
+fn as_seen(line: &str) -> Cow<'_, str> {
+    if !line.contains(['\x1b', '\r']) {
+        return line.into();
+    }
+    let line = line.trim_end_matches('\r');
+    let last = line.rsplit('\r').next().unwrap_or_default();
+    Row::read(last).text().into()
 }
