@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,10 @@ use crate::failure::{CliError, Exit};
 
 /// How long the program may take to end by itself after a second signal.
 const A_MOMENT: Duration = Duration::from_millis(500);
+
+/// How much later than a program that had the terminal becket may hear of a key. On the screen keys are no signals, so
+/// nothing is lost if this is long.
+const LATE_KEY: Duration = Duration::from_secs(2);
 
 /// The signals of this process. Cloning gives another handle.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +39,26 @@ struct Shared {
     listens: Mutex<bool>,
     /// Gives the terminal back before the program is ended from here.
     at_end: OnceLock<AtEnd>,
+    /// Who has the terminal meanwhile: its keys are not meant for becket.
+    lent: Mutex<Lent>,
+}
+
+#[derive(Debug, Default)]
+struct Lent {
+    borrowers: usize,
+    returned_at: Option<Instant>,
+}
+
+/// As long as it lives, Ctrl-C is meant for the program that has the terminal.
+#[derive(Debug)]
+pub struct Loan(Signals);
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        let mut lent = held(&self.0.0.lent);
+        lent.borrowers -= 1;
+        lent.returned_at = Some(Instant::now());
+    }
 }
 
 /// Done before the program is ended.
@@ -86,6 +110,9 @@ impl Signals {
     async fn obey(&self, mut sources: Sources) {
         loop {
             let exit = sources.next().await;
+            if exit == Exit::Cancelled && self.is_lent() {
+                continue;
+            }
             let again = self.current().is_cancelled();
             if exit != Exit::Cancelled {
                 self.0.ended.cancel();
@@ -134,6 +161,20 @@ impl Signals {
     /// being heard.
     pub fn end_scripts(&self) {
         self.0.count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// From now on a program has the terminal, in the group of this one.
+    pub fn lend(&self) -> Loan {
+        held(&self.0.lent).borrowers += 1;
+        Loan(self.clone())
+    }
+
+    /// Whether another program has the terminal, or had it a moment ago: a key that has ended it is heard here too, and
+    /// perhaps later.
+    fn is_lent(&self) -> bool {
+        let lent = held(&self.0.lent);
+        let returned = lent.returned_at.map(|at| at.elapsed());
+        lent.borrowers > 0 || returned.is_some_and(|since| since < LATE_KEY)
     }
 
     /// A token for what begins now: the next signal cancels it.

@@ -124,12 +124,8 @@ const MEMBERS: &[(Object, State, &str)] = &[
     (
         Object::Pi,
         State::OnScreen,
-        "registerShortcut registerMessageRenderer registerEntryRenderer",
-    ),
-    (
-        Object::Pi,
-        State::Quiet,
-        "registerToolRenderer registerMarkdownTransformer",
+        "registerShortcut registerMessageRenderer registerEntryRenderer registerToolRenderer
+        registerMarkdownTransformer",
     ),
     (
         Object::Pi,
@@ -160,9 +156,9 @@ const MEMBERS: &[(Object, State, &str)] = &[
         Object::Ui,
         State::OnScreen,
         "onTerminalInput setWorkingMessage setWorkingVisible setWorkingIndicator setWidget setFooter setHeader setTitle
-        pasteToEditor setEditorText addAutocompleteProvider setEditorComponent getEditorComponent setToolsExpanded",
+        pasteToEditor setEditorText addAutocompleteProvider setEditorComponent getEditorComponent setToolsExpanded
+        setHiddenThinkingLabel",
     ),
-    (Object::Ui, State::Quiet, "setHiddenThinkingLabel"),
     (
         Object::SessionManager,
         State::Works,

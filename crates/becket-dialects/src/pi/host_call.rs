@@ -66,6 +66,10 @@ pub enum HostCall {
         /// The kind.
         custom_type: String,
     },
+    /// The extension has a say in who draws tools (service `ResolveRenderers`).
+    ResolveRenderers,
+    /// The extension has a say in how texts look (service `TransformMarkdown`).
+    TransformMarkdown,
     /// There is an option for the command line.
     RegisterFlag(FlagDefinition),
     /// What an option of this extension's was set to.
@@ -263,20 +267,20 @@ pub enum HostCall {
     /// Other lines of a component.
     Draw {
         /// The component.
-        id: u32,
+        id: u64,
         /// Its lines.
         lines: Vec<String>,
     },
     /// Takes a component from the screen.
     CloseComponent {
         /// The component.
-        id: u32,
+        id: u64,
     },
     /// Does something with an overlay, or asks about it.
     /// Answer: a boolean.
     Overlay {
         /// The component in it.
-        id: u32,
+        id: u64,
         /// What is wanted.
         wish: OverlayWish,
     },
@@ -537,6 +541,8 @@ pub struct About {
     /// Whether a person can answer dialogs.
     #[serde(rename = "hasUI")]
     pub has_ui: bool,
+    /// How often it had begun anew when it was loaded.
+    pub life: u64,
 }
 
 /// What runs the agent, in pi's words.
@@ -965,6 +971,7 @@ impl Shown {
                 placement: None,
             }),
             Self::WorkingMessage { .. } => Some(Self::WorkingMessage { text: None }),
+            Self::HiddenThinkingLabel { .. } => Some(Self::HiddenThinkingLabel { text: None }),
             _ => None,
         }
     }
@@ -984,12 +991,19 @@ pub enum Placement {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Placed {
-    /// Its number in its extension.
-    pub id: u32,
+    /// Its number in its extension, in all its lives ([`Self::life`]).
+    pub id: u64,
     /// Where it stands.
     pub place: Place,
     /// Whether it wants to hear when a key is let go.
     pub releases: bool,
+}
+
+impl Placed {
+    /// The life of the extension ([`About::life`]) in which a component lives.
+    pub fn life(id: u64) -> u64 {
+        id >> 32
+    }
 }
 
 /// Where a component stands.
@@ -1039,6 +1053,8 @@ pub struct OverlayPlace {
     pub margin: Option<Sides>,
     /// Whether keys stay with whoever had them.
     pub non_capturing: bool,
+    /// Whether it is seen now, if its extension decides that (service `OverlayVisible`).
+    pub visible: Option<bool>,
 }
 
 /// A number for each side.
@@ -1071,6 +1087,10 @@ pub enum OverlayWish {
     IsHidden,
     /// Whether it has the keys.
     IsFocused,
+    /// To be seen, by its own decision.
+    Appear,
+    /// Not to be seen, by its own decision.
+    Disappear,
 }
 
 /// What happens in an editor of an extension's.

@@ -49,4 +49,4 @@ pub use rows::{
 };
 pub use stream::{Compacted, Lines, Stream};
 pub use tools::profile;
-pub use words::{CURSOR_MARKER, ModelName, RESERVED_KEYS, own_arguments, own_tool, shown_tool};
+pub use words::{CURSOR_MARKER, ModelName, RESERVED_KEYS, own_arguments, own_tool, shown_tool, written_call};

@@ -144,7 +144,7 @@ services! {
     /// The lines of a component on the screen, for a new width or because it has the keys now, or not any more.
     "render_component" => RenderComponent -> Option<Vec<String>> {
         /// The component.
-        id: u32,
+        id: u64,
         /// How many columns it has.
         width: usize,
         /// Whether it has the keys.
@@ -152,10 +152,19 @@ services! {
         /// Whether the keyboard speaks the kitty protocol.
         kitty: bool,
     }
+    /// Whether an overlay that decides this itself is seen in a terminal of another size.
+    "overlay_visible" => OverlayVisible -> bool {
+        /// The component in it.
+        id: u64,
+        /// How many columns the terminal has.
+        columns: usize,
+        /// How many rows.
+        rows: usize,
+    }
     /// A component is given a key. Answers with its lines, if it is still there.
     "component_key" => ComponentKey -> Option<Vec<String>> {
         /// The component.
-        id: u32,
+        id: u64,
         /// What the terminal sent.
         data: String,
     }
@@ -208,6 +217,25 @@ services! {
         /// Whether the person wants to see everything.
         expanded: bool,
     }
+    /// Who draws a tool, as far as this extension has a say. It is asked from the last extension to the first, each is
+    /// told what the later ones have said.
+    "resolve_renderers" => ResolveRenderers -> Resolved {
+        /// The tool.
+        tool: String,
+        /// Whether somebody else draws it.
+        others: bool,
+    }
+    /// A text that is about to be shown, in Markdown. Answers with what is shown in its place.
+    "transform_markdown" => TransformMarkdown -> String {
+        /// The text.
+        markdown: String,
+        /// Whose text it is: `user`, `assistant` or `assistant-thinking`.
+        message_type: &'static str,
+        /// Whether more of it may come.
+        is_streaming: bool,
+        /// How many columns there are.
+        width: usize,
+    }
     /// The text of an editor that the extension has put in the place of the usual one.
     "set_editor_text" => SetEditorText -> () {
         /// The text.
@@ -220,6 +248,27 @@ services! {
         /// The run.
         run: u32,
     }
+}
+
+/// Who draws a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Resolved {
+    /// Who draws its calls.
+    pub call: Drawer,
+    /// Who draws what it gives.
+    pub result: Drawer,
+}
+
+/// Who draws something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drawer {
+    /// The extension that was asked.
+    Own,
+    /// Whoever would do it without it.
+    Others,
+    /// Nobody.
+    Nobody,
 }
 
 /// Arguments after their tool has seen them.

@@ -28,7 +28,7 @@ pub(super) fn tool_name(operation: Option<OperationKind>, own_name: &str) -> &st
 }
 
 /// What a model wrote, in pi's words where the model has becket's own tools: the tool's name and its arguments.
-pub(super) fn written_call(name: &str, arguments: Map<String, Value>) -> (&str, Map<String, Value>) {
+pub fn written_call(name: &str, arguments: Map<String, Value>) -> (&str, Map<String, Value>) {
     let read = |face: &Face| face.read(arguments.clone()).ok();
     let own = OWN
         .face_named(name)

@@ -126,6 +126,8 @@ pub(super) struct State {
     has_begun: bool,
     /// What extensions are loaded with.
     pub(super) kit: Option<Arc<Kit>>,
+    /// Extensions with a command at work, and their lives then.
+    pub(super) at_work: Vec<(u64, Extension)>,
 }
 
 /// An extension, and what it has brought.
@@ -134,6 +136,8 @@ pub struct Guest {
     pub candidate: Candidate,
     /// The extension, once it is loaded.
     pub extension: Option<Extension>,
+    /// How often it has begun anew.
+    pub life: u64,
     /// Why it is not.
     pub trouble: Option<String>,
     /// The events that it hears.
@@ -146,6 +150,10 @@ pub struct Guest {
     pub shortcuts: Vec<String>,
     /// Kinds of messages that it draws.
     pub renderers: Vec<String>,
+    /// Whether it has a say in who draws tools.
+    pub resolves_renderers: bool,
+    /// Whether it has a say in how texts look.
+    pub transforms_markdown: bool,
     /// Its options.
     pub flags: Vec<FlagDefinition>,
     /// Its providers.
@@ -238,12 +246,15 @@ impl Guest {
         Self {
             candidate,
             extension: None,
+            life: 0,
             trouble: None,
             hooks: Vec::new(),
             tools: Vec::new(),
             commands: Vec::new(),
             shortcuts: Vec::new(),
             renderers: Vec::new(),
+            resolves_renderers: false,
+            transforms_markdown: false,
             flags: Vec::new(),
             providers: Vec::new(),
             channels: Vec::new(),
@@ -457,6 +468,7 @@ impl Board {
             kept.iter_mut().for_each(|hook| hook.is_stale = true);
             *guest = Guest {
                 extension: guest.extension.take(),
+                life: guest.life + 1,
                 hooks: kept,
                 ..Guest::new(guest.candidate.clone())
             };

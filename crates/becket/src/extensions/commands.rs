@@ -22,6 +22,8 @@ const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 /// A command that a line calls.
 pub struct Called {
     extension: Extension,
+    /// How often the extension has begun anew until now.
+    life: u64,
     /// Its name, as the extension knows it.
     name: String,
     arguments: String,
@@ -38,6 +40,35 @@ pub enum CommandEnd {
     Waits(String),
     /// The person cancelled it.
     Cancelled,
+}
+
+/// A command is at work as long as this lives.
+struct AtWork<'a> {
+    board: &'a Board,
+    life: u64,
+    name: String,
+}
+
+impl<'a> AtWork<'a> {
+    fn begin(board: &'a Board, called: &Called) -> Self {
+        let (life, extension) = (called.life, called.extension.clone());
+        let name = extension.name().to_owned();
+        board.state().at_work.push((life, extension));
+        Self { board, life, name }
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        let mut state = self.board.state();
+        let is_it =
+            |(life, extension): &(u64, Extension)| *life == self.life && extension.name() == self.name;
+        let place = state.at_work.iter().position(is_it);
+        let gone = place.map(|place| state.at_work.swap_remove(place));
+        // What ends with it may look at the board once more.
+        drop(state);
+        drop(gone);
+    }
 }
 
 impl Board {
@@ -73,8 +104,10 @@ impl Board {
         let exact = commands.iter().find(|(typed, ..)| typed == word);
         let first = || commands.iter().find(|(_, command, _)| command.name == word);
         let (_, command, extension) = exact.or_else(first)?;
+        let (extension, life) = self.with(extension, |guest| (guest.extension.clone(), guest.life))?;
         Some(Called {
-            extension: self.with(extension, |guest| guest.extension.clone())??,
+            extension: extension?,
+            life,
             name: command.name.clone(),
             arguments: arguments.to_owned(),
         })
@@ -129,7 +162,20 @@ impl Board {
         });
     }
 
+    /// The extension in one of its lives: the present one, or an earlier one in which a command is at work.
+    pub fn in_life(&self, name: &str, life: u64) -> Option<Extension> {
+        let (now, extension) = self.with(name, |guest| (guest.life, guest.extension.clone()))?;
+        if now == life {
+            return extension;
+        }
+        let state = self.state();
+        let mut at_work = state.at_work.iter();
+        let found = at_work.find(|(other, extension)| *other == life && extension.name() == name);
+        found.map(|(_, extension)| extension.clone())
+    }
+
     async fn run(self: Arc<Self>, called: Called) -> Result<(), String> {
+        let _at_work = AtWork::begin(&self, &called);
         let service = RunCommand {
             name: called.name,
             arguments: called.arguments,

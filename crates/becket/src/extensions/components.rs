@@ -2,17 +2,20 @@
 //! one that takes its time holds up nobody but itself.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use becket_dialects::pi;
 use becket_dialects::pi::host_call::{Mode, OverlayPlace, OverlayWish, Place, Placed, Placement};
-use becket_dialects::pi::services::{ComponentKey, RenderComponent, SetEditorText};
-use becket_js::Extension;
+use becket_dialects::pi::services::{ComponentKey, OverlayVisible, RenderComponent, SetEditorText};
+use becket_js::{Extension, LentTerminal, Meanwhile};
 use becket_screen::{
     Anchor, CURSOR_MARKER, Extent, Handle, Hears, Margin, OverlayOptions, Owner, Pen, Protocol, Role, Screen,
-    Slot, Suspended, ToRemote,
+    Size, Slot, Suspended, ToRemote, Visible,
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
@@ -27,18 +30,48 @@ pub struct Components(Mutex<State>);
 #[derive(Default)]
 struct State {
     /// By extension and number.
-    standing: HashMap<(String, u32), Standing>,
+    standing: HashMap<(String, u64), Standing>,
     /// The one in the editor's place.
-    editor: Option<(String, u32)>,
+    editor: Option<(String, u64)>,
     /// The terminal, as long as an extension has it for another program.
     lent: Option<Suspended>,
 }
 
 /// A component on the screen. It goes with its handle.
 struct Standing {
+    /// The extension in the life in which it has put it there.
+    extension: Extension,
     pen: Pen,
     handle: Handle,
+    /// An overlay that decides itself whether it is seen.
+    sight: Option<Arc<Sight>>,
     gone: CancellationToken,
+}
+
+/// Whether an overlay is seen, as its extension has decided. When the terminal has another size, it is asked again;
+/// until it answers, the old answer counts.
+struct Sight {
+    seen: AtomicBool,
+    size: watch::Sender<Size>,
+}
+
+impl Sight {
+    fn new(seen: bool, size: Size) -> Self {
+        Self {
+            seen: AtomicBool::new(seen),
+            size: watch::Sender::new(size),
+        }
+    }
+
+    fn is_seen(&self, size: Size) -> bool {
+        self.size
+            .send_if_modified(|asked| std::mem::replace(asked, size) != size);
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, seen: bool) {
+        self.seen.store(seen, Ordering::Relaxed);
+    }
 }
 
 impl Components {
@@ -47,7 +80,7 @@ impl Components {
     }
 
     /// Shows other lines of a component.
-    pub fn draw(&self, extension: &str, id: u32, lines: Vec<String>) {
+    pub fn draw(&self, extension: &str, id: u64, lines: Vec<String>) {
         let key = (extension.to_owned(), id);
         let pen = self
             .state()
@@ -60,7 +93,7 @@ impl Components {
     }
 
     /// Takes a component from the screen.
-    pub fn take_away(&self, extension: &str, id: u32) {
+    pub fn take_away(&self, extension: &str, id: u64) {
         let key = (extension.to_owned(), id);
         let mut state = self.state();
         let standing = state.standing.remove(&key);
@@ -76,7 +109,7 @@ impl Components {
     /// Takes everything of an extension's from the screen.
     pub fn forget(&self, extension: &str) {
         let state = self.state();
-        let ids: Vec<u32> = state
+        let ids: Vec<u64> = state
             .standing
             .keys()
             .filter(|(name, _)| name == extension)
@@ -87,7 +120,7 @@ impl Components {
     }
 
     /// Does something with an overlay; says what was asked.
-    pub fn overlay(&self, extension: &str, id: u32, wish: OverlayWish) -> bool {
+    pub fn overlay(&self, extension: &str, id: u64, wish: OverlayWish) -> bool {
         let state = self.state();
         let Some(standing) = state.standing.get(&(extension.to_owned(), id)) else {
             return false;
@@ -100,6 +133,12 @@ impl Components {
             OverlayWish::Unfocus => handle.unfocus(),
             OverlayWish::IsHidden => return handle.is_hidden(),
             OverlayWish::IsFocused => return handle.is_focused(),
+            OverlayWish::Appear | OverlayWish::Disappear => {
+                if let Some(sight) = &standing.sight {
+                    sight.set(wish == OverlayWish::Appear);
+                }
+                standing.pen.repaint();
+            }
         }
         true
     }
@@ -116,7 +155,7 @@ impl Board {
     /// Puts a component on the screen. The token tells when it is gone; `None` where there is no screen.
     pub fn place(self: &Arc<Self>, name: &str, placed: Placed) -> Option<CancellationToken> {
         let screen = self.screen()?;
-        let extension = self.with(name, |guest| guest.extension.clone()).flatten()?;
+        let extension = self.in_life(name, Placed::life(placed.id))?;
         let Placed { id, place, releases } = placed;
         let hears = match releases {
             true => Hears::Releases,
@@ -125,18 +164,26 @@ impl Board {
         let (remote, owner) = screen.remote(hears);
         let (pen, remote) = (owner.pen(), Box::new(remote));
         let is_editor = place == Place::Editor;
+        let mut sight = None;
         let handle = match place {
             Place::Custom => screen.show(remote, Role::Modal),
             Place::Editor => screen.show(remote, Role::Editor),
-            Place::Overlay(options) => screen.overlay(remote, overlay_options(&options)),
+            Place::Overlay(options) => {
+                sight = options
+                    .visible
+                    .map(|seen| Arc::new(Sight::new(seen, screen.size())));
+                screen.overlay(remote, overlay_options(&options, sight.clone()))
+            }
             Place::Header => screen.set_component(Slot::Header, remote),
             Place::Footer => screen.set_component(Slot::Footer, remote),
             Place::Widget { key, placement } => screen.set_component(widget_slot(&key, placement), remote),
         };
         let gone = CancellationToken::new();
         let standing = Standing {
+            extension: extension.clone(),
             pen,
             handle,
+            sight: sight.clone(),
             gone: gone.clone(),
         };
         let key = (name.to_owned(), id);
@@ -147,12 +194,16 @@ impl Board {
         }
         drop(state);
         drop(before);
+        if let Some(sight) = sight {
+            let watching = Arc::clone(self).watch(screen.clone(), extension.clone(), id, sight);
+            tokio::spawn(gone.clone().run_until_cancelled_owned(watching));
+        }
         tokio::spawn(Arc::clone(self).attend(screen, extension, id, owner));
         Some(gone)
     }
 
     /// Asks an extension for the lines of a component and sends it keys, until it is gone.
-    async fn attend(self: Arc<Self>, screen: Screen, extension: Extension, id: u32, mut owner: Owner) {
+    async fn attend(self: Arc<Self>, screen: Screen, extension: Extension, id: u64, mut owner: Owner) {
         while let Some(told) = owner.told.recv().await {
             let lines = match told {
                 ToRemote::Gone => break,
@@ -182,6 +233,25 @@ impl Board {
         self.components.take_away(extension.name(), id);
     }
 
+    /// Asks an overlay whether it is seen whenever the terminal has another size.
+    async fn watch(self: Arc<Self>, screen: Screen, extension: Extension, id: u64, sight: Arc<Sight>) {
+        let mut sizes = sight.size.subscribe();
+        // It may have become another one since the extension was first asked.
+        sizes.mark_changed();
+        while sizes.changed().await.is_ok() {
+            let Size { columns, rows } = *sizes.borrow_and_update();
+            let service = OverlayVisible { id, columns, rows };
+            match self.ask(&extension, &service, A_MOMENT).await {
+                Ok(seen) => sight.set(seen),
+                Err(failure) => {
+                    self.fail(extension.name(), Some("component"), &failure.to_string());
+                    return self.components.take_away(extension.name(), id);
+                }
+            }
+            screen.repaint();
+        }
+    }
+
     /// Whether the person writes in an editor of an extension's.
     pub fn has_editor(&self) -> bool {
         self.components.state().editor.is_some()
@@ -189,10 +259,15 @@ impl Board {
 
     /// The editor of an extension's is told what is to stand in it. Says whether there is one.
     pub fn tell_editor(self: &Arc<Self>, text: &str, paste: bool) -> bool {
-        let editor = self.components.state().editor.clone();
-        let extension =
-            editor.and_then(|(name, _)| self.with(&name, |guest| guest.extension.clone()).flatten());
-        let Some(extension) = extension else { return false };
+        let state = self.components.state();
+        let standing = state
+            .editor
+            .as_ref()
+            .and_then(|editor| state.standing.get(editor));
+        let Some(extension) = standing.map(|standing| standing.extension.clone()) else {
+            return false;
+        };
+        drop(state);
         let (board, text) = (Arc::clone(self), text.to_owned());
         tokio::spawn(async move {
             // An extension that is gone has no editor.
@@ -201,6 +276,21 @@ impl Board {
                 .await;
         });
         true
+    }
+
+    /// The screen steps aside for a program of an extension's. For one beside which the extension goes on, the
+    /// extension has to ask for the terminal before: others run in the background.
+    pub fn lend_terminal(&self, meanwhile: Meanwhile) -> Option<LentTerminal> {
+        let screen = self.screen()?;
+        if meanwhile == Meanwhile::GoesOn && !screen.is_suspended() {
+            return None;
+        }
+        let device = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        let loan = (screen.suspend(), self.facts.surroundings.signals.lend());
+        Some(LentTerminal {
+            device,
+            loan: Box::new(loan),
+        })
     }
 
     /// What runs the agent, in pi's words. The screen may have been opened after extensions were loaded.
@@ -233,7 +323,7 @@ fn readable(lines: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-fn overlay_options(place: &OverlayPlace) -> OverlayOptions {
+fn overlay_options(place: &OverlayPlace, sight: Option<Arc<Sight>>) -> OverlayOptions {
     let extent = |text: &Option<String>| text.as_deref().and_then(Extent::parse);
     let whole = |number: Option<f64>| number.map(|number| number as i64);
     let margin = place.margin.unwrap_or_default();
@@ -256,7 +346,7 @@ fn overlay_options(place: &OverlayPlace) -> OverlayOptions {
             bottom: whole(margin.bottom).unwrap_or_default(),
             left: whole(margin.left).unwrap_or_default(),
         },
-        visible: None,
+        visible: sight.map(|sight| -> Visible { Arc::new(move |size| sight.is_seen(size)) }),
         non_capturing: place.non_capturing,
     }
 }

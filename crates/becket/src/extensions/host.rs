@@ -12,7 +12,7 @@ use becket_dialects::pi::host_call::{
 };
 use becket_events::{InputSource, NoteDraft, OperationKind, Part};
 use becket_hooks::Failure;
-use becket_js::{Host, HostError};
+use becket_js::{Host, HostError, LentTerminal, Meanwhile};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -33,6 +33,10 @@ impl Host for BoardHost {
         check(name)?;
         let call = HostCall::read(arguments).map_err(HostError::new)?;
         answer(&self.0, extension, call)
+    }
+
+    fn lend_terminal(&self, meanwhile: Meanwhile) -> Option<LentTerminal> {
+        self.0.lend_terminal(meanwhile)
     }
 
     fn call_async(&self, extension: &str, name: &str, arguments: String) -> BoxFuture<'static, Answer> {
@@ -118,6 +122,12 @@ pub fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
         }
         HostCall::RegisterRenderer { custom_type } => {
             board.with(name, |guest| guest.renderers.push(custom_type));
+        }
+        HostCall::ResolveRenderers => {
+            board.with(name, |guest| guest.resolves_renderers = true);
+        }
+        HostCall::TransformMarkdown => {
+            board.with(name, |guest| guest.transforms_markdown = true);
         }
         HostCall::RegisterFlag(flag) => board.add_flag(name, flag),
         HostCall::GetFlag { name: flag } => return json_of(&board.flag(name, &flag)),
@@ -265,13 +275,17 @@ fn git_branch(folder: &Path) -> Option<String> {
 }
 
 fn about(board: &Board, name: &str) -> About {
-    let path = board.with(name, |guest| guest.candidate.file.display().to_string());
+    let guest = board.with(name, |guest| {
+        (guest.candidate.file.display().to_string(), guest.life)
+    });
+    let (path, life) = guest.unwrap_or_default();
     let mode = board.mode();
     About {
-        path: path.unwrap_or_default(),
+        path,
         cwd: board.facts.surroundings.cwd.display().to_string(),
         mode,
         has_ui: mode.has_ui(),
+        life,
     }
 }
 

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use becket_dialects::pi;
 use becket_dialects::pi::host_call::ToolDefinition;
-use becket_dialects::pi::services::{RenderCall, RenderMessage, RenderResult, Service};
+use becket_dialects::pi::services::{
+    Drawer, RenderCall, RenderMessage, RenderResult, ResolveRenderers, Resolved, Service, TransformMarkdown,
+};
 use becket_events::{Message, MessageBody};
 use becket_js::Extension;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
-use super::board::Board;
-use crate::front::Drawing;
+use super::board::{Board, Guest};
+use crate::front::{Drawing, Whose};
 
 /// How long somebody may take to draw something.
 const A_MOMENT: Duration = Duration::from_secs(5);
@@ -44,13 +46,71 @@ impl Board {
         }
     }
 
-    /// The extension whose tool draws.
-    fn drawer_of(&self, tool: &str, draws: impl Fn(&ToolDefinition) -> bool) -> Option<Extension> {
+    /// The extension whose tool draws. The model may know it by becket's own name of what it does.
+    fn drawer_of(&self, tools: [&str; 2], draws: impl Fn(&ToolDefinition) -> bool) -> Option<Extension> {
         let found = self.each(|guest| {
-            let has = guest.tools.iter().any(|other| other.name == tool && draws(other));
+            let mut own = guest.tools.iter();
+            let has = own.any(|tool| tools.contains(&tool.name.as_str()) && draws(tool));
             guest.extension.clone().filter(|_| has)
         });
         found.into_iter().flatten().next()
+    }
+
+    /// Who draws a tool, by both of its names: that of the model and pi's.
+    fn drawers(&self, tool: &str, shown: &str) -> Drawers {
+        let names = [tool, shown];
+        let mut drawers = Drawers {
+            call: self.drawer_of(names, |tool| tool.renders_call),
+            result: self.drawer_of(names, |tool| tool.renders_result),
+        };
+        // What nobody else draws, becket does as far as it knows the tool.
+        let mut others = tool != shown || drawers.call.is_some() || drawers.result.is_some();
+        for extension in self
+            .asked_at_once(|guest| guest.resolves_renderers)
+            .into_iter()
+            .rev()
+        {
+            let service = ResolveRenderers {
+                tool: shown.to_owned(),
+                others,
+            };
+            if let Some(Resolved { call, result }) = self.answered(&extension, &service) {
+                others = [call, result] != [Drawer::Nobody; 2];
+                drawers.call = resolved(call, &extension, drawers.call);
+                drawers.result = resolved(result, &extension, drawers.result);
+            }
+        }
+        drawers
+    }
+
+    /// The extensions with a say in something that cannot wait.
+    fn asked_at_once(&self, has_a_say: impl Fn(&Guest) -> bool) -> Vec<Extension> {
+        let found = self.each(|guest| guest.extension.clone().filter(|_| has_a_say(guest)));
+        let found = found.into_iter().flatten();
+        found
+            .filter(|extension| {
+                let can = extension.answers_at_once();
+                if !can {
+                    let name = extension.name();
+                    self.warn_once(&format!(
+                        "how the extension {name} wants texts or tools to look is not asked: in a process of its \
+                         own it cannot answer at once"
+                    ));
+                }
+                can
+            })
+            .collect()
+    }
+
+    /// What an extension answers at once.
+    fn answered<S: Service>(&self, extension: &Extension, service: &S) -> Option<S::Answer> {
+        match self.ask(extension, service, A_MOMENT).now_or_never()? {
+            Ok(answer) => Some(answer),
+            Err(failure) => {
+                self.fail(extension.name(), Some("renderer"), &failure.to_string());
+                None
+            }
+        }
     }
 
     fn width(&self) -> usize {
@@ -59,6 +119,20 @@ impl Board {
 
     fn expanded(&self) -> bool {
         self.ui(|ui| ui.tools_expanded()).unwrap_or_default()
+    }
+}
+
+/// Who draws calls of a tool, and what it gives.
+struct Drawers {
+    call: Option<Extension>,
+    result: Option<Extension>,
+}
+
+fn resolved(drawer: Drawer, asked: &Extension, others: Option<Extension>) -> Option<Extension> {
+    match drawer {
+        Drawer::Own => Some(asked.clone()),
+        Drawer::Others => others,
+        Drawer::Nobody => None,
     }
 }
 
@@ -84,12 +158,13 @@ impl Drawing for Arc<Board> {
     }
 
     fn call(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
-        let Some(extension) = self.drawer_of(tool, |tool| tool.renders_call) else {
+        let (shown, arguments) = pi::written_call(tool, arguments.clone());
+        let Some(extension) = self.drawers(tool, shown).call else {
             return false;
         };
         let service = RenderCall {
-            tool: tool.to_owned(),
-            args: Value::Object(arguments.clone()),
+            tool: shown.to_owned(),
+            args: Value::Object(arguments),
             width: self.width(),
             expanded: self.expanded(),
         };
@@ -98,7 +173,30 @@ impl Drawing for Arc<Board> {
     }
 
     fn draws_result(&self, tool: &str) -> bool {
-        self.drawer_of(tool, |tool| tool.renders_result).is_some()
+        let (shown, _) = pi::written_call(tool, Map::new());
+        self.drawers(tool, shown).result.is_some()
+    }
+
+    fn transforms(&self) -> bool {
+        !self.asked_at_once(|guest| guest.transforms_markdown).is_empty()
+    }
+
+    fn transformed(&self, text: String, whose: Whose, is_complete: bool) -> String {
+        let extensions = self.asked_at_once(|guest| guest.transforms_markdown);
+        extensions.into_iter().fold(text, |text, extension| {
+            let service = TransformMarkdown {
+                markdown: text,
+                message_type: match whose {
+                    Whose::Person => "user",
+                    Whose::Model => "assistant",
+                    Whose::Thoughts => "assistant-thinking",
+                },
+                is_streaming: !is_complete,
+                width: self.width(),
+            };
+            let answered = self.answered(&extension, &service);
+            answered.unwrap_or(service.markdown)
+        })
     }
 
     fn result(&self, message: &Message) {
@@ -108,12 +206,13 @@ impl Drawing for Arc<Board> {
         else {
             return;
         };
-        let Some(extension) = self.drawer_of(tool_name, |tool| tool.renders_result) else {
+        let (shown_name, _) = pi::written_call(tool_name, Map::new());
+        let Some(extension) = self.drawers(tool_name, shown_name).result else {
             return;
         };
         let shown = pi::messages::shown(message, pi::ModelName::of(""));
         let service = RenderResult {
-            tool: tool_name.clone(),
+            tool: shown_name.to_owned(),
             args: json!({}),
             result: json!({"content": shown["content"], "details": shown["details"]}),
             is_error: *is_error,

@@ -29,11 +29,16 @@ impl MarkdownStream {
         }
     }
 
-    /// How the rest looks by now. It may still change.
-    pub fn preview(&self, style: Style) -> String {
+    /// Takes more text of which nothing is shown before it is complete: somebody changes how it looks.
+    pub fn hold(&mut self, text: &str) {
+        self.pending.push_str(text);
+    }
+
+    /// How the rest looks by now, changed by `look`. It may still change.
+    pub fn preview(&self, style: Style, look: impl FnOnce(String) -> String) -> String {
         match self.pending.len() {
             _ if self.pending.trim().is_empty() => String::new(),
-            0..=LONG_BLOCK => render(&self.pending, style),
+            0..=LONG_BLOCK => render(&look(self.pending.clone()), style),
             // It comes piece by piece, and is shown with each of them.
             _ => {
                 let last: Vec<&str> = self.pending.lines().rev().take(LAST_LINES).collect();
@@ -42,13 +47,13 @@ impl MarkdownStream {
         }
     }
 
-    /// The answer is complete; returns the rest.
-    pub fn finish(&mut self, style: Style) -> String {
+    /// The answer is complete; returns the rest, changed by `look`.
+    pub fn finish(&mut self, style: Style, look: impl FnOnce(String) -> String) -> String {
         let rest = std::mem::take(&mut self.pending);
         if rest.trim().is_empty() {
             String::new()
         } else {
-            render(&rest, style)
+            render(&look(rest), style)
         }
     }
 }
@@ -282,6 +287,6 @@ mod tests {
         assert_eq!(stream.push("world.\n\n```\na\n", style), "Hello world.\n\n");
         assert_eq!(stream.push("\nb\n", style), "");
         assert_eq!(stream.push("```\n\nend", style), "  a\n  \n  b\n\n");
-        assert_eq!(stream.finish(style), "end\n\n");
+        assert_eq!(stream.finish(style, |text| text), "end\n\n");
     }
 }

@@ -9,7 +9,7 @@ mod style;
 mod terminal;
 mod ui;
 
-pub use output::{Drawing, Output, PROMPT};
+pub use output::{Drawing, Output, PROMPT, Whose};
 pub use screen::OpenScreen;
 pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};
 pub use terminal::TerminalFront;

@@ -8,7 +8,7 @@ use becket_events::Message;
 use becket_screen::Slot;
 use serde_json::{Map, Value};
 
-use super::screen::OpenScreen;
+use super::screen::{Detail, OpenScreen};
 use super::style::{Style, harmless_indented};
 use crate::failure::CliError;
 
@@ -28,6 +28,20 @@ pub trait Drawing: Send + Sync {
 
     /// Draws what a tool gave.
     fn result(&self, message: &Message);
+
+    /// Whether somebody has a say in how texts look. They are shown as a whole then.
+    fn transforms(&self) -> bool;
+
+    /// A text, in Markdown, as somebody wants it to look; more of it may come unless it is complete.
+    fn transformed(&self, text: String, whose: Whose, is_complete: bool) -> String;
+}
+
+/// Whose text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Person,
+    Model,
+    Thoughts,
 }
 
 /// Writes answers and remembers whether something was lost on the way. The run goes on either way: what was begun is
@@ -39,6 +53,8 @@ pub struct Output {
     screen: OpenScreen,
     /// What the person has just said, and sees already.
     echoed: Mutex<Option<String>>,
+    /// The last output of a tool of which only the beginning was shown.
+    cut: Mutex<Option<String>>,
     /// Whether somebody else writes to standard output.
     is_muted: bool,
 }
@@ -87,7 +103,13 @@ impl Output {
 
     fn show_words(&self, text: &str, style: Style) {
         if let Some(screen) = self.screen.get() {
-            let text = harmless_indented(text, "  ");
+            // A command is not said to the model.
+            let is_said = !text.starts_with(['/', '!']);
+            let text = match self.drawing().filter(|_| is_said) {
+                Some(drawing) => drawing.transformed(text.to_owned(), Whose::Person, true),
+                None => text.to_owned(),
+            };
+            let text = harmless_indented(&text, "  ");
             screen.print(&format!("{}{text}", style.bold(PROMPT)));
         }
     }
@@ -114,6 +136,27 @@ impl Output {
             let lines: Vec<String> = lines.collect();
             screen.set(Slot::Pending, (!lines.is_empty()).then_some(lines));
         }
+    }
+
+    /// How much is shown on the screen, while one is open.
+    pub fn detail(&self) -> Option<Detail> {
+        self.screen.get().map(|_| self.screen.detail())
+    }
+
+    /// Keeps an output of which only the beginning was shown.
+    pub fn keep_cut(&self, output: &str) {
+        *self.cut() = Some(output.to_owned());
+    }
+
+    /// The last output of which only the beginning was shown; asked once, it forgets.
+    pub fn take_cut(&self) -> Option<String> {
+        self.cut().take()
+    }
+
+    fn cut(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.cut
+            .lock()
+            .expect("no panic happens while the output is held")
     }
 
     /// The screen, while one is open.

@@ -10,6 +10,9 @@ use tokio::sync::mpsc::UnboundedSender;
 /// What is said while something is at work, as long as nobody wants other words.
 const WORKING: &str = "Working... (Escape ends it)";
 
+/// What stands for thoughts that are not shown, as long as nobody wants other words.
+const THINKING: &str = "Thinking...";
+
 /// The place of the screen. Cloning gives another handle to the same place.
 #[derive(Clone, Default)]
 pub struct OpenScreen(Arc<Mutex<State>>);
@@ -18,12 +21,31 @@ pub struct OpenScreen(Arc<Mutex<State>>);
 struct State {
     open: Option<Open>,
     work: Work,
+    detail: Detail,
 }
 
 struct Open {
     screen: Screen,
     /// Hears what happens at the screen.
     chat: UnboundedSender<Happening>,
+}
+
+/// How much of a run is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Whether the model's thoughts are shown, and not only that there are some.
+    pub has_thoughts: bool,
+    /// Other words than the usual ones where thoughts are not shown.
+    pub thinking: Option<String>,
+    /// Whether the whole output of tools is.
+    pub has_outputs: bool,
+}
+
+impl Detail {
+    /// What stands for thoughts that are not shown.
+    pub fn thinking(&self) -> &str {
+        self.thinking.as_deref().unwrap_or(THINKING)
+    }
 }
 
 /// What is shown while something is at work.
@@ -79,6 +101,18 @@ impl OpenScreen {
         if let Some(open) = &state.open {
             open.screen.set_working(working);
         }
+    }
+
+    /// How much is shown.
+    pub fn detail(&self) -> Detail {
+        self.held().detail.clone()
+    }
+
+    /// Changes how much is shown from now on, and says how much.
+    pub fn set_detail(&self, change: impl FnOnce(&mut Detail)) -> Detail {
+        let mut state = self.held();
+        change(&mut state.detail);
+        state.detail.clone()
     }
 
     /// Gives the terminal back. What is said from now on goes to the standard streams again.

@@ -23,7 +23,6 @@ pub struct ScreenUi {
     front: Arc<dyn Front>,
     /// Lines of state by their names, for whoever shows them elsewhere.
     statuses: Mutex<Vec<(String, String)>>,
-    expanded: Mutex<bool>,
 }
 
 impl ScreenUi {
@@ -32,7 +31,6 @@ impl ScreenUi {
             place,
             front,
             statuses: Mutex::default(),
-            expanded: Mutex::default(),
         }
     }
 
@@ -77,10 +75,11 @@ impl Ui for ScreenUi {
                 work.frames = frames;
             }),
             Shown::ToolsExpanded { expanded } => {
-                *self.expanded.lock().expect("no panic happens while it is held") = expanded;
+                self.place.set_detail(|detail| detail.has_outputs = expanded);
             }
-            // Thoughts are not shown at all.
-            Shown::HiddenThinkingLabel { .. } => {}
+            Shown::HiddenThinkingLabel { text } => {
+                self.place.set_detail(|detail| detail.thinking = text);
+            }
         }
     }
 
@@ -109,7 +108,7 @@ impl Ui for ScreenUi {
     }
 
     fn tools_expanded(&self) -> bool {
-        *self.expanded.lock().expect("no panic happens while it is held")
+        self.place.detail().has_outputs
     }
 
     fn statuses(&self) -> Vec<(String, String)> {

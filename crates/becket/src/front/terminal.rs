@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::markdown::MarkdownStream;
-use super::output::Output;
+use super::output::{Output, Whose};
 use super::person;
 use super::style::{Style, counted, harmless, harmless_indented, harmless_name};
 
@@ -40,6 +40,14 @@ struct Answer {
     ends_with_newline: bool,
     /// What was shown of it, where hooks may still replace it.
     provisional: Option<String>,
+    /// What the model thinks at the moment, if it does.
+    thought: Option<Thought>,
+}
+
+/// A thought that is not at its end.
+struct Thought {
+    /// The last line of it, where thoughts are shown.
+    line: Option<String>,
 }
 
 impl TerminalFront {
@@ -78,8 +86,84 @@ impl TerminalFront {
     }
 
     fn delta(&self, delta: &Delta) {
-        let Delta::Text { text } = delta else { return };
+        match delta {
+            Delta::Text { text } => self.words(text),
+            Delta::Thinking { text, .. } if self.rendered && !text.is_empty() => self.thoughts(text),
+            _ => {}
+        }
+    }
+
+    /// More thoughts, for a person at a screen: their words, or that there are some.
+    fn thoughts(&self, text: &str) {
+        let Some(detail) = self.output.detail() else {
+            return;
+        };
         let mut answer = self.answer();
+        if answer.thought.is_none() {
+            // What was said before stands before.
+            self.write_out(&self.finished(&mut answer.markdown));
+            self.output.preview(String::new);
+            let line = detail.has_thoughts.then(String::new);
+            if line.is_none() {
+                self.say_thought(detail.thinking());
+            }
+            answer.thought = Some(Thought { line });
+        }
+        let Some(Thought { line: Some(line) }) = &mut answer.thought else {
+            return;
+        };
+        line.push_str(text);
+        if let Some(end) = line.rfind('\n').filter(|_| !self.transforms()) {
+            let whole: String = line.drain(..=end).collect();
+            self.say_thought(whole.trim_end());
+        }
+        self.output.preview(|| self.out.dim(&harmless(line)));
+    }
+
+    fn end_thought(&self, answer: &mut Answer) {
+        let Some(Thought { line: Some(line) }) = answer.thought.take() else {
+            return;
+        };
+        self.output.preview(String::new);
+        if !line.trim().is_empty() {
+            self.say_thought(&self.transformed(line, Whose::Thoughts, true));
+        }
+    }
+
+    /// Whether somebody has a say in how texts look.
+    fn transforms(&self) -> bool {
+        self.output.drawing().is_some_and(|drawing| drawing.transforms())
+    }
+
+    fn transformed(&self, text: String, whose: Whose, is_complete: bool) -> String {
+        match self.output.drawing() {
+            Some(drawing) => drawing.transformed(text, whose, is_complete),
+            None => text,
+        }
+    }
+
+    /// More of an answer: what is complete of it is shown, unless somebody has a say in how the whole looks.
+    fn take(&self, text: &str, markdown: &mut MarkdownStream) {
+        match self.transforms() {
+            true => markdown.hold(text),
+            false => self.write_out(&markdown.push(text, self.out)),
+        }
+    }
+
+    /// What is left of an answer, as it looks at the end.
+    fn finished(&self, markdown: &mut MarkdownStream) -> String {
+        markdown.finish(self.out, |text| self.transformed(text, Whose::Model, true))
+    }
+
+    fn say_thought(&self, text: &str) {
+        for line in harmless(text).lines() {
+            self.say("", &self.out.dim(&self.out.italic(line)));
+        }
+    }
+
+    fn words(&self, text: &str) {
+        let mut answer = self.answer();
+        self.end_thought(&mut answer);
         if let Some(shown) = &mut answer.provisional {
             // Whoever reads a pipe cannot see that the first words were taken back.
             if !self.rendered {
@@ -89,9 +173,9 @@ impl TerminalFront {
         }
         answer.begun = true;
         if self.rendered {
-            let shown = answer.markdown.push(text, self.out);
-            self.write_out(&shown);
-            self.output.preview(|| answer.markdown.preview(self.out));
+            self.take(text, &mut answer.markdown);
+            let look = |text| self.transformed(text, Whose::Model, false);
+            self.output.preview(|| answer.markdown.preview(self.out, look));
         } else {
             answer.ends_with_newline = text.ends_with('\n');
             self.write_out(text);
@@ -102,15 +186,18 @@ impl TerminalFront {
     fn message(&self, message: &Message) {
         match message.body() {
             MessageBody::Assistant { content, .. } => {
+                let mut answer = std::mem::take(&mut *self.answer());
+                self.end_thought(&mut answer);
                 let Answer {
                     mut markdown,
                     begun,
                     ends_with_newline,
                     provisional,
-                } = std::mem::take(&mut *self.answer());
+                    ..
+                } = answer;
                 let replaced = begun && provisional.is_some_and(|shown| shown != message.text());
                 if replaced {
-                    self.write_out(&markdown.finish(self.out));
+                    self.write_out(&self.finished(&mut markdown));
                     self.say("", &self.err.dim("(changed by hooks)"));
                     markdown = MarkdownStream::default();
                 }
@@ -119,9 +206,10 @@ impl TerminalFront {
                 self.output.preview(String::new);
                 if self.rendered {
                     // Words that did not arrive piece by piece.
-                    let pushed = whole.then(|| markdown.push(&message.text(), self.out));
-                    self.write_out(&pushed.unwrap_or_default());
-                    self.write_out(&markdown.finish(self.out));
+                    if whole {
+                        self.take(&message.text(), &mut markdown);
+                    }
+                    self.write_out(&self.finished(&mut markdown));
                 } else if begun && !ends_with_newline {
                     self.write_out("\n");
                 } else if whole {
@@ -212,7 +300,9 @@ impl TerminalFront {
     fn tool_result(&self, who: &str, output: &str, is_error: bool) {
         let output = harmless(output.trim_end());
         let total = output.lines().count();
-        for line in output.lines().take(OUTPUT_LINES) {
+        let is_whole = self.output.detail().is_some_and(|detail| detail.has_outputs);
+        let most = if is_whole { total } else { OUTPUT_LINES };
+        for line in output.lines().take(most) {
             let line = format!("  {}", shorten(line, 200));
             self.say(
                 who,
@@ -223,9 +313,10 @@ impl TerminalFront {
                 },
             );
         }
-        if total > OUTPUT_LINES {
-            let more = counted((total - OUTPUT_LINES) as u64, "more line");
+        if total > most {
+            let more = counted((total - most) as u64, "more line");
             self.say(who, &self.err.dim(&format!("  … {more}")));
+            self.output.keep_cut(&output);
         }
     }
 

@@ -89,7 +89,7 @@ const EXAMPLES: &[(&str, Known)] = {
         ("hello", By(tools_answer)),
         (
             "hidden-thinking-label",
-            By(dialogs_that_nobody_answers_count_as_no),
+            By(crate::pi_screen::thoughts_are_shown_when_somebody_wants_to_see_them),
         ),
         ("inline-bash", By(inline_commands_are_expanded)),
         ("input-transform", By(input_is_transformed_or_handled)),

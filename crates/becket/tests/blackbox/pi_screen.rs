@@ -209,6 +209,9 @@ fn the_person_runs_commands_and_the_model_sees_them_unless_they_are_hidden() {
     terminal.enter("!echo number-$((40 + 2)); exit 3");
     terminal.wait_for("number-42");
     terminal.wait_for("ended with code 3");
+    // What steers a terminal is not shown, nor what was written over.
+    terminal.enter(r#"!printf '\033[31mred\033[0m\n10%%\r20%%\r\n'"#);
+    terminal.wait_for("  red\n  20%\n");
     terminal.enter("!!echo secret-$((1 + 1))");
     terminal.wait_for("secret-2");
     terminal.enter("!touch forbidden");
@@ -788,6 +791,228 @@ pub(crate) fn overlays_stand_where_they_want_and_in_front_of_each_other() {
     leave(&terminal);
 }
 
+#[test]
+pub(crate) fn a_panel_is_seen_where_there_is_room_and_has_the_keys_again() {
+    let Some(terminal) = example("overlay-qa-tests", json!([text("unused")])) else {
+        return;
+    };
+    terminal.enter("/overlay-sidepanel");
+    terminal.wait_until("the panel", |_| sees(&terminal, "→ Dashboard"));
+    terminal.resize(90, 40);
+    wait_until_gone(&terminal, "Dashboard");
+    terminal.type_in("words");
+    terminal.wait_until("the words", |_| sees(&terminal, "becket> words"));
+    terminal.press("C-c");
+    terminal.resize(110, 40);
+    terminal.wait_until("the panel again", |_| sees(&terminal, "→ Dashboard"));
+    terminal.press("Down");
+    terminal.wait_until("the next entry", |_| sees(&terminal, "→ Messages"));
+    terminal.press("Escape");
+    wait_until_gone(&terminal, "Dashboard");
+    leave(&terminal);
+}
+
+/// An overlay may also change its mind while the terminal stays as it is.
+#[test]
+fn an_overlay_decides_itself_whether_it_is_seen() {
+    let room = room();
+    room.write(
+        "extension.ts",
+        "export default (pi: any) => pi.registerCommand('peek', { handler: async (_: string, ctx: any) => {
+            let seen = false;
+            ctx.ui.onTerminalInput((data: string) => {
+                if (data !== '~') return undefined;
+                seen = !seen;
+                shown.requestRender();
+                return { consume: true };
+            });
+            let shown: any;
+            await ctx.ui.custom((tui: any, _: any, __: any, done: any) => {
+                shown = tui;
+                ctx.ui.setStatus('state', 'all is set');
+                return { width: 12, render: (width: number) => [`${width} wide`], handleInput: done, invalidate() {} };
+            }, { overlay: true, overlayOptions: () => ({ width: 12, visible: () => seen }) });
+            ctx.ui.notify('it is closed');
+        } });",
+    );
+    let Some(terminal) = chat(room, json!([text("unused")]), &["-e", "extension.ts"]) else {
+        return;
+    };
+    terminal.enter("/peek");
+    terminal.wait_for("all is set");
+    terminal.type_in("hidden");
+    terminal.wait_until("the words", |_| sees(&terminal, "becket> hidden"));
+    terminal.type_in("~");
+    terminal.wait_until("the overlay", |_| sees(&terminal, "12 wide"));
+    terminal.type_in("~");
+    wait_until_gone(&terminal, "12 wide");
+    terminal.type_in("~");
+    terminal.wait_until("the overlay again", |_| sees(&terminal, "12 wide"));
+    terminal.press("x");
+    terminal.wait_for("it is closed");
+    leave_with_words(&terminal);
+}
+
+#[test]
+fn a_command_draws_in_the_session_that_it_goes_on_in() {
+    let room = room();
+    room.write(
+        "extension.ts",
+        "export default (pi: any) => pi.registerCommand('go', { handler: async (_: string, ctx: any) => {
+            const made = (words: string, done: any) =>
+                ({ render: (width: number) => [`${words} of ${width}`], handleInput: done, invalidate() {} });
+            const factory = (words: string) => (_: any, __: any, ___: any, done: any) => made(words, done);
+            await ctx.newSession({ withSession: async (ctx: any) => {
+                ctx.ui.setWidget('w', () => made('a widget', () => {}));
+                const key = await ctx.ui.custom(factory('a component'));
+                const overlay = { overlay: true, overlayOptions: { width: 30 } };
+                const over = await ctx.ui.custom(factory('an overlay'), overlay);
+                ctx.ui.notify(`keys ${key} ${over} ${await ctx.ui.select('Which?', ['this', 'that'])}`);
+                ctx.ui.setEditorText('to be said');
+            } });
+        } });",
+    );
+    let Some(terminal) = chat(room, json!([text("an answer")]), &["-e", "extension.ts"]) else {
+        return;
+    };
+    terminal.enter("/go");
+    terminal.wait_until("the component", |_| sees(&terminal, "a component of 120"));
+    terminal.press("x");
+    terminal.wait_until("the overlay", |_| sees(&terminal, "an overlay of 30"));
+    terminal.press("y");
+    terminal.wait_for("Which?");
+    terminal.press("Down");
+    terminal.press("Enter");
+    terminal.wait_for("keys x y that");
+    terminal.wait_until("the words", |_| sees(&terminal, "becket> to be said"));
+    // What stands there stays when the command is over.
+    terminal.resize(100, 40);
+    terminal.wait_until("the widget", |_| sees(&terminal, "a widget of 100"));
+    terminal.press("Enter");
+    terminal.wait_for("an answer");
+    leave(&terminal);
+}
+
+/// The screen steps aside for a program that talks to the person, and no key of it is meant for becket.
+#[test]
+fn a_program_of_an_extension_has_the_terminal() {
+    let room = room();
+    room.write(
+        "extension.ts",
+        "import { spawn, spawnSync } from 'node:child_process';
+        const script = (name: string) => ['-c', `echo who is ${name}; read who; echo $who > ${name}; read rest`];
+        export default (pi: any) => {
+            pi.registerCommand('ask', { handler: async (_: string, ctx: any) => {
+                const { status, signal } = spawnSync('sh', script('first'), { stdio: 'inherit' });
+                ctx.ui.notify(`it ended ${status} ${signal}`);
+            } });
+            pi.registerCommand('beside', { handler: async (_: string, ctx: any) => {
+                const code = await ctx.ui.custom((tui: any, _: any, __: any, done: any) => {
+                    tui.stop();
+                    spawn('sh', script('second'), { stdio: 'inherit' }).on('exit', (code: number) => {
+                        tui.start();
+                        done(code);
+                    });
+                    return { render: () => [], invalidate() {} };
+                });
+                ctx.ui.notify(`beside ${code}`);
+            } });
+        };",
+    );
+    let Some(terminal) = chat(room, json!([text("an answer")]), &["-e", "extension.ts"]) else {
+        return;
+    };
+    terminal.enter("/ask");
+    terminal.wait_for("who is first");
+    assert!(
+        !rows(&terminal).contains(&"becket>".to_owned()),
+        "{}",
+        terminal.text()
+    );
+    terminal.enter("ada");
+    terminal.wait_until("the name", |_| {
+        terminal.room.has("first") && terminal.room.read("first") == "ada\n"
+    });
+    terminal.press("C-c");
+    terminal.wait_for("it ended null SIGINT");
+    terminal.enter("/beside");
+    terminal.wait_for("who is second");
+    terminal.enter("bob");
+    terminal.press("Enter");
+    terminal.wait_for("beside 0");
+    assert_eq!(terminal.room.read("second"), "bob\n");
+    terminal.enter("hello");
+    terminal.wait_for("an answer");
+    leave(&terminal);
+}
+
+#[test]
+pub(crate) fn thoughts_are_shown_when_somebody_wants_to_see_them() {
+    let thinking = |text: &str| json!({"thinking": "it is about\nboats", "text": text});
+    let turns = json!([thinking("first"), thinking("second"), thinking("third")]);
+    let Some(terminal) = example("hidden-thinking-label", turns) else {
+        return;
+    };
+    terminal.enter("one");
+    terminal.wait_for("first");
+    assert!(terminal.text().contains("Pondering..."), "{}", terminal.text());
+    terminal.enter("/thinking-label Musing...");
+    terminal.wait_for("Hidden thinking label set to: Musing...");
+    terminal.enter("two");
+    terminal.wait_for("second");
+    assert!(
+        terminal.text().contains("\nMusing...\nsecond"),
+        "{}",
+        terminal.text()
+    );
+    assert!(!terminal.text().contains("boats"), "{}", terminal.text());
+    terminal.press("C-t");
+    terminal.wait_for("thoughts are shown from now on");
+    terminal.enter("three");
+    terminal.wait_for("it is about\nboats\nthird");
+    leave(&terminal);
+}
+
+#[test]
+fn whole_outputs_are_shown_when_somebody_wants_to_see_them() {
+    let turns = json!([
+        {"tool_calls": [shell("seq -f line-%g 1 20")]}, text("first"),
+        {"tool_calls": [shell("seq -f number-%g 1 20")]}, text("second"),
+    ]);
+    let Some(terminal) = chat(room(), turns, &["--yes"]) else {
+        return;
+    };
+    terminal.enter("one");
+    terminal.wait_for("first");
+    assert!(!terminal.text().contains("line-20"), "{}", terminal.text());
+    terminal.press("C-o");
+    terminal.wait_for("line-20");
+    terminal.wait_for("whole outputs are shown from now on");
+    terminal.enter("two");
+    terminal.wait_for("second");
+    assert!(terminal.text().contains("number-20"), "{}", terminal.text());
+    leave(&terminal);
+}
+
+#[test]
+fn what_is_written_can_be_edited_elsewhere() {
+    let room = room().with("EDITOR", "sh edit.sh --flag");
+    room.write("edit.sh", "echo editing $1; read more; echo \"$more\" >> $2");
+    let turns = json!([{"expect": ["begun here\\nand ended there"], "text": "an answer"}]);
+    let Some(terminal) = chat(room, turns, &[]) else {
+        return;
+    };
+    terminal.type_in("begun here");
+    terminal.wait_for("becket> begun here");
+    terminal.press("C-g");
+    terminal.wait_for("editing --flag");
+    terminal.enter("and ended there");
+    terminal.wait_until("the words", |_| sees(&terminal, "  and ended there"));
+    terminal.press("Enter");
+    terminal.wait_for("an answer");
+    leave(&terminal);
+}
+
 /// Without a repository on GitHub it has nothing to say, and what becket completes stays as it is.
 #[test]
 pub(crate) fn issues_are_completed_where_there_are_some() {
@@ -848,6 +1073,69 @@ fn messages_are_drawn_by_their_extension() {
     terminal.enter("/status everything is fine");
     terminal.wait_for("everything is fine");
     terminal.wait_until("its own look", |_| !sees(&terminal, "[status-update]"));
+    leave(&terminal);
+}
+
+/// Two extensions: the first draws what nobody draws and changes texts, the second draws its own tool.
+#[test]
+fn tools_and_texts_look_as_extensions_want_it() {
+    let room = room();
+    room.write(
+        "first.ts",
+        "export default (pi: any) => {
+            const drawn = (words: string) => ({ render: () => [words], invalidate() {} });
+            const mine = (name: string) => ({
+                renderCall: (args: any) => drawn(`calls ${name} ${JSON.stringify(args)}`),
+                renderResult: (result: any) => drawn(`gave ${result.content[0].text.trim()}`),
+            });
+            pi.registerToolRenderer((name: string, next: any) => (name === 'bash' ? mine(name) : next()));
+            pi.registerToolRenderer((name: string, next: any) => next() ?? mine(name));
+            pi.registerMarkdownTransformer((text: string, { messageType, isStreaming, availableWidth }: any) =>
+                isStreaming ? text : text.replace('-->', `→ ${messageType} ${availableWidth}`));
+        };",
+    );
+    room.write(
+        "second.ts",
+        "export default (pi: any) => {
+            const tool = (name: string, more: object) => pi.registerTool({
+                name, description: name, parameters: { type: 'object', properties: {} }, ...more,
+                execute: async () => ({ content: [{ type: 'text', text: `all of ${name}` }] }),
+            });
+            tool('plain', {});
+            tool('drawn', { renderCall: () => ({ render: () => ['its own look'], invalidate() {} }) });
+            pi.registerMarkdownTransformer((text: string) => text.replace('assistant', 'the model'));
+        };",
+    );
+    let call = |name: &str| json!({"name": name, "arguments": {}});
+    let turns = json!([
+        {"tool_calls": [shell("echo shown")]},
+        {"tool_calls": [call("plain")]},
+        {"tool_calls": [call("drawn")]},
+        {"text": "here --> there\n\n- and there", "chunk_size": 3},
+    ]);
+    let options = ["--yes", "-e", "first.ts", "-e", "second.ts"];
+    let Some(terminal) = chat(room, turns, &options) else {
+        return;
+    };
+    terminal.enter("go --> on");
+    terminal.wait_for("and there");
+    terminal.wait_for_mark();
+    let shown = terminal.text();
+    for wanted in [
+        "becket> go → user 120 on",
+        "calls bash {\"command\":\"echo shown\"}",
+        "gave shown",
+        "calls plain {}",
+        "gave all of plain",
+        "its own look",
+        "here → the model 120 there",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} is missing:\n{shown}");
+    }
+    assert!(
+        !shown.contains("calls drawn") && !shown.contains("gave all of drawn"),
+        "{shown}"
+    );
     leave(&terminal);
 }
 

@@ -111,6 +111,12 @@ impl Terminal {
         self.press("Enter");
     }
 
+    /// Makes the window larger or smaller.
+    pub(crate) fn resize(&self, columns: usize, rows: usize) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
+    }
+
     /// Waits until the chat is ready for a line: its mark is the last thing on the screen.
     #[track_caller]
     pub(crate) fn wait_for_mark(&self) {
@@ -157,7 +163,7 @@ fn a_chat_answers_and_ends_with_ctrl_d() {
     terminal.wait_for("an answer");
     terminal.wait_for_mark();
     terminal.enter("/help");
-    terminal.wait_for("/usage   tokens");
+    terminal.wait_for("/usage      tokens");
     terminal.wait_for("/exit");
     terminal.wait_for_mark();
     terminal.enter("and now?");

@@ -9,9 +9,14 @@ import { registerTool } from "pi:tools";
 export const renderers = {
     messages: new Map<string, unknown>(),
     entries: new Map<string, unknown>(),
-    tools: [] as unknown[],
-    markdown: [] as unknown[],
+    tools: [] as Resolver[],
+    markdown: [] as Transformer[],
 };
+
+/** What draws a tool; functions of pi's renderers. */
+type Drawn = { renderCall?: unknown; renderResult?: unknown } | undefined;
+type Resolver = (tool: string, next: () => Drawn) => Drawn;
+type Transformer = (markdown: string, context: object) => unknown;
 
 /** Says something to the model. What stands against it is reported, and not the caller's business. */
 function say(event: string, call: Record<string, unknown>): void {
@@ -58,12 +63,14 @@ export const api: Record<string, unknown> = {
         notOver();
         renderers.entries.set(type, renderer);
     },
-    registerToolRenderer(resolver: unknown): void {
+    registerToolRenderer(resolver: Resolver): void {
         notOver();
+        if (renderers.tools.length === 0) ask("resolve_renderers");
         renderers.tools.push(resolver);
     },
-    registerMarkdownTransformer(transformer: unknown): void {
+    registerMarkdownTransformer(transformer: Transformer): void {
         notOver();
+        if (renderers.markdown.length === 0) ask("transform_markdown");
         renderers.markdown.push(transformer);
     },
     sendMessage(message: any, options: any = {}): void {

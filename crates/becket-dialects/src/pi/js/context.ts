@@ -2,7 +2,7 @@
 
 import { ask, askLater, inSession, notOver, report, room, signalOfNow } from "pi:host";
 
-type About = { path: string; cwd: string; mode: string; hasUI: boolean };
+type About = { path: string; cwd: string; mode: string; hasUI: boolean; life: number };
 type CompactOptions = {
     customInstructions?: string;
     onComplete?: (result: unknown) => void;

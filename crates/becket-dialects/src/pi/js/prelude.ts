@@ -18,8 +18,8 @@ const SERVICES: Record<string, string> = {
     "pi:run-commands": "run_command run_shortcut complete_argument",
     "pi:run-shell": "run_shell abort_shell",
     "pi:setting-up": "set_up",
-    "pi:renderers": "render_message render_call render_result",
-    "pi:screen": "render_component component_key set_editor_text terminal_input suggest",
+    "pi:renderers": "render_message render_call render_result resolve_renderers transform_markdown",
+    "pi:screen": "render_component overlay_visible component_key set_editor_text terminal_input suggest",
 };
 
 function serveFrom(module: string): void {

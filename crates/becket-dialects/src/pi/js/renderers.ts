@@ -30,18 +30,58 @@ export function render_message({ message, width, expanded }: any): string[] | nu
     return drawn(() => draw?.(message, { expanded }, theme), width);
 }
 
+/** What draws tools, where the extension has a say in it. */
+const resolved = new Map<string, any>();
+
 export function render_call(call: any): string[] | null {
-    const tool: any = tools.get(call.tool);
+    const tool: any = resolved.get(call.tool) ?? tools.get(call.tool);
     return drawn(() => tool?.renderCall?.(call.args, theme, contextOf(call)), call.width);
 }
 
 export function render_result(call: any): string[] | null {
-    const tool: any = tools.get(call.tool);
+    const tool: any = resolved.get(call.tool) ?? tools.get(call.tool);
     const { result, expanded } = call;
     return drawn(
         () => tool?.renderResult?.(result, { expanded, isPartial: false }, theme, contextOf(call)),
         call.width,
     );
+}
+
+/** Stands for what somebody else draws. Who calls it instead of passing it on sees the tool's name. */
+const elsewhere = (name: string) => ({ renderCall: passed(name), renderResult: passed(name) });
+const passed = (name: string) => Object.assign(() => ({ render: () => [name] }), { isElsewhere: true });
+
+function whose(draw: any): string {
+    return typeof draw !== "function" ? "nobody" : draw.isElsewhere ? "others" : "own";
+}
+
+/** Asks the extension's functions who draws a tool, each with what those behind it would say. */
+export function resolve_renderers({ tool, others }: any): unknown {
+    const last = () => tools.get(tool) ?? (others ? elsewhere(tool) : undefined);
+    const chain = renderers.tools.reduceRight((next: () => any, resolver) => () => {
+        try {
+            return resolver(tool, next);
+        } catch (error) {
+            report("renderer", error);
+            return next();
+        }
+    }, last);
+    const found = chain();
+    resolved.set(tool, found);
+    return { call: whose(found?.renderCall), result: whose(found?.renderResult) };
+}
+
+/** A text as the extension wants it to look. One function that fails keeps none of the others from it. */
+export function transform_markdown({ markdown, messageType, isStreaming, width }: any): string {
+    for (const transform of renderers.markdown) {
+        try {
+            const changed = transform(markdown, { messageType, isStreaming, availableWidth: width });
+            if (typeof changed === "string") markdown = changed;
+        } catch (error) {
+            report("markdown", error);
+        }
+    }
+    return markdown;
 }
 
 /** Draws an entry where the person sees it, if somebody draws its kind. */

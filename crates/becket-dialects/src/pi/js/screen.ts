@@ -1,6 +1,7 @@
 // Components of an extension on the person's screen. They live here: the program asks for their lines, sends keys, and
 // shows what it is given. It waits for none of them.
 
+import { about } from "pi:context";
 import { ask, askLater, report, room } from "pi:host";
 import { theme } from "pi:theme";
 
@@ -14,13 +15,25 @@ type Component = {
 };
 
 /** A component on the screen. Until the program has asked for its lines, nobody knows how wide it is. */
-type Shown = { id: number; component: Component; focus?: Component; width?: number; text?: string; over(): void };
+type Shown = {
+    id: number;
+    component: Component;
+    focus?: Component;
+    width?: number;
+    text?: string;
+    sight?: Sight;
+    over(): void;
+};
+
+/** An overlay that decides itself whether it is seen, and what it decided last. */
+type Sight = { visible(columns: number, rows: number): boolean; seen: boolean };
 
 /** Frames are not drawn more often than this, in milliseconds. */
 const FRAME = 16;
 
 const shown = new Map<number, Shown>();
-let lastId = 0;
+/** Numbers of components; no two lives of the extension have one in common. */
+let lastId = about.life * 2 ** 32;
 let waiting = false;
 
 export const keybindings = (): any => room("pi:screen-keys").getKeybindings();
@@ -40,15 +53,24 @@ function broken(each: Shown, error: unknown): void {
 function draw(): void {
     waiting = false;
     for (const each of [...shown.values()]) {
-        if (each.width === undefined) continue;
         const before = each.text;
         try {
+            if (each.sight !== undefined) look(each.id, each.sight);
+            if (each.width === undefined) continue;
             const lines = linesOf(each);
             if (each.text !== before) ask({ draw: { id: each.id, lines } });
         } catch (error) {
             broken(each, error);
         }
     }
+}
+
+/** Has an overlay decide anew whether it is seen. */
+function look(id: number, sight: Sight): void {
+    const seen = Boolean(sight.visible(terminal.columns, terminal.rows));
+    if (seen === sight.seen) return;
+    sight.seen = seen;
+    ask({ overlay: { id, wish: seen ? "appear" : "disappear" } });
 }
 
 /** Has everything drawn again, soon. */
@@ -91,6 +113,17 @@ export function render_component({ id, width, focused, kitty }: any): string[] |
     } catch (error) {
         broken(each, error);
         return null;
+    }
+}
+
+export function overlay_visible({ id, columns, rows }: any): boolean {
+    const each = shown.get(id);
+    if (each?.sight === undefined) return false;
+    try {
+        return (each.sight.seen = Boolean(each.sight.visible(columns, rows)));
+    } catch (error) {
+        broken(each, error);
+        return false;
     }
 }
 
@@ -170,20 +203,20 @@ function handleOf(id: number): any {
 }
 
 /** Where an overlay stands, as data. */
-function overlayPlace(given: any): Record<string, unknown> {
-    const options = (typeof given === "function" ? given() : given) ?? {};
+function overlayPlace(options: any, sight: Sight | undefined): Record<string, unknown> {
     const { anchor, width, minWidth, maxHeight, row, col, offsetX, offsetY, margin, nonCapturing } = options;
     const cells = (extent: unknown) => (typeof extent === "number" ? String(Math.floor(extent)) : extent);
     const sides = typeof margin === "number" ? { top: margin, right: margin, bottom: margin, left: margin } : margin;
     return {
         anchor, minWidth, offsetX, offsetY, margin: sides, nonCapturing: nonCapturing === true,
         width: cells(width), maxHeight: cells(maxHeight), row: cells(row), col: cells(col),
+        visible: sight?.seen,
     };
 }
 
 /** Puts a component on the screen for a while. `over` is called when it is gone, whoever has taken it away. */
-function stand(id: number, component: Component, place: unknown, over: () => void): void {
-    shown.set(id, { id, component, over });
+function stand(id: number, component: Component, place: unknown, over: () => void, sight?: Sight): void {
+    shown.set(id, { id, component, sight, over });
     const releases = component.wantsKeyRelease === true;
     const gone = () => close(id);
     askLater({ component: { id, place, releases } }).then(gone, (error) => {
@@ -192,14 +225,23 @@ function stand(id: number, component: Component, place: unknown, over: () => voi
     });
 }
 
+/** Puts a component on top of everything. Options may be made by a function; without any, it may be wide by itself. */
+function standAbove(id: number, component: Component, given: any, over: () => void): any {
+    const width = (component as any).width;
+    const options = (typeof given === "function" ? given() : given) ?? (width ? { width } : {});
+    const visible = typeof options.visible === "function" ? options.visible.bind(options) : undefined;
+    const sight = visible && { visible, seen: Boolean(visible(terminal.columns, terminal.rows)) };
+    stand(id, component, { overlay: overlayPlace(options, sight) }, over, sight);
+    return handleOf(id);
+}
+
 function overlay(component: Component, options?: any): any {
     const id = ++lastId;
     overlays.push(id);
-    stand(id, component, { overlay: overlayPlace(options) }, () => {
+    return standAbove(id, component, options, () => {
         const at = overlays.indexOf(id);
         if (at >= 0) overlays.splice(at, 1);
     });
-    return handleOf(id);
 }
 
 /** `ctx.ui.custom`: a component in the editor's place or on top of everything, until it is done. */
@@ -219,11 +261,10 @@ export async function custom(factory: (...given: any[]) => any, options: any = {
     const component = await factory(tuiFor(id), theme, keybindings(), done);
     // It may have been done before there was anything to see.
     if (isOver) component?.dispose?.();
-    else {
-        const place = options.overlay ? { overlay: overlayPlace(options.overlayOptions) } : "custom";
-        stand(id, component, place, () => done(undefined));
-        if (options.overlay) options.onHandle?.(handleOf(id));
-    }
+    else if (options.overlay) {
+        const handle = standAbove(id, component, options.overlayOptions, () => done(undefined));
+        options.onHandle?.(handle);
+    } else stand(id, component, "custom", () => done(undefined));
     await over;
     return result;
 }

@@ -1,10 +1,11 @@
 //! `becket chat`: prompts one after another. Where a terminal can show it there is a screen (`talk.rs`, with
-//! `completion.rs` and `shell.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). What lines mean to becket
-//! itself stands here.
+//! `completion.rs`, `shell.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). What lines
+//! mean to becket itself stands here.
 
 mod away;
 mod completion;
 mod lines;
+mod outside;
 mod shell;
 mod talk;
 
@@ -150,9 +151,10 @@ async fn converse(
 
 /// All that can be typed after a slash, in lines.
 fn help(conversation: &Conversation) -> String {
+    let width = COMMANDS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let own: String = COMMANDS
         .iter()
-        .map(|(name, about)| format!("{name:<8} {about}\n"))
+        .map(|(name, about)| format!("{name:<width$}  {about}\n"))
         .collect();
     let keys = "Ctrl-C cancels the turn. Everything else is a prompt.\n";
     format!("{own}{keys}{}", conversation.listed_commands())

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::completion::Completer;
+use super::outside;
 use super::shell::Shell;
 use super::{
     Away, HISTORY_LINES, Means, away, call, choose_model, goes_back, help, is_unknown, tell_end,
@@ -49,6 +50,7 @@ const WAITING: &str = "becket";
 const KEYS: &str = "\
 !command runs in your shell, and !!command without a word to the model
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
+Ctrl+J begins a line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
 ";
 
 /// What happens at the screen, from its own thread: nothing that runs here can hold it up.
@@ -83,6 +85,8 @@ pub fn open_screen(options: &Options, surroundings: &Surroundings, history: &Pat
         };
         editor.triggers = vec!['/', '@'];
         editor.bind("alt+enter", Some(Action::Submit));
+        // What it means in a chat is told below.
+        editor.bind("ctrl+t", None);
         // At once: what is typed after it stays, however late the chat hears of the key.
         editor.bind("ctrl+c", Some(Action::Clear));
         // A history that cannot be kept is no reason not to talk.
@@ -442,6 +446,12 @@ impl<'a> Chat<'a> {
             self.stop(signals);
         } else if key.is("alt+up") {
             self.take_back();
+        } else if key.is("ctrl+t") {
+            self.toggle_thoughts();
+        } else if key.is("ctrl+o") {
+            self.toggle_outputs();
+        } else if key.is("ctrl+g") {
+            self.edit_outside();
         } else if let Some(board) = self.board.clone() {
             let Some(shortcut) = board.shortcut(|name| key.is(name)) else {
                 return;
@@ -453,6 +463,46 @@ impl<'a> Chat<'a> {
                 }
             });
         }
+    }
+
+    fn toggle_thoughts(&self) {
+        let place = &self.surroundings.screen;
+        let detail = place.set_detail(|detail| detail.has_thoughts = !detail.has_thoughts);
+        self.surroundings.remark(match detail.has_thoughts {
+            true => "thoughts are shown from now on",
+            false => "thoughts are not shown any more",
+        });
+    }
+
+    /// Whole outputs are shown from now on, and the last one of which only the beginning was, or not any more.
+    fn toggle_outputs(&self) {
+        let place = &self.surroundings.screen;
+        let detail = place.set_detail(|detail| detail.has_outputs = !detail.has_outputs);
+        if !detail.has_outputs {
+            return self.surroundings.remark("outputs are cut from now on");
+        }
+        for line in self.output.take_cut().iter().flat_map(|output| output.lines()) {
+            self.output.say(&self.style.dim(&format!("  {line}")));
+        }
+        self.surroundings.remark("whole outputs are shown from now on");
+    }
+
+    /// Lets the person write in an editor of their own.
+    fn edit_outside(&mut self) {
+        let (screen, surroundings) = (self.screen.clone(), self.surroundings.clone());
+        let (board, environment) = (self.board.clone(), Arc::clone(&self.shell.environment));
+        self.begin(CancellationToken::new(), async move {
+            match outside::edited(&screen, environment, &surroundings).await {
+                Ok(Some(text)) => {
+                    screen.edit(|editor| editor.set_text(&text));
+                    if let Some(board) = board {
+                        board.tell_editor(&text, false);
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => surroundings.complain(&why),
+            }
+        });
     }
 
     /// Ctrl-C where no words stand: ends what runs; where nothing runs, ends the chat the second time.
