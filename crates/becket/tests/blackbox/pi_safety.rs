@@ -177,6 +177,7 @@ fn without_files_tools_say_so_and_modules_stay_in_the_folder() {
 #[test]
 fn programs_that_an_extension_leaves_behind_end_with_the_run() {
     let room = room();
+    room.config("[pi]\ntimeout = 60\n");
     room.write(
         "extension.ts",
         "import { exec, execSync, spawn } from 'child_process';

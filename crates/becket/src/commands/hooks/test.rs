@@ -193,7 +193,7 @@ impl Bench<'_> {
             let started = Instant::now();
             let played = self.play(play, &suite, number, &room, &surroundings, cancel);
             let unmet = match played {
-                Err(error) if error.exit == Exit::Usage => vec![error.to_string()],
+                Err(error) if error.exit == Exit::Usage => vec![in_one_line(&error)],
                 played => played?,
             };
             results.push(self.result(&play.name, unmet, started));
@@ -285,7 +285,7 @@ impl Bench<'_> {
             let tried = async { self.try_out(case, &folder?, lab, &mut snapshots).await };
             let (unmet, faults) = match tried.await {
                 // A mistake in one test is no reason to leave out the others.
-                Err(error) if error.exit == Exit::Usage => (vec![error.to_string()], Vec::new()),
+                Err(error) if error.exit == Exit::Usage => (vec![in_one_line(&error)], Vec::new()),
                 tried => tried?,
             };
             results.push(TestResult {
@@ -466,6 +466,13 @@ impl Ended {
             }
         }
         unmet
+    }
+}
+
+fn in_one_line(error: &CliError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message.clone(),
     }
 }
 
