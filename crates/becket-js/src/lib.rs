@@ -8,7 +8,8 @@
 //! `packages.rs` packages, `opening.rs` opens files, `facts.rs` and `needs.rs` know what kind of module a file is and
 //! what it needs, and `bytecode.rs` spares the second extension to compile what the first one has. `node/` holds
 //! Node's modules: TypeScript, and the functions of Rust under it. `neighbours.rs` knows the files of an extension
-//! without running it. `outside/` is the other engine: a Node of its own for extensions that need what only Node has.
+//! without running it, `outline.rs` what it does. `outside/` is the other engine: a Node of its own for extensions
+//! that need what only Node has.
 //!
 //! This crate knows no agent and no foreign hook format: which modules and functions an extension finds, it is told
 //! (`Kit`).
@@ -25,6 +26,7 @@ mod needs;
 mod neighbours;
 mod node;
 mod opening;
+mod outline;
 mod outside;
 mod packages;
 mod resolve;
@@ -36,6 +38,7 @@ pub use host::{Host, HostError, LentTerminal, Meanwhile, Report, Reporter};
 pub use machine::Limits;
 pub use neighbours::{Imports, imports, sources};
 pub use node::{NodeModule, Service, node_modules};
+pub use outline::{ApiCall, Compared, DefaultExport, Outline, missing_imports, outline};
 pub use outside::{Engine, Outside};
 pub use resolve::HostModule;
 pub use transform::{TransformError, Transformer};

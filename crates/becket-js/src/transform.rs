@@ -316,7 +316,7 @@ const HELPERS: &str = "var babelHelpers={decorate(all,target,key,given){\
     if(arguments.length>3&&made)Object.defineProperty(target,key,made);return made;},\
     decorateParam(index,one){return(target,key)=>one(target,key,index);}};";
 
-fn in_plain_words(path: &Path, source: &str, problem: &OxcDiagnostic) -> TransformError {
+pub(crate) fn in_plain_words(path: &Path, source: &str, problem: &OxcDiagnostic) -> TransformError {
     let offset = problem.labels.first().map_or(0, |label| label.offset() as usize);
     let (line, column, text) = located(source, offset);
     let what = match &problem.help {
