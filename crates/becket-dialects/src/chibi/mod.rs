@@ -2,12 +2,14 @@
 //!
 //! `home.rs` says where its things lie, `discovery.rs` finds programs there, `traits.rs` looks at them, `schema.rs`
 //! asks them what they are, `schema_cache.rs` remembers it, `loading.rs` does all of that. `call.rs` is how a plugin
-//! is called. `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions, `words.rs` turns
+//! is called. `hooks.rs` is the table of its hooks, `show.rs` and `read.rs` are their two directions
+//! (`answer_fields.rs` lists what the latter knows), `words.rs` turns
 //! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
 //! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
 //! `inbox.rs` takes messages that plugins leave for contexts. `scheme.rs` is what files in Scheme find and say.
 
 mod answer;
+mod answer_fields;
 mod bridge;
 mod call;
 mod discovery;
@@ -31,6 +33,7 @@ mod traits;
 mod translation;
 mod words;
 
+pub use answer_fields::answer_fields;
 pub use bridge::{BRIDGE_SECONDS, BridgeReach, BridgeServer, bridge_file, read_bridge};
 pub use call::{
     CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience,
@@ -47,4 +50,5 @@ pub use local_settings::{
     read_home_url_rules, read_local_settings,
 };
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
+pub use schema_cache::remembered_failure;
 pub use tools::profile;

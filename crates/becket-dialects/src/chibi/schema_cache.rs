@@ -129,6 +129,15 @@ fn modified_ns(metadata: &Metadata) -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// Why a program did not say what it is when it was asked last, if it still is the same program.
+pub fn remembered_failure(file: &Path, program: &Path) -> Option<String> {
+    let program = std::fs::canonicalize(program).ok()?;
+    let hash = blake3::hash(&std::fs::read(&program).ok()?).to_hex().to_string();
+    let mut entries = Cache::read(Some(file)).plugins.into_values();
+    let is_same = |entry: &Entry| Path::new(&entry.print.program) == program && entry.print.hash == hash;
+    entries.find(is_same)?.failure
+}
+
 impl Cache {
     /// What the file holds; nothing, if it is not there or cannot be understood.
     pub(super) fn read(file: Option<&Path>) -> Self {

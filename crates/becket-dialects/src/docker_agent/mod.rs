@@ -42,8 +42,8 @@ pub use file::{
     Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
-pub use named_fields::{has_key, meaningless_fields, rewriting_fields};
-pub use output::Output;
+pub use named_fields::{has_key, meaningless_fields, rewriting_fields, troubles_of_answer};
+pub use output::{DECIDING, Output};
 pub use permissions::{MissingTool, RuleKind, TranslatedRule, idle_matcher, missing_tool, translate_rule};
 pub use rows::{ABSENT, contracts, register};
 pub use run::HookHost;

@@ -1,7 +1,9 @@
 //! Which fields of an answer a command names, as far as its text shows it.
 
+use becket_events::Class;
+
 use super::contract::Contract;
-use super::output::{INNER, OUTER};
+use super::output::{INNER, OUTER, Output};
 
 /// The fields that a command seems to answer with although they mean nothing at its event. Only what stands there as a
 /// key is seen, in either spelling; where a key may as well be part of a log, nothing is said.
@@ -9,6 +11,20 @@ pub fn meaningless_fields(command: &str, contract: &Contract) -> Vec<&'static st
     let fields = OUTER.iter().chain(INNER).copied();
     let meaningless = fields.filter(|field| !contract.means(field));
     meaningless.filter(|field| is_answered(command, field)).collect()
+}
+
+/// What is wrong with a text as the whole answer of a hook: words that there are not, and keys that mean nothing where
+/// they stand. Of those only what was probably meant otherwise is told where nobody decides by them.
+pub fn troubles_of_answer(text: &str, contract: &Contract) -> Vec<String> {
+    let printed = match Output::read(text) {
+        Ok(printed) => printed,
+        Err(failure) => return vec![failure.detail],
+    };
+    let is_guard = contract.class == Class::Guard;
+    let told = printed.unknown.into_iter();
+    let told = told.filter(|key| is_guard || !key.hint.is_empty());
+    told.map(|key| format!("`{}` means nothing where it stands{}", key.name, key.hint))
+        .collect()
 }
 
 /// The fields by which a command seems to put something else in the place of what it was told.

@@ -61,7 +61,7 @@ pub(super) const INNER: &[&str] = &[
 ];
 
 /// The keys by which an action can be refused. A guard that misspells one of them may have meant to.
-const DECIDING: &[&str] = &[
+pub const DECIDING: &[&str] = &[
     "continue",
     "decision",
     "permission_decision",

@@ -7,6 +7,7 @@
 //! that an extension can ask for, `services.rs` everything that it offers. Between them stands pi's API in TypeScript
 //! (`js/`), which runs in the engine. `modules.rs` lists the packages that extensions import beside it (`js/modules/`).
 
+mod answer_fields;
 mod api;
 pub mod arguments;
 mod discovery;
@@ -33,6 +34,7 @@ mod stream;
 mod tools;
 mod words;
 
+pub use answer_fields::answer_fields;
 pub use api::{Member, Object, State, api};
 pub use discovery::{Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, home, project_settings};
 pub use entries::{Entry, EntryKind};
