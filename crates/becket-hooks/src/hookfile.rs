@@ -203,6 +203,16 @@ impl OwnHook {
         self.matcher.patterns("tool_name").collect()
     }
 
+    /// Whether no event can be for both hooks, by what their `match` wants.
+    pub fn excludes(&self, other: &Self) -> bool {
+        self.event != other.event || self.matcher.excludes(&other.matcher)
+    }
+
+    /// What its `match` wants of a text, where that is hardly meant: the field, and what must be all of it.
+    pub fn whole_texts(&self) -> Vec<(String, String)> {
+        self.matcher.whole_texts()
+    }
+
     /// Its `match` as a line.
     pub fn matcher(&self) -> Option<String> {
         self.matcher.described()
@@ -283,17 +293,17 @@ impl OwnHook {
         let CommandLine::Shell(line) = &self.program else {
             return None;
         };
-        let first = line.split_whitespace().next()?.trim_matches('"');
+        let first = plain_words(line).into_iter().next()?;
         let beside = first
             .strip_prefix('$')
             .and_then(|rest| rest.strip_prefix(FOLDER_VARIABLE));
-        let shown = beside.unwrap_or(first);
-        if !shown.contains('/') || !shown.chars().all(is_plain) {
+        let shown = beside.unwrap_or(&first);
+        if !shown.contains('/') || !shown.chars().all(|letter| is_plain(letter) || letter == ' ') {
             return None;
         }
         let first = match beside {
             Some(rest) => self.folder.join(rest.trim_start_matches('/')),
-            None => PathBuf::from(first),
+            None => PathBuf::from(&first),
         };
         let directory = self.working_dir.as_deref().unwrap_or(directory);
         Program::exec([first])
@@ -346,6 +356,28 @@ impl OwnHook {
         variables.insert(FOLDER_VARIABLE.into(), self.folder.clone().into());
         variables
     }
+}
+
+/// The words at the beginning of a line for the shell, without their quotes, up to the end of its first command.
+/// Variables stay as they are written.
+pub fn plain_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.trim_start().chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, '\n' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '`') => break,
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// Characters that mean themselves in a shell.

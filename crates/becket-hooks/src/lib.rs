@@ -25,7 +25,9 @@ mod trace;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
-pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
+pub use hookfile::{
+    CommandLine, HookEntry, HookEnvironment, OwnHook, plain_words, read_hook_file, read_hooks,
+};
 pub use lane::{
     Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
     Program, ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
@@ -35,6 +37,6 @@ pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
-pub use row::{Row, RowHandler, own_row};
+pub use row::{Row, RowHandler, own_row, trouble_of_answer};
 pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -48,6 +48,19 @@ impl Pattern {
             .map_err(|error| error.to_string())
     }
 
+    /// The pattern as its author wrote it.
+    pub fn written(&self) -> &str {
+        match self {
+            Self::Exact(text) => text,
+            Self::Glob(glob) => glob.glob().glob(),
+            Self::Regex(regex) => {
+                let inside = regex.as_str().strip_prefix(r"\A(?s:");
+                let inside = inside.and_then(|rest| rest.strip_suffix(r")\z"));
+                inside.unwrap_or(regex.as_str())
+            }
+        }
+    }
+
     /// Whether the text is what the pattern wants.
     pub fn matches(&self, text: &str) -> bool {
         match self {
@@ -74,18 +87,48 @@ impl Matcher {
     pub fn described(&self) -> Option<String> {
         let conditions = self.0.iter().map(|condition| {
             let path = condition.path.join(".");
-            match &condition.pattern {
-                Pattern::Exact(text) => format!("{path} = {text}"),
-                Pattern::Glob(glob) => format!("{path} like {}", glob.glob().glob()),
-                Pattern::Regex(regex) => {
-                    let inside = regex.as_str().strip_prefix(r"\A(?s:");
-                    let inside = inside.and_then(|rest| rest.strip_suffix(r")\z"));
-                    format!("{path} ~ {}", inside.unwrap_or(regex.as_str()))
-                }
-            }
+            let sign = match &condition.pattern {
+                Pattern::Exact(_) => "=",
+                Pattern::Glob(_) => "like",
+                Pattern::Regex(_) => "~",
+            };
+            format!("{path} {sign} {}", condition.pattern.written())
         });
         let conditions: Vec<String> = conditions.collect();
         (!conditions.is_empty()).then(|| conditions.join(", "))
+    }
+
+    /// Whether nothing can be what both want: one wants a text of a field that the other does not take.
+    pub fn excludes(&self, other: &Self) -> bool {
+        let pairs = self
+            .0
+            .iter()
+            .flat_map(|own| other.0.iter().map(move |other| (own, other)));
+        let mut of_one_field = pairs.filter(|(own, other)| own.path == other.path);
+        of_one_field.any(|(own, other)| match (&own.pattern, &other.pattern) {
+            (Pattern::Exact(text), pattern) | (pattern, Pattern::Exact(text)) => !pattern.matches(text),
+            _ => false,
+        })
+    }
+
+    /// The conditions on texts of several words that only a text without anything before or behind it can fulfil:
+    /// patterns without a wildcard, and exact texts with one.
+    pub fn whole_texts(&self) -> Vec<(String, String)> {
+        const OF_REGEX: &[char] = &['.', '*', '+', '?', '[', '(', '{', '|', '\\', '^', '$'];
+        const OF_GLOB: &[char] = &['*', '?', '[', '{'];
+        let whole = self.0.iter().filter_map(|condition| {
+            let text = match &condition.pattern {
+                Pattern::Exact(text) => Some(text.as_str()).filter(|text| text.contains('*')),
+                Pattern::Regex(_) => {
+                    let text = condition.pattern.written();
+                    Some(text).filter(|text| !text.contains(OF_REGEX))
+                }
+                Pattern::Glob(_) => Some(condition.pattern.written()).filter(|text| !text.contains(OF_GLOB)),
+            };
+            let text = text.filter(|text| text.trim().contains(' '))?;
+            Some((condition.path.join("."), text.to_owned()))
+        });
+        whole.collect()
     }
 
     /// The patterns for a field that are no exact texts.

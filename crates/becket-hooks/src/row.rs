@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_events::{Class, Event, Reply};
+use becket_events::{Class, Event, EventId, Reply, Visitor};
 use futures_util::future::BoxFuture;
 
 use crate::{Cause, Failure, Finished, Handler, Invocation, Lane, Occasion};
@@ -74,6 +74,19 @@ pub fn own_row<E: Event>() -> Row<E> {
         }),
         decode: Box::new(|_, finished| decode_own::<E>(finished)),
     }
+}
+
+/// What is wrong with a text as the whole answer of one of becket's own hooks, if anything.
+pub fn trouble_of_answer(event: EventId, text: &str) -> Option<Failure> {
+    struct Parse<'a>(&'a str);
+    impl Visitor for Parse<'_> {
+        type Output = Option<Failure>;
+
+        fn visit<E: Event>(self) -> Self::Output {
+            parse_reply::<E>(self.0.as_bytes()).err()
+        }
+    }
+    event.visit(Parse(text))
 }
 
 /// The exit code by which a guard refuses; standard error says why.

@@ -970,16 +970,16 @@ pub enum HooksCommand {
     },
     /// Say what is wrong with hooks, with file and line. Nothing is run.
     ///
-    /// Errors that a run would end with, programs and scripts that are not there or cannot be started, line ends of
-    /// other systems, paths that the shell takes apart, fields of an answer that mean nothing at their event, fields
-    /// that two hooks rewrite, events that are unknown or never fire, tools that do not exist, timeouts that are too
-    /// long, guards that fail open. Ends with 1 if something is wrong, and with 2 if a file cannot be read.
+    /// Errors that a run would end with, programs, scripts and modules that are not there, cannot be started or cannot
+    /// be read, line ends of other systems, paths that the shell takes apart, answers that mean nothing at their event,
+    /// fields that two hooks rewrite, events and tools that do not exist, timeouts that are too long, guards that fail
+    /// open. Ends with 1 if something is wrong, and with 2 if a file cannot be read or a folder holds no hooks.
     Check {
         /// How findings are told; `sarif` is for code hosts and editors.
         #[arg(long, value_name = "FORM", default_value = "text")]
         format: CheckForm,
-        /// Files with hooks, or folders of them: agent files, docker-agent's settings, `hooks.d`, becket's own,
-        /// plugins, extensions. Without one, everything that counts here, trusted or not.
+        /// Files with hooks, or folders with such files in them or below them: agent files, docker-agent's settings,
+        /// `hooks.d`, becket's own, plugins, extensions. Without one, everything that counts here, trusted or not.
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },

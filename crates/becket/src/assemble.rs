@@ -1121,7 +1121,7 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// becket's tools that are no operation.
-fn tools_without_operation() -> impl Iterator<Item = &'static str> {
+pub fn tools_without_operation() -> impl Iterator<Item = &'static str> {
     own_tool_names()
         .chain(context_tool_names())
         .chain(index_tool_names())
@@ -1133,20 +1133,26 @@ fn tools_without_operation() -> impl Iterator<Item = &'static str> {
         .chain([chibi::scheme::EVAL_TOOL])
 }
 
+/// The tool that was probably meant by a name that no tool has.
+pub fn meant_tool(name: &str) -> Option<&'static str> {
+    tool_elsewhere(name).or_else(|| nearest(name, tool_names()))
+}
+
+/// The tool that some other system knows by that name.
+pub fn tool_elsewhere(name: &str) -> Option<&'static str> {
+    let mut profiles = becket_dialects::PROFILE_NAMES
+        .iter()
+        .filter_map(|profile| becket_dialects::profile_named(profile));
+    profiles.find_map(|profile| Some(profile.operation_of(name)?.name()))
+}
+
 /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
 pub fn unknown_tool(name: &str) -> Option<String> {
     let own = tool_names;
     if own().any(|tool| tool == name) {
         return None;
     }
-    // The name by which some other system knows the tool, or a slip of the pen.
-    let mut profiles = becket_dialects::PROFILE_NAMES
-        .iter()
-        .filter_map(|profile| becket_dialects::profile_named(profile));
-    let meant = profiles
-        .find_map(|profile| Some(profile.operation_of(name)?.name()))
-        .or_else(|| nearest(name, own()));
-    Some(match meant {
+    Some(match meant_tool(name) {
         Some(meant) => format!("`{name}`, which does not exist; did you mean `{meant}`?"),
         None => format!(
             "`{name}`, which does not exist; there are {}",

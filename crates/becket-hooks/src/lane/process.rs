@@ -190,6 +190,10 @@ impl Program {
     pub fn check(&self, directory: &Path) -> Result<(), Failure> {
         let directory = self.directory.as_deref().unwrap_or(directory);
         let path = self.resolve(directory)?;
+        if path.is_dir() {
+            let detail = format!("{} is a folder", path.display());
+            return Err(Failure::new(Cause::NotExecutable, detail));
+        }
         if let Err(error) = access(&path, Access::EXEC_OK) {
             return Err(explain(&error.into(), &path, directory));
         }

@@ -1,9 +1,9 @@
 //! What is wrong with hooks before they run: one function for each kind of thing, all over the same [`HookFile`]s.
 //!
 //! `sources.rs` finds and reads the files, `shell.rs` finds the programs in a command, `scripts.rs` looks into the
-//! scripts that hooks run, `answers.rs` at what they answer, `guests.rs` at plugins and extensions, `trusted.rs` at
-//! what is trusted. `sarif.rs` tells it
-//! all to other tools. Nothing is run.
+//! scripts that hooks run, `syntax.rs` asks whether they can be read, `answers.rs` looks at what hooks answer, with
+//! `written.rs` for what scripts write, `guests.rs` at plugins and extensions, `trusted.rs` at what is trusted.
+//! `sarif.rs` tells it all to other tools. Nothing is run.
 
 mod answers;
 mod guests;
@@ -11,20 +11,25 @@ mod sarif;
 mod scripts;
 mod shell;
 mod sources;
+mod syntax;
 mod trusted;
+mod written;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_dialects::docker_agent::{self, Contract, HookEntry, HookKind, OnError, meaningless_fields};
+use becket_dialects::docker_agent::{self, Contract, HookEntry, HookKind, OnError};
 use becket_events::{Class, EventId};
-use becket_hooks::{CommandLine, HookEnvironment, OwnHook, Pattern, Program, nearest};
+use becket_hooks::{Cause, CommandLine, Failure, HookEnvironment, OwnHook, Pattern, Program, nearest};
 use serde::Serialize;
 
-use crate::assemble::{tool_names, unknown_tool};
+use crate::assemble::{meant_tool, tool_names, tools_without_operation, unknown_tool};
+use crate::files::read_regular;
 use crate::own_jq;
+use crate::shell_grammar::WRAPPERS;
 
 pub use sarif::sarif;
 pub use sources::{everything, given};
@@ -57,6 +62,8 @@ pub enum Kind {
     NoEffect,
     /// A program that the hook uses is not there.
     MissingProgram,
+    /// The folder in which it shall run is not there.
+    MissingFolder,
     /// Its program may not be executed.
     NotExecutable,
     /// The first line of its script does not lead to an interpreter.
@@ -79,6 +86,8 @@ pub enum Kind {
     MeaninglessField,
     /// There is no tool for which it is asked.
     UnknownTool,
+    /// It is asked only where a text is what probably was meant as a part of it.
+    WholeText,
     /// It is a guard, and wants to fail open but cannot.
     FixedGuard,
     /// It is a guard, and fails open.
@@ -135,6 +144,8 @@ pub struct Machine {
     pub own_jq: Option<PathBuf>,
     /// Where they run.
     pub directory: PathBuf,
+    /// The file in which it is remembered what plugins said of themselves.
+    pub remembered: PathBuf,
 }
 
 /// One hook with everything around it.
@@ -147,15 +158,21 @@ struct Subject<'a> {
 /// The checks, in the order in which their findings are told.
 const CHECKS: &[fn(&Subject<'_>) -> Vec<Finding>] = &[
     missing_programs,
+    scripts::missing_folder,
     scripts::check,
     scripts::unquoted_paths,
+    syntax::check,
     guests::check,
-    meaningless_answers,
+    answers::check,
     unknown_tools,
+    whole_texts,
     long_timeouts,
     fixed_guards,
     loosened_guards,
 ];
+
+/// The largest script that is looked into.
+const LARGEST: u64 = 1024 * 1024;
 
 /// How long a hook may take where an event comes many times in one answer: everybody waits for it each time.
 const BUDGET_OF_PIECES: Duration = Duration::from_secs(5);
@@ -299,19 +316,54 @@ impl Subject<'_> {
     }
 
     /// What a shell reads for the hook: its command, and the script that it runs if that is one for a shell.
-    fn script_body(&self) -> Option<String> {
-        let command = self.hook.script().map(ToOwned::to_owned);
+    fn script_body(&self) -> String {
+        let command = match self.hook {
+            Hook::Own(hook) => match hook.command_line() {
+                CommandLine::Shell(line) => Some(line.clone()),
+                CommandLine::Exec(words) => wrapped(words),
+            },
+            _ => self.hook.script().map(ToOwned::to_owned),
+        };
         let script = scripts::file_of(self).and_then(|file| scripts::shell_script(&file));
-        match (command, script) {
-            (None, None) => None,
-            (command, script) => Some(
-                [command, script]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            ),
+        [command, script].into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+
+    /// What the hook uses of the machine. Where that hangs on what only a run knows, only whole paths are told.
+    fn used(&self) -> BTreeSet<String> {
+        let body = self.script_body();
+        let mut used = shell::used(&body);
+        let sourced: Vec<Option<String>> = used.sourced.iter().map(|word| self.sourced(word)).collect();
+        let mut is_known = !used.sets_path && sourced.iter().all(Option::is_some);
+        if !sourced.is_empty() && is_known {
+            let whole: Vec<String> = std::iter::once(body).chain(sourced.into_iter().flatten()).collect();
+            let with_sourced = shell::used(&whole.join("\n"));
+            is_known = with_sourced.sourced.len() == used.sourced.len() && !with_sourced.sets_path;
+            used = with_sourced;
         }
+        let programs = used.programs.into_iter();
+        programs.filter(|name| is_known || name.contains('/')).collect()
+    }
+
+    /// The text of a file that the hook's script makes its own, by the end of what is written there: before it stands
+    /// a way of saying where the script lies.
+    fn sourced(&self, word: &str) -> Option<String> {
+        let word = word.replace(['"', '\''], "");
+        let behind = word.rsplit([')', '}']).next().unwrap_or_default();
+        let behind = match behind.strip_prefix('$') {
+            Some(variable) => variable.split_once('/')?.1,
+            None => behind,
+        };
+        let is_whole = behind.len() == word.len();
+        let rest = if is_whole { behind } else { behind.trim_start_matches('/') };
+        let script = scripts::file_of(self);
+        let beside = script.as_deref().and_then(Path::parent);
+        let folder = match self.hook {
+            Hook::Own(hook) => Some(hook.folder()),
+            _ => None,
+        };
+        let folders = [beside, folder, Some(self.machine.directory.as_path())];
+        let mut files = folders.into_iter().flatten().map(|folder| folder.join(rest));
+        files.find_map(|file| read_regular(&file, LARGEST).ok())
     }
 
     /// The first line of the hook, or behind it, in which a text stands.
@@ -331,15 +383,35 @@ impl Subject<'_> {
     }
 }
 
+/// The command in words that some other program runs: what a shell is told, and what stands behind a wrapper.
+fn wrapped(words: &[String]) -> Option<String> {
+    if let Some(text) = scripts::command_for_shell(words) {
+        return Some(text.to_owned());
+    }
+    let is_wrapper = words
+        .first()
+        .is_some_and(|program| WRAPPERS.contains(&program.as_str()));
+    let is_plain = |word: &String| {
+        let mut letters = word.chars();
+        letters.all(|letter| letter.is_alphanumeric() || "/._-+=:".contains(letter))
+    };
+    let quoted = words.iter().map(|word| match is_plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    });
+    is_wrapper.then(|| quoted.collect::<Vec<_>>().join(" "))
+}
+
 /// Programs that the hook uses and the machine lacks.
 fn missing_programs(subject: &Subject<'_>) -> Vec<Finding> {
     let environment = &subject.machine.environment;
-    let (variables, mut used): (_, Vec<(String, String)>) = match subject.hook {
-        Hook::Own(hook) => (hook.variables(environment), Vec::new()),
-        Hook::Foreign(hook, _) => (hook.variables(environment), Vec::new()),
-        Hook::Guest(guest) if guest.is_program() => (environment.variables.as_ref().clone(), Vec::new()),
+    let variables = match subject.hook {
+        Hook::Own(hook) => hook.variables(environment),
+        Hook::Foreign(hook, _) => hook.variables(environment),
+        Hook::Guest(guest) if guest.is_program() => environment.variables.as_ref().clone(),
         Hook::Guest(_) => return Vec::new(),
     };
+    let mut used: Vec<(String, Failure)> = Vec::new();
     let mut findings = scripts::own_program(subject);
     let told: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
     let is_told = |name: &str| told.iter().any(|message| message.contains(name));
@@ -347,19 +419,25 @@ fn missing_programs(subject: &Subject<'_>) -> Vec<Finding> {
     let has_own_jq = |folder: &PathBuf| std::env::split_paths(&path).any(|other| other == *folder);
     let serves_jq = subject.machine.own_jq.as_ref().is_some_and(has_own_jq);
     let variables = Arc::new(variables);
-    let body = subject.script_body();
-    for name in body.as_deref().map(shell::programs).unwrap_or_default() {
+    for name in subject.used() {
         if is_told(&name) {
             continue;
         }
         let program = Program::exec([&name]).environment(Arc::clone(&variables));
         if let Err(failure) = program.check(&subject.machine.directory) {
-            used.push((name, failure.detail));
+            used.push((name, failure));
         }
     }
-    findings.extend(used.into_iter().map(|(name, detail)| {
-        let words = format!("`{name}` is not on this machine: {detail}");
-        let finding = subject.finding_at(&name, Kind::MissingProgram, words);
+    findings.extend(used.into_iter().map(|(name, failure)| {
+        let detail = &failure.detail;
+        let (kind, words) = match failure.cause {
+            Cause::NotExecutable => (Kind::NotExecutable, format!("`{name}` cannot be started: {detail}")),
+            _ => (
+                Kind::MissingProgram,
+                format!("`{name}` is not on this machine: {detail}"),
+            ),
+        };
+        let finding = subject.finding_at(&name, kind, words);
         match name == own_jq::NAME && serves_jq {
             true => Finding {
                 severity: Severity::Remark,
@@ -372,87 +450,113 @@ fn missing_programs(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Fields that the command answers with, and that mean nothing at its event.
-fn meaningless_answers(subject: &Subject<'_>) -> Vec<Finding> {
-    let (Hook::Foreign(_, contract), Some(script)) = (subject.hook, subject.hook.script()) else {
-        return answers::meaningless(subject);
-    };
-    let fields = meaningless_fields(script, contract).into_iter();
-    fields
-        .map(|field| {
-            // In the other spelling the end of its name is the same but for its first letter.
-            let last = field.rsplit('_').next().unwrap_or(field);
-            Finding {
-                line: subject.line_with(&last[1..]),
-                hint: Some("the guide says at which events it counts".into()),
-                ..subject.finding(
-                    Kind::MeaninglessField,
-                    format!("`{field}` means nothing in an answer to {}", contract.name),
-                )
-            }
-        })
-        .collect()
-}
+/// What could bring a tool whose name is not known.
+const GUESTS: &str = "only a plugin or an MCP server could bring it";
 
 /// Hooks for tools that do not exist.
 fn unknown_tools(subject: &Subject<'_>) -> Vec<Finding> {
-    const GUESTS: &str = "only a plugin or an MCP server could bring it";
     match subject.hook {
-        Hook::Own(hook) => {
-            let unknown = hook.tool_names().into_iter().filter_map(unknown_tool);
-            let remark = |wrong: String| Finding {
-                severity: Severity::Remark,
-                hint: Some(GUESTS.into()),
-                ..subject.finding(Kind::UnknownTool, format!("the hook is for the tool {wrong}"))
-            };
-            let patterns = hook.tool_patterns().into_iter();
-            let names: Vec<String> = known_names(subject.file);
-            let unreachable = patterns.filter(|pattern| !names.iter().any(|name| pattern.matches(name)));
-            let unreachable = unreachable.map(|_| Finding {
-                severity: Severity::Remark,
-                hint: Some(GUESTS.into()),
-                ..subject.finding(
-                    Kind::UnknownTool,
-                    "no tool has a name that the hook's `match` wants".into(),
-                )
-            });
-            unknown.map(remark).chain(unreachable).collect()
-        }
+        Hook::Own(hook) => unknown_own_tools(subject, hook),
+        Hook::Foreign(hook, _) => unknown_foreign_tools(subject, hook),
         Hook::Guest(_) => Vec::new(),
-        Hook::Foreign(hook, _) => {
-            let Some(matcher) = hook.matcher.as_deref().filter(|matcher| *matcher != "*") else {
-                return Vec::new();
-            };
-            let names = known_names(subject.file);
-            let unknown = alternatives(matcher).into_iter();
-            let unknown = unknown.filter(|part| !matches_some(part, &names));
-            let finding = |part: &str| Finding {
-                line: subject.line_before(matcher),
-                severity: match subject.file.guests {
-                    true => Severity::Remark,
-                    false => Severity::Wrong,
-                },
-                hint: match nearest(part, names.iter().map(String::as_str)) {
-                    Some(near) => Some(format!("did you mean `{near}`?")),
-                    None => subject.file.guests.then(|| GUESTS.to_owned()),
-                },
-                ..subject.finding(Kind::UnknownTool, format!("no tool has a name like `{part}`"))
-            };
-            unknown.map(finding).collect()
-        }
     }
 }
 
-/// The names that matchers see: docker-agent's, becket's own where it has none, and those of the file's scripts.
-fn known_names(file: &HookFile) -> Vec<String> {
-    let profile = docker_agent::profile();
-    let faces = profile.faces.iter().map(|face| face.name);
-    let plurals = profile.plurals.iter().map(|plural| plural.name);
-    let extras = profile.extras.iter().copied();
-    let all = faces.chain(plurals).chain(extras).chain(tool_names());
+fn unknown_own_tools(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
+    let unknown = hook.tool_names().into_iter().filter_map(|name| {
+        let wrong = unknown_tool(name)?;
+        let finding = Finding {
+            line: subject.line_with(name),
+            ..subject.finding(Kind::UnknownTool, format!("the hook is for the tool {wrong}"))
+        };
+        // A tool of a server may well go on after a word that is a tool here.
+        let is_slip = meant_tool(name).is_some_and(|meant| !name.starts_with(meant) || name.trim() == meant);
+        Some(match is_slip {
+            true => finding,
+            false => Finding {
+                severity: Severity::Remark,
+                hint: Some(GUESTS.into()),
+                ..finding
+            },
+        })
+    });
+    let patterns = hook.tool_patterns().into_iter();
+    let mut names: Vec<&str> = tool_names().collect();
+    names.extend(subject.file.tools.iter().map(String::as_str));
+    let unreachable = patterns.filter(|pattern| !names.iter().any(|name| pattern.matches(name)));
+    let unreachable = unreachable.map(|_| Finding {
+        severity: Severity::Remark,
+        hint: Some(GUESTS.into()),
+        ..subject.finding(
+            Kind::UnknownTool,
+            "no tool has a name that the hook's `match` wants".into(),
+        )
+    });
+    unknown.chain(unreachable).collect()
+}
+
+fn unknown_foreign_tools(subject: &Subject<'_>, hook: &HookEntry) -> Vec<Finding> {
+    let Some(matcher) = hook.matcher.as_deref().filter(|matcher| *matcher != "*") else {
+        return Vec::new();
+    };
+    let names = foreign_names(subject.file);
+    let unknown = alternatives(matcher).into_iter();
+    let unknown = unknown.filter(|part| !matches_some(part, &names));
+    let finding = |part: &str| {
+        let near = meant_name(part).or_else(|| nearest(part, names.iter().map(String::as_str)));
+        Finding {
+            line: subject.line_before(matcher),
+            severity: match subject.file.guests && near.is_none_or(|near| part.starts_with(near)) {
+                true => Severity::Remark,
+                false => Severity::Wrong,
+            },
+            hint: match near {
+                Some(near) => Some(format!("did you mean `{near}`?")),
+                None => subject.file.guests.then(|| GUESTS.to_owned()),
+            },
+            ..subject.finding(Kind::UnknownTool, format!("no tool has a name like `{part}`"))
+        }
+    };
+    unknown.map(finding).collect()
+}
+
+/// What docker-agent calls the tool that some other system knows by that name.
+fn meant_name(name: &str) -> Option<&'static str> {
+    let meant = meant_tool(name).or_else(|| tool_names().find(|tool| *tool == name))?;
+    let mut faces = docker_agent::profile().faces.into_iter();
+    let face = faces.find(|face| face.operation.name() == meant);
+    face.map(|face| face.name)
+}
+
+/// The names that docker-agent's matchers see: its own, becket's where it has none, and those of the file's scripts.
+fn foreign_names(file: &HookFile) -> Vec<String> {
+    let absent = docker_agent::profile().absent;
+    let absent = absent.iter().map(|operation| operation.name());
+    let all = docker_agent::tool_names()
+        .into_iter()
+        .chain(absent)
+        .chain(tools_without_operation());
     all.map(ToOwned::to_owned)
         .chain(file.tools.iter().cloned())
         .collect()
+}
+
+/// Conditions that only a text fulfils in which there is nothing else.
+fn whole_texts(subject: &Subject<'_>) -> Vec<Finding> {
+    let Hook::Own(hook) = subject.hook else {
+        return Vec::new();
+    };
+    let whole = hook.whole_texts().into_iter();
+    let finding = |(field, text): (String, String)| Finding {
+        line: subject.line_with(&text),
+        severity: Severity::Remark,
+        hint: Some(format!("a glob such as `*{}*` finds it anywhere", text.replace('*', "").trim())),
+        ..subject.finding(
+            Kind::WholeText,
+            format!("the hook is asked only where all of `{field}` is `{text}`"),
+        )
+    };
+    whole.map(finding).collect()
 }
 
 /// The parts of a matcher that is a plain list of names; all of it otherwise.

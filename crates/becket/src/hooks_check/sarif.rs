@@ -1,13 +1,14 @@
 //! Findings in SARIF, the format in which code hosts and editors take them.
 
 use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::{Finding, Severity};
 
-/// The findings as a log of one run.
-pub fn sarif(findings: &[Finding]) -> Value {
+/// The findings as a log of one run in a folder.
+pub fn sarif(findings: &[Finding], directory: &Path) -> Value {
     let word = |finding: &Finding| {
         let json = serde_json::to_value(finding.kind).unwrap_or_default();
         json.as_str().unwrap_or_default().to_owned()
@@ -24,6 +25,10 @@ pub fn sarif(findings: &[Finding]) -> Value {
             .hint
             .as_ref()
             .map_or(String::new(), |hint| format!(" ({hint})"));
+        let mut place = json!({"artifactLocation": {"uri": address(&finding.file, directory)}});
+        if let Some(line) = finding.line {
+            place["region"] = json!({"startLine": line});
+        }
         json!({
             "ruleId": word(finding),
             "level": match finding.severity {
@@ -31,12 +36,7 @@ pub fn sarif(findings: &[Finding]) -> Value {
                 Severity::Remark => "note",
             },
             "message": {"text": format!("{}{hint}", finding.message)},
-            "locations": [{
-                "physicalLocation": {
-                    "artifactLocation": {"uri": finding.file.display().to_string()},
-                    "region": {"startLine": finding.line.unwrap_or(1)},
-                },
-            }],
+            "locations": [{"physicalLocation": place}],
         })
     });
     json!({
@@ -53,4 +53,21 @@ pub fn sarif(findings: &[Finding]) -> Value {
             "results": results.collect::<Vec<_>>(),
         }],
     })
+}
+
+/// Where a file lies, as an address: seen from the folder if it lies there, as code hosts want it.
+fn address(file: &Path, directory: &Path) -> String {
+    let file: PathBuf = file.components().filter(|part| *part != Component::CurDir).collect();
+    let within = file.strip_prefix(directory).unwrap_or(&file);
+    let path = within.to_string_lossy();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let letters = path.bytes().map(|byte| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    let path: String = letters.collect();
+    match within.is_absolute() {
+        true => format!("file://{path}"),
+        false => path,
+    }
 }

@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use becket_hooks::{Cause, CommandLine, Failure, Program};
+use becket_hooks::{Cause, CommandLine, Failure, Program, plain_words};
 
-use super::{Finding, Hook, Kind, Subject};
+use super::{Finding, Hook, Kind, LARGEST, Subject};
 use crate::files::read_regular;
 
-/// The largest script that is looked into.
-const LARGEST: u64 = 1024 * 1024;
+/// Shells that run the script behind them.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
 
-/// Programs that run the script behind them.
-const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "ruby", "perl",
-];
+/// Other programs that do.
+const INTERPRETERS: &[&str] = &["python", "node", "bun", "ruby", "perl", "php"];
+
+/// Options behind which stands no script: of shells, and of the others.
+const NO_SCRIPT_OF_SHELLS: &[&str] = &["-c", "-s", "-"];
+const NO_SCRIPT: &[&str] = &["-c", "-m", "-e", "-p", "-", "--eval", "--print"];
 
 /// The variable in which a hook finds the folder of its file.
 const FOLDER: &str = "$BECKET_HOOK_DIR";
@@ -26,7 +28,7 @@ pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
         Hook::Own(hook) => {
             let name = match hook.command_line() {
                 CommandLine::Exec(words) => words.first().cloned().unwrap_or_default(),
-                CommandLine::Shell(line) => first_word(line).to_owned(),
+                CommandLine::Shell(line) => plain_words(line).into_iter().next().unwrap_or_default(),
             };
             (name, hook.trouble(&machine.environment, &machine.directory))
         }
@@ -63,58 +65,128 @@ fn kind_of(failure: &Failure, subject: &Subject<'_>) -> Kind {
     }
 }
 
-fn first_word(line: &str) -> &str {
-    line.split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .trim_matches('"')
+/// A script that the entry of a hook names.
+struct Named {
+    /// As it is written there.
+    word: String,
+    /// Where that leads.
+    file: PathBuf,
+    /// The program that is told to run it.
+    interpreter: Option<String>,
 }
 
 /// The script that a hook runs, where that is plain from its entry.
 pub fn file_of(subject: &Subject<'_>) -> Option<PathBuf> {
     let file = match subject.hook {
-        Hook::Own(hook) => {
-            let directory = hook.working_dir().unwrap_or(&subject.machine.directory);
-            match hook.command_line() {
-                CommandLine::Exec(words) => match words.as_slice() {
-                    [program, ..] if program.contains('/') => hook.folder().join(program),
-                    [program, rest @ ..] if INTERPRETERS.contains(&program.as_str()) => {
-                        directory.join(script_among(rest.iter().map(String::as_str))?)
-                    }
-                    _ => return None,
-                },
-                CommandLine::Shell(line) => in_line(line, hook.folder(), directory)?,
-            }
-        }
-        Hook::Foreign(..) => {
-            let directory = &subject.machine.directory;
-            in_line(subject.hook.script()?, directory, directory)?
-        }
         Hook::Guest(guest) => guest.file.clone(),
+        _ => named(subject)?.file,
     };
     file.is_file().then_some(file)
 }
 
+fn named(subject: &Subject<'_>) -> Option<Named> {
+    let directory = directory_of(subject)?;
+    match subject.hook {
+        Hook::Own(hook) => match hook.command_line() {
+            CommandLine::Exec(words) => among(words, hook.folder(), &directory),
+            CommandLine::Shell(line) => in_line(line, hook.folder(), &directory),
+        },
+        Hook::Foreign(..) => in_line(subject.hook.script()?, &directory, &directory),
+        Hook::Guest(_) => None,
+    }
+}
+
+/// Where the program of a hook runs, if that is known before a run.
+pub fn directory_of(subject: &Subject<'_>) -> Option<PathBuf> {
+    let directory = &subject.machine.directory;
+    match subject.hook {
+        Hook::Own(hook) => Some(hook.working_dir().unwrap_or(directory).to_path_buf()),
+        Hook::Foreign(hook, _) => match &hook.working_dir {
+            Some(own) if own.contains('$') => None,
+            Some(own) => Some(directory.join(own)),
+            None => Some(directory.clone()),
+        },
+        Hook::Guest(_) => Some(directory.clone()),
+    }
+}
+
+/// The script among the words of a program that is started without a shell.
+fn among(words: &[String], folder: &Path, directory: &Path) -> Option<Named> {
+    let (program, rest) = words.split_first()?;
+    let interpreter = interpreter(program);
+    let (word, file) = match &interpreter {
+        Some(name) => {
+            let word = script_among(name, rest)?;
+            (word, directory.join(word))
+        }
+        None => (program, folder.join(program)),
+    };
+    let is_script = interpreter.is_some() || program.contains('/');
+    is_script.then(|| Named {
+        word: word.clone(),
+        file: file.components().collect(),
+        interpreter,
+    })
+}
+
+/// The name of a program that runs the script behind it. `python3.12` is a `python`.
+fn interpreter(program: &str) -> Option<String> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let is_one = SHELLS.contains(&plain) || INTERPRETERS.contains(&plain);
+    is_one.then(|| plain.to_owned())
+}
+
+/// The program that is told to run the script of a hook.
+pub fn interpreter_of(subject: &Subject<'_>) -> Option<String> {
+    named(subject)?.interpreter
+}
+
 /// The first word behind an interpreter that is no option.
-fn script_among<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    words.find(|word| !word.starts_with('-'))
+fn script_among<'a>(interpreter: &str, words: &'a [String]) -> Option<&'a String> {
+    let without = match SHELLS.contains(&interpreter) {
+        true => NO_SCRIPT_OF_SHELLS,
+        false => NO_SCRIPT,
+    };
+    let options = words.iter().take_while(|word| word.starts_with('-'));
+    let options: Vec<&str> = options.map(String::as_str).collect();
+    let is_other = options.iter().any(|option| without.contains(option));
+    words.get(options.len()).filter(|_| !is_other)
+}
+
+/// The text that a hook tells a shell to run, behind `-c`.
+pub fn command_for_shell(words: &[String]) -> Option<&str> {
+    match words {
+        [shell, option, text, ..] if option == "-c" => {
+            let name = shell.rsplit('/').next().unwrap_or(shell);
+            SHELLS.contains(&name).then_some(text.as_str())
+        }
+        _ => None,
+    }
 }
 
 /// The script in a line for the shell that runs nothing else.
-fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<PathBuf> {
-    if line.lines().count() > 1 || line.contains([';', '|', '&', '<', '>', '(', '`']) {
+fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<Named> {
+    if line.trim_end().lines().count() > 1 || line.contains([';', '|', '&', '<', '>', '(', '`']) {
         return None;
     }
-    let mut words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
-    let first = words.next()?;
-    let script = match INTERPRETERS.contains(&first) {
-        true => script_among(words)?,
-        false => first,
+    let words = plain_words(line);
+    let (first, rest) = words.split_first()?;
+    let interpreter = interpreter(first);
+    let word = match &interpreter {
+        Some(name) => script_among(name, rest)?,
+        None => first,
     };
-    if let Some(rest) = script.strip_prefix(FOLDER) {
-        return Some(folder.join(rest.trim_start_matches('/')));
-    }
-    (!script.contains('$')).then(|| directory.join(script))
+    let file = match word.strip_prefix(FOLDER) {
+        Some(rest) => folder.join(rest.trim_start_matches('/')),
+        None if word.contains(['$', '*', '~']) => return None,
+        None => directory.join(word),
+    };
+    Some(Named {
+        word: word.clone(),
+        file: file.components().collect(),
+        interpreter,
+    })
 }
 
 /// The text of a script for a shell.
@@ -189,31 +261,44 @@ fn starts_directly(subject: &Subject<'_>) -> bool {
 
 /// A script that an interpreter is told to run, and that is not there.
 fn missing_script(subject: &Subject<'_>) -> Option<Finding> {
-    let Hook::Own(hook) = subject.hook else {
-        return None;
-    };
-    let CommandLine::Exec(words) = hook.command_line() else {
-        return None;
-    };
-    let [program, rest @ ..] = words.as_slice() else {
-        return None;
-    };
-    if !INTERPRETERS.contains(&program.as_str()) {
+    let Named { word, file, .. } = named(subject).filter(|named| named.interpreter.is_some())?;
+    // A word that is no path may be anything.
+    let is_path = word.contains('/') || Path::new(&word).extension().is_some();
+    if !is_path || file.exists() {
         return None;
     }
-    let script = script_among(rest.iter().map(String::as_str))?;
-    // A word that is no path may be anything.
-    let is_path = script.contains('/') || Path::new(script).extension().is_some();
-    let directory = hook.working_dir().unwrap_or(&subject.machine.directory);
-    // Where it runs in the agent's folder, the file may be there when the time comes.
-    let is_known = hook.working_dir().is_some() || Path::new(script).is_absolute();
-    (is_path && is_known && !directory.join(script).exists()).then(|| Finding {
-        line: subject.line_with(script),
+    let folder = file.parent().unwrap_or(&file);
+    let is_beside = match subject.hook {
+        Hook::Own(hook) => hook.folder().join(&word).is_file(),
+        _ => false,
+    };
+    let hint = "hooks run where the agent works; `working_dir = \".\"` lets this one run beside its file";
+    Some(Finding {
+        line: subject.line_with(&word),
+        hint: is_beside.then(|| hint.into()),
         ..subject.finding(
             Kind::MissingProgram,
-            format!("the script `{script}` is not in {}", directory.display()),
+            format!("the script `{word}` is not in {}", folder.display()),
         )
     })
+}
+
+/// A folder in which the hook shall run, and that is not there.
+pub fn missing_folder(subject: &Subject<'_>) -> Vec<Finding> {
+    let is_named = match subject.hook {
+        Hook::Own(hook) => hook.working_dir().is_some(),
+        Hook::Foreign(hook, _) => hook.working_dir.is_some(),
+        Hook::Guest(_) => false,
+    };
+    let missing = directory_of(subject).filter(|folder| is_named && !folder.is_dir());
+    let finding = missing.map(|folder| Finding {
+        line: subject.line_with("working_dir"),
+        ..subject.finding(
+            Kind::MissingFolder,
+            format!("there is no folder {} in which it could run", folder.display()),
+        )
+    });
+    finding.into_iter().collect()
 }
 
 /// Paths with a space in them that the shell takes apart.

@@ -87,9 +87,20 @@ const PROBES: &[&str] = &["type", "which", "hash"];
 /// How deep substitutions may stand in one another. What is deeper is not looked at.
 const DEPTH: usize = 50;
 
-/// The programs that a command uses, each once, in the order of their names. One that the command itself looks for
-/// first (`command -v name`) is not among them: its author knows that it may be missing.
-pub fn programs(script: &str) -> BTreeSet<String> {
+/// What a command uses.
+#[derive(Debug, Default)]
+pub struct Used {
+    /// The programs, each once, in the order of their names. One that the command itself looks for first
+    /// (`command -v name`) is not among them: its author knows that it may be missing.
+    pub programs: BTreeSet<String>,
+    /// The files whose commands it makes its own, as they are written there.
+    pub sourced: Vec<String>,
+    /// Whether it says itself where programs are looked for.
+    pub sets_path: bool,
+}
+
+/// Looks at a command.
+pub fn used(script: &str) -> Used {
     let mut scanner = Scanner {
         text: script.chars().collect(),
         at: 0,
@@ -98,12 +109,23 @@ pub fn programs(script: &str) -> BTreeSet<String> {
         known: BTreeSet::new(),
         bodies: Vec::new(),
         in_backticks: false,
+        sourced: Vec::new(),
+        sets_path: false,
     };
     scanner.commands(Until::End);
-    let Scanner { used, known, .. } = scanner;
-    used.into_iter()
-        .filter(|name| !known.contains(name) && !BUILTINS.contains(&name.as_str()))
-        .collect()
+    let Scanner {
+        used,
+        known,
+        sourced,
+        sets_path,
+        ..
+    } = scanner;
+    let is_program = |name: &String| !known.contains(name) && !BUILTINS.contains(&name.as_str());
+    Used {
+        programs: used.into_iter().filter(is_program).collect(),
+        sourced,
+        sets_path,
+    }
 }
 
 /// What ends a list of commands.
@@ -123,6 +145,8 @@ enum Expected {
     Wrapped,
     /// A program that is looked for.
     Probed,
+    /// A file whose commands are read.
+    Sourced,
     /// The name of a function.
     Function,
     /// The word of a `case`, and the `in` behind it.
@@ -156,6 +180,8 @@ struct Scanner {
     bodies: Vec<String>,
     /// Whether a backtick ends what is read.
     in_backticks: bool,
+    sourced: Vec<String>,
+    sets_path: bool,
 }
 
 impl Scanner {
@@ -272,6 +298,7 @@ impl Scanner {
 
     /// A word where a command may stand.
     fn word_of_command(&mut self, expected: &mut Expected, cases: &mut usize) {
+        let begin = self.at;
         let Some(word) = self.word() else {
             // A character that begins no word here; it is passed over, so that the scan always goes on.
             self.at += 1;
@@ -304,6 +331,10 @@ impl Scanner {
             Expected::Probed => {
                 self.known.extend(word.text);
                 Expected::Probed
+            }
+            Expected::Sourced => {
+                self.sourced.push(self.text[begin..self.at].iter().collect());
+                Expected::Argument
             }
             Expected::Function => {
                 self.known.extend(word.text);
@@ -352,6 +383,7 @@ impl Scanner {
             "[[" => Expected::Test,
             name if WRAPPERS.contains(&name) => Expected::Wrapped,
             name if PROBES.contains(&name) => Expected::Probed,
+            "." | "source" => Expected::Sourced,
             _ => Expected::Argument,
         };
         if is_program(&name) {
@@ -407,7 +439,9 @@ impl Scanner {
                 _ => {
                     self.at += 1;
                     let name = text.as_deref().unwrap_or_default().trim_end_matches('+');
-                    assigns |= character == '=' && !quoted && is_variable(name);
+                    let sets = character == '=' && !quoted && is_variable(name);
+                    self.sets_path |= sets && name == "PATH";
+                    assigns |= sets;
                     push(&mut text, Some(character));
                 }
             }
@@ -615,10 +649,10 @@ fn is_variable(name: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::programs;
+    use super::used;
 
     fn names(script: &str) -> String {
-        programs(script).into_iter().collect::<Vec<_>>().join(" ")
+        used(script).programs.into_iter().collect::<Vec<_>>().join(" ")
     }
 
     // tidy: a table
@@ -702,18 +736,29 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
+    #[test]
+    fn files_that_are_sourced_and_a_path_of_its_own_are_seen() {
+        let script = ". \"$BECKET_HOOK_DIR/lib.sh\"; source \"$(dirname \"$0\")/more.sh\" x; check";
+        let found = used(script);
+        assert_eq!(found.sourced, ["\"$BECKET_HOOK_DIR/lib.sh\"", "\"$(dirname \"$0\")/more.sh\""]);
+        assert!(!found.sets_path);
+        for script in ["PATH=\"$X/bin:$PATH\" tool", "export PATH=$PATH:/opt/x", "env PATH=/a tool"] {
+            assert!(used(script).sets_path, "{script}");
+        }
+    }
+
     proptest! {
         #[test]
         fn it_ends_on_any_text(text in "[a-z$(){}\\[\\]`\"'\\\\;|&<>#=! \n\t-]{0,200}") {
-            programs(&text);
+            used(&text);
         }
 
         #[test]
         fn depth_is_bounded(count in 0_usize..4000) {
-            programs(&"$(".repeat(count));
-            programs(&"(a ".repeat(count));
-            programs(&"\"$(`".repeat(count));
-            programs(&"${a:-".repeat(count));
+            used(&"$(".repeat(count));
+            used(&"(a ".repeat(count));
+            used(&"\"$(`".repeat(count));
+            used(&"${a:-".repeat(count));
         }
     }
 }

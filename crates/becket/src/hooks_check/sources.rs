@@ -99,7 +99,8 @@ pub fn everything(
     Ok(files)
 }
 
-/// The plugins in a folder: files that are not hidden and not taken out of use, and programs in folders of their name.
+/// The plugins in a folder: files that are not hidden and not taken out of use, programs in folders of their name, and
+/// links that lead nowhere.
 fn programs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries
@@ -107,50 +108,112 @@ fn programs_in(folder: &Path) -> Vec<PathBuf> {
             let (path, name) = (entry.path(), entry.file_name());
             let shown = name.to_string_lossy();
             let is_left_out = shown.starts_with('.') || shown.ends_with(".disabled");
+            let leads_nowhere = path.is_symlink() && !path.exists();
             let program = if path.is_dir() { path.join(&name) } else { path };
-            (!is_left_out && program.is_file()).then_some(program)
+            (!is_left_out && (leads_nowhere || program.is_file())).then_some(program)
         })
         .collect();
     files.sort();
     files
 }
 
-/// The files that were named; of a folder those that can hold hooks.
+/// The files that were named; of a folder those in it and below it that hold hooks.
 pub fn given(paths: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<HookFile>, CliError> {
     let mut files = Vec::new();
     for path in paths {
-        let whole = surroundings.cwd.join(path);
-        if !whole.is_dir() {
+        if !surroundings.cwd.join(path).is_dir() {
             files.push(read(path, None, surroundings)?);
             continue;
         }
-        let listing = std::fs::read_dir(&whole).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let listing = listing.map_err(|error| unreadable(path, &error))?;
-        let mut names: Vec<_> = listing.into_iter().map(|entry| entry.file_name()).collect();
-        names.sort();
-        for file in names.iter().map(|name| path.join(name)) {
-            let is_file = !surroundings.cwd.join(&file).is_dir();
-            let is_known = is_toml(&file) || is_drop_in(&file) || is_extension(&file);
-            if is_known && is_file && !is_test(&file) {
-                files.push(read(&file, None, surroundings)?);
-            }
-        }
-        if whole.file_name().is_some_and(|name| name == "plugins") {
-            for file in programs_in(&whole) {
-                let shown = file.strip_prefix(&surroundings.cwd).unwrap_or(&file);
-                files.push(read(shown, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
-            }
+        let before = files.len();
+        below(path, surroundings, &mut files)?;
+        if files.len() == before {
+            return Err(CliError::usage(format!(
+                "there are no hooks in {}, nor in folders below it",
+                path.display()
+            )));
         }
     }
     Ok(files)
 }
 
+/// Folders that hold nothing of the person's, and those of the hidden ones that may hold hooks.
+const LEFT_OUT: &[&str] = &["node_modules", "target"];
+const HIDDEN: &[&str] = &[".becket", ".pi"];
+
+/// The files with hooks in a folder and below it.
+fn below(folder: &Path, surroundings: &Surroundings, files: &mut Vec<HookFile>) -> Result<(), CliError> {
+    let whole = surroundings.cwd.join(folder);
+    let listing = std::fs::read_dir(&whole).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut listing = listing.map_err(|error| unreadable(folder, &error))?;
+    listing.sort_by_key(std::fs::DirEntry::file_name);
+    let is_plugins = whole.file_name().is_some_and(|name| name == "plugins");
+    for file in programs_in(&whole).iter().filter(|file| is_plugins && is_like_program(file)) {
+        let shown = file.strip_prefix(&surroundings.cwd).unwrap_or(file);
+        files.push(read(shown, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
+    }
+    for entry in &listing {
+        let (name, file) = (entry.file_name(), folder.join(entry.file_name()));
+        let name = name.to_string_lossy();
+        // A link to a folder is not gone through: it may lead in a circle.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_hidden = name.starts_with('.') && !HIDDEN.contains(&&*name);
+        if is_folder && !is_hidden && !is_plugins && !LEFT_OUT.contains(&&*name) {
+            below(&file, surroundings, files)?;
+        }
+        if !is_folder && !is_hidden && holds_hooks(&surroundings.cwd.join(&file)) {
+            files.push(read(&file, None, surroundings)?);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file in a folder of plugins is one: what has an ending is a script, or something else.
+fn is_like_program(file: &Path) -> bool {
+    let begins = |text: String| text.starts_with("#!");
+    file.extension().is_none() || read_regular(file, MAX_SETTINGS_BYTES).is_ok_and(begins)
+}
+
+/// Whether a file that nobody has named holds hooks. Others have the same endings.
+fn holds_hooks(file: &Path) -> bool {
+    let is_known = is_toml(file) || is_drop_in(file) || is_extension(file);
+    if !is_known || is_test(file) {
+        return false;
+    }
+    let lies_in = |name: &str| file.parent().is_some_and(|folder| folder.ends_with(name));
+    let is_settings = file.file_name().is_some_and(|name| name == "becket.toml");
+    if is_settings || lies_in("hooks.d") || lies_in(".pi/extensions") {
+        return true;
+    }
+    let Ok(text) = read_regular(file, MAX_SETTINGS_BYTES) else {
+        return false;
+    };
+    let begins = |line: &str, word: &str| {
+        let rest = line.trim_start().trim_start_matches(['-', ' ', '{']).strip_prefix(word);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ':', ']']))
+    };
+    let has_line = |word: &str| text.lines().any(|line| begins(line, word));
+    if is_toml(file) {
+        has_line("[[hook]") || has_line("[hook") || (has_line("event") && has_line("command"))
+    } else if is_drop_in(file) {
+        let kinds = ["type: command", "type: builtin", "type: model"];
+        text.lines().any(|line| line.starts_with("agents:")) || kinds.iter().any(|kind| text.contains(kind))
+    } else {
+        EXTENSION_WORDS.iter().any(|word| text.contains(word)) && text.contains("default")
+    }
+}
+
+/// Words of extensions that other scripts hardly have.
+const EXTENSION_WORDS: &[&str] = &["pi-coding-agent", "ExtensionAPI", "pi.on(", "pi.register"];
+
 /// Reads one file. The error says that it cannot be read at all.
 fn read(file: &Path, format: Option<Format>, surroundings: &Surroundings) -> Result<HookFile, CliError> {
     let whole = surroundings.cwd.join(file);
     let text = match (format, read_regular(&whole, MAX_SETTINGS_BYTES)) {
-        // A program need not be a text.
-        (Some(Format::Guest(_)), Err(error)) if !error.is_absence() => String::new(),
+        // A program need not be a text, and where it is only the name of one, that is found later.
+        (Some(Format::Guest(kind)), Err(error)) if kind == GuestKind::Plugin || !error.is_absence() => {
+            String::new()
+        }
         (_, text) => text.map_err(|error| unreadable(file, &error))?,
     };
     let mut found = HookFile {

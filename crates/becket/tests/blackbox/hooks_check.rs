@@ -192,7 +192,7 @@ fn each_mistake_is_found_where_it_stands() {
         assert!(told.contains(message), "{text}: {finding:#}");
         let run = room.run(["hooks", "check", name]).ended_with(1);
         assert!(run.stdout.starts_with(&format!("{name}:{line}: ")), "{run:#?}");
-        assert!(run.stdout.ends_with(" files: 1 wrong\n"), "{run:#?}");
+        assert!(run.stdout.ends_with(" file: 1 wrong\n"), "{run:#?}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::assemble::Setup;
 use crate::commands::print;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::front::harmless;
+use crate::front::{counted, harmless};
 use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given, sarif, untrusted};
 use crate::own_jq;
 use crate::surroundings::Surroundings;
@@ -35,7 +35,7 @@ pub fn run(
     }
     match format {
         CheckForm::Text => print(&told(options, &files, &findings))?,
-        CheckForm::Sarif => print(&format!("{}\n", sarif(&findings)))?,
+        CheckForm::Sarif => print(&format!("{}\n", sarif(&findings, &surroundings.cwd)))?,
     }
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
@@ -55,6 +55,7 @@ fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
         },
         own_jq,
         directory: surroundings.cwd.clone(),
+        remembered: folders.plugin_cache_file(),
     }
 }
 
@@ -86,6 +87,7 @@ fn told(options: &Options, files: &[HookFile], findings: &[Finding]) -> String {
         0 => "nothing is wrong".to_owned(),
         count => format!("{count} wrong"),
     };
-    text.push_str(&format!("{hooks} hooks in {} files: {wrong}\n", files.len()));
+    let (hooks, files) = (counted(hooks as u64, "hook"), counted(files.len() as u64, "file"));
+    text.push_str(&format!("{hooks} in {files}: {wrong}\n"));
     harmless(&text)
 }

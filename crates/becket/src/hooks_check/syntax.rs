@@ -1,0 +1,98 @@
+//! Whether interpreters can read what they shall run. They are asked to read it, and run nothing of it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Finding, Hook, Kind, LARGEST, Subject, scripts};
+use crate::files::read_regular;
+
+/// The shell that runs the lines of hooks.
+const SHELL: &str = "/bin/sh";
+
+/// What Python is told: to read, and nothing else.
+const READ_PYTHON: &str = "import sys\ncompile(sys.stdin.buffer.read(), 'script', 'exec')";
+
+/// What cannot be read of the hook's command and of its script.
+pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // What docker-agent itself puts in is no word of the shell.
+    let command = subject.hook.script().filter(|script| !script.contains("${env."));
+    if let Some((_, message)) = command.and_then(|script| trouble(&[SHELL, "-n"], script)) {
+        findings.push(subject.finding(Kind::BadScript, format!("the shell cannot read it: {message}")));
+    }
+    let is_module = matches!(subject.hook, Hook::Guest(guest) if !guest.is_program());
+    let script = scripts::file_of(subject).filter(|_| !is_module);
+    let Some((file, text)) = script.and_then(|file| {
+        let text = read_regular(&file, LARGEST).ok()?;
+        Some((file, text))
+    }) else {
+        return findings;
+    };
+    // Line ends of another system are told by themselves.
+    let told = scripts::interpreter_of(subject);
+    let words = reader(&file, &text, told.as_deref()).filter(|_| !text.contains('\r'));
+    if let Some((line, message)) = words.and_then(|words| trouble(words, &text)) {
+        findings.push(Finding {
+            file,
+            line: line.or(Some(1)),
+            ..subject.finding(Kind::BadScript, format!("it cannot be read: {message}"))
+        });
+    }
+    findings
+}
+
+/// Who can read a script: who is told to run it, or else what its first line or its ending says.
+fn reader(file: &Path, text: &str, told: Option<&str>) -> Option<&'static [&'static str]> {
+    let first = text.lines().next().filter(|line| line.starts_with("#!"));
+    let in_first = first.and_then(|line| {
+        let mut words = line.split([' ', '/', '!']);
+        words.rfind(|word| !word.is_empty() && !word.starts_with('-'))
+    });
+    let ending = file.extension().and_then(OsStr::to_str);
+    let name = told.or(in_first).or(ending.filter(|_| first.is_none()))?;
+    match name {
+        "sh" | "dash" => Some(&[SHELL, "-n"]),
+        "bash" => Some(&["bash", "-n"]),
+        "python" | "python3" | "py" => Some(&["python3", "-I", "-S", "-c", READ_PYTHON]),
+        _ => None,
+    }
+}
+
+/// What a reader says against a text, and the line if it names one. A machine without that reader knows nothing.
+fn trouble(words: &[&str], text: &str) -> Option<(Option<usize>, String)> {
+    let (program, arguments) = words.split_first()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        // Nothing that a variable names is loaded first.
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    if let Some(mut input) = child.stdin.take() {
+        // One that has found something reads no further.
+        let _ = input.write_all(text.as_bytes());
+    }
+    let ended = child.wait_with_output().ok()?;
+    if ended.status.success() {
+        return None;
+    }
+    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let wrong = ["yntax error", "unexpected", "Error:"];
+    let mut lines = told.lines();
+    let message = lines.find(|line| wrong.iter().any(|word| line.contains(word)))?;
+    let message = message.trim();
+    let place = told.split_once("line ").or_else(|| told.split_once(": "));
+    let digits = place.map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+    let line = digits.and_then(|digits| digits.parse().ok());
+    // Who says it and where is told elsewhere.
+    let shown = message.strip_prefix(*program).unwrap_or(message).trim_start_matches(": ");
+    let shown = shown.trim_start_matches("line ");
+    let shown = shown.trim_start_matches(|sign: char| sign.is_ascii_digit() || ": ".contains(sign));
+    Some((line, shown.to_owned()))
+}
