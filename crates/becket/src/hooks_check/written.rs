@@ -1,6 +1,7 @@
 //! What a script writes to its standard output, as far as its text shows it.
 //!
-//! What goes to standard error, to a file or into another program is nobody's answer, and neither is a comment.
+//! What goes to standard error, to a file, into a variable or into another program is nobody's answer, and neither is a
+//! comment.
 
 /// Words by which a statement shows that it writes something.
 const WRITERS: &[&str] = &[
@@ -15,6 +16,13 @@ const WRITERS: &[&str] = &[
 
 /// Programs at the end of a pipe that pass on what they read.
 const FILTERS: &[&str] = &["jq", "cat", "tee", "sed", "awk", "tr", "head", "grep"];
+
+/// Words of the shell with which something begins and ends that has one output as a whole.
+const BEGINNINGS: &[&str] = &["for", "while", "until", "select", "if", "case"];
+const ENDINGS: &[&str] = &["done", "fi", "esac"];
+
+/// Words that may stand before those.
+const BETWEEN: &[&str] = &["then", "do", "else", "!"];
 
 /// How a line of another language shows that it does not write to standard output, or writes nothing at all.
 const ELSEWHERE: &[&str] = &["sys.stderr", "console.error", "process.stderr"];
@@ -109,8 +117,10 @@ struct Reading {
     part: String,
     is_pipe: bool,
     goes_elsewhere: bool,
-    /// How many statements were heard when each of the groups around began.
-    groups: Vec<usize>,
+    /// How many statements were heard when each of the groups around began, and whether somebody takes what it says.
+    groups: Vec<(usize, bool)>,
+    /// The same number for loops and conditions.
+    blocks: Vec<usize>,
     /// The group that has just ended.
     ended_group: Option<usize>,
     /// The ends of here-documents that begin with the next line.
@@ -159,13 +169,17 @@ impl Reading {
                     self.at += usize::from(letter == '|');
                     self.end(letter);
                 }
+                '(' if self.peek(1) == Some(')') => {
+                    self.take();
+                    self.take();
+                }
                 '{' | '(' => {
-                    self.groups.push(self.heard.len());
+                    self.groups.push((self.heard.len(), self.is_taken()));
                     self.take();
                 }
                 '}' | ')' => {
                     self.end(letter);
-                    self.ended_group = self.groups.pop();
+                    self.end_group();
                 }
                 _ => {
                     self.take();
@@ -173,6 +187,22 @@ impl Reading {
             }
         }
         self.end('\n');
+    }
+
+    /// Whether the group that begins here is a substitution, or a function that is called in one.
+    fn is_taken(&self) -> bool {
+        let before = self.statement.trim_end();
+        let function = before.strip_suffix("()").and_then(|name| name.split_whitespace().last());
+        let calls = function.map(|name| format!("$({name}"));
+        let is_called = calls.is_some_and(|call| self.text.iter().collect::<String>().contains(&call));
+        self.statement.ends_with('$') || is_called
+    }
+
+    fn end_group(&mut self) {
+        match self.groups.pop() {
+            Some((begin, true)) => self.heard.truncate(begin),
+            group => self.ended_group = group.map(|(begin, _)| begin),
+        }
     }
 
     fn quoted(&mut self, quote: char) {
@@ -228,11 +258,17 @@ impl Reading {
         let part = std::mem::take(&mut self.part);
         let last = part.split_whitespace().next().unwrap_or_default();
         let is_passed_on = !self.is_pipe || FILTERS.contains(&last);
+        let mut words = statement.split_whitespace().skip_while(|word| BETWEEN.contains(word));
+        let first = words.next().unwrap_or_default();
+        if BEGINNINGS.contains(&first) {
+            self.blocks.push(self.heard.len());
+        }
+        let ended_block = ENDINGS.contains(&first).then(|| self.blocks.pop()).flatten();
         // What is said of a group is said of everything in it.
-        if let Some(group) = self.ended_group.take()
+        if let Some(begin) = self.ended_group.take().or(ended_block)
             && (self.goes_elsewhere || !is_passed_on)
         {
-            self.heard.truncate(group);
+            self.heard.truncate(begin);
         }
         if !self.goes_elsewhere && is_passed_on && !statement.trim().is_empty() {
             if statement.trim_start().starts_with("cat <<") {
@@ -286,6 +322,11 @@ mod tests {
             ("cat <<EOF > log\necho a\nEOF\necho b", &["echo b"]),
             ("cat <<'EOF'\n{\"a\": 1}\nEOF\n", &["cat <<'EOF'\n{\"a\": 1}"]),
             ("case $x in a) echo b;; esac", &["echo b"]),
+            ("x=$(echo a); echo b", &["echo b"]),
+            ("x=$(cat <<E\n{\"a\": 1}\nE\n)\necho b", &["echo b"]),
+            ("f() { echo a; }\ncurl -d \"$(f)\" x\ng() { echo b; }\ng", &["echo b"]),
+            ("for i in 1; do echo a; done > log; echo b", &["echo b"]),
+            ("if x; then while y; do echo a; done | logger; else echo b; fi", &["echo b"]),
         ];
         for (script, expected) in table {
             assert_eq!(&by_shell(script), expected, "{script}");
