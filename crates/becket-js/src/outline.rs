@@ -429,7 +429,8 @@ mod tests {
         let outline = look(
             "function more(host: Api) { host.on('b', () => ({ x: 1 })); }\n\
              export default function (pi) {\n  // pi.on('no')\n  const s = `pi.on('no')`;\n  \
-             pi.on(`a`, async (e) => { if (e.toolName === 'sh') return { y: 1, ...s }; [].map(() => ({ z: 1 })); });\n  \
+             pi.on(`a`, async (e) => { if (e.toolName === 'sh') return { y: 1, ...s }; \
+             [].map(() => ({ z: 1 })); });\n  \
              { const pi = {}; pi.on('no'); }\n  other.on('no'); pi.events.on('no');\n}",
         );
         let told: Vec<_> = outline

@@ -1,5 +1,5 @@
-//! Mistakes that people make with hooks, seeded one by one: `becket hooks check` finds them before a run does. And hooks
-//! that are right, of which it says nothing.
+//! Mistakes that people make with hooks, seeded one by one: `becket hooks check` finds them before a run does. And
+//! hooks that are right, of which it says nothing.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -469,64 +469,608 @@ const MISTAKES: &[Mistake] = &[
             false,
         )],
     ),
-    mistake("a word of another system in an answer", "meaningless_field", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '''echo '{\"decision\": \"deny\"}' '''\n", false)]),
-    mistake("a verdict that there is not", "meaningless_field", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '''echo '{\"verdict\": \"block\"}' '''\n", false)]),
-    mistake("a refusal without its reason, in a script", "meaningless_field", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n", false), ("guard.sh", "#!/bin/sh\ncat <<EOF\n{\"verdict\": \"deny\"}\nEOF\n", true)]),
-    mistake("a tool that is misspelt", "unknown_tool", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"sheel\" }\ncommand = \"true\"\n", false)]),
-    mistake("a script for Python that is nowhere", "missing_program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"python3\", \"nothere.py\"]\n", false)]),
-    mistake("a script beside the file, seen from elsewhere", "missing_program", "hooks/h.toml", &[("hooks/h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"bash\", \"guard.sh\"]\n", false), ("hooks/guard.sh", "#!/bin/bash\n", true)]),
-    mistake("a script behind an interpreter in a line", "missing_program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = \"python3 $BECKET_HOOK_DIR/nosuch.py\"\n", false)]),
-    mistake("a program behind env", "missing_program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"env\", \"A=1\", \"no-such-program-7\"]\n", false)]),
-    mistake("a program in a text for a shell", "missing_program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"sh\", \"-c\", \"cat | no-such-program-7\"]\n", false)]),
-    mistake("a script of a worker that is nowhere", "missing_program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nworker = [\"python3\", \"nosuch.py\"]\n", false)]),
-    mistake("a folder to run in that is not there", "missing_folder", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\nworking_dir = \"nowhere\"\n", false)]),
-    mistake("a folder as a program", "not_executable", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./tools\"]\n", false), ("tools/x", "", false)]),
-    mistake("a line that the shell cannot read", "bad_script", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = \"if true; then\"\n", false)]),
-    mistake("a script that its shell cannot read", "bad_script", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n", false), ("guard.sh", "#!/bin/sh\nif true; then\n  exit 0\n", true)]),
-    mistake("a pattern that must be the whole command", "whole_text", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = { regex = \"rm -rf\" } } }\ncommand = \"true\"\n", false)]),
-    mistake("a star in a text that must be equal", "whole_text", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = \"rm -rf *\" } }\ncommand = \"true\"\n", false)]),
-    mistake("docker-agent: a decision that there is not", "meaningless_field", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo '{\\\"decision\\\": \\\"deny\\\"}'\"}\n", false)]),
-    mistake("docker-agent: a decision at the wrong place", "meaningless_field", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo '{\\\"permission_decision\\\": \\\"deny\\\"}'\"}\n", false)]),
-    mistake("docker-agent: words for the model where none are taken", "meaningless_field", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: builtin, command: add_date}\n", false)]),
-    mistake("docker-agent: a tool by becket's name", "unknown_tool", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - matcher: write\n    hooks:\n      - {type: command, command: 'true'}\n", false)]),
-    mistake("docker-agent: a folder to run in that is not there", "missing_folder", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: command, command: 'true', working_dir: /nonexistent}\n", false)]),
-    mistake("docker-agent: a script that is nowhere", "missing_program", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: command, command: 'node /nope/x.js'}\n", false)]),
-    mistake("chibi: a refusal after the call", "meaningless_field", "plugins", &[("plugins/p", "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"post_tool\"]}'\n  exit\nfi\necho '{\"block\": true}'\n", true)]),
-    mistake("chibi: a word of another system", "meaningless_field", "plugins", &[("plugins/p", "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\necho '{\"decision\": \"block\"}'\n", true)]),
-    mistake("chibi: hook where hooks is meant", "unknown_event", "plugins", &[("plugins/p", "#!/bin/sh\necho '{\"name\":\"p\",\"description\":\"d\",\"hook\":[\"pre_tool\"]}'\n", true)]),
-    mistake("chibi: a plugin that its shell cannot read", "bad_script", "plugins", &[("plugins/p", "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\nif true; then\n", true)]),
-    mistake("pi: a module that is not there", "missing_program", "gate.ts", &[("gate.ts", "import x from \"./nosuch\";\nexport default function (pi: any) {\n  pi.on(\"tool_call\", async () => { x(); });\n}\n", false)]),
-    mistake("pi: a default export that is no function", "bad_script", "gate.ts", &[("gate.ts", "export default { name: \"x\" };\n", false)]),
-    mistake("pi: a refusal that is misspelt", "meaningless_field", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  pi.on(\"tool_call\", async () => ({ blok: true, reason: \"x\" }));\n}\n", false)]),
-    mistake("pi: a refusal where nothing is refused", "meaningless_field", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  pi.on(\"turn_end\", async () => { return { block: true }; });\n}\n", false)]),
-    mistake("pi: a tool by another system's name", "unknown_tool", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  pi.on(\"tool_call\", async (e) => { if (e.toolName === \"Bash\") return { block: true }; });\n}\n", false)]),
-    mistake("pi: a member that there is not", "bad_script", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  pi.registerTol({ name: \"x\" });\n}\n", false)]),
+    mistake(
+        "a word of another system in an answer",
+        "meaningless_field",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '''echo '{\"decision\": \"deny\"}' '''\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a verdict that there is not",
+        "meaningless_field",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '''echo '{\"verdict\": \"block\"}' '''\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a refusal without its reason, in a script",
+        "meaningless_field",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n",
+                false,
+            ),
+            (
+                "guard.sh",
+                "#!/bin/sh\ncat <<EOF\n{\"verdict\": \"deny\"}\nEOF\n",
+                true,
+            ),
+        ],
+    ),
+    mistake(
+        "a tool that is misspelt",
+        "unknown_tool",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"sheel\" }\ncommand = \"true\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a script for Python that is nowhere",
+        "missing_program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"python3\", \"nothere.py\"]\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a script beside the file, seen from elsewhere",
+        "missing_program",
+        "hooks/h.toml",
+        &[
+            (
+                "hooks/h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"bash\", \"guard.sh\"]\n",
+                false,
+            ),
+            ("hooks/guard.sh", "#!/bin/bash\n", true),
+        ],
+    ),
+    mistake(
+        "a script behind an interpreter in a line",
+        "missing_program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = \"python3 $BECKET_HOOK_DIR/nosuch.py\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a program behind env",
+        "missing_program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"env\", \"A=1\", \"no-such-program-7\"]\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a program in a text for a shell",
+        "missing_program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"sh\", \"-c\", \"cat | no-such-program-7\"]\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a script of a worker that is nowhere",
+        "missing_program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nworker = [\"python3\", \"nosuch.py\"]\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a folder to run in that is not there",
+        "missing_folder",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\nworking_dir = \"nowhere\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a folder as a program",
+        "not_executable",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./tools\"]\n",
+                false,
+            ),
+            ("tools/x", "", false),
+        ],
+    ),
+    mistake(
+        "a line that the shell cannot read",
+        "bad_script",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = \"if true; then\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a script that its shell cannot read",
+        "bad_script",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n",
+                false,
+            ),
+            ("guard.sh", "#!/bin/sh\nif true; then\n  exit 0\n", true),
+        ],
+    ),
+    mistake(
+        "a pattern that must be the whole command",
+        "whole_text",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = { regex = \"rm -rf\" } } \
+         }\ncommand = \"true\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "a star in a text that must be equal",
+        "whole_text",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = \"rm -rf *\" } \
+         }\ncommand = \"true\"\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: a decision that there is not",
+        "meaningless_field",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo '{\\\"decision\\\": \
+         \\\"deny\\\"}'\"}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: a decision at the wrong place",
+        "meaningless_field",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo \
+         '{\\\"permission_decision\\\": \\\"deny\\\"}'\"}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: words for the model where none are taken",
+        "meaningless_field",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: builtin, command: add_date}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: a tool by becket's name",
+        "unknown_tool",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - matcher: write\n    hooks:\n      - {type: command, command: 'true'}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: a folder to run in that is not there",
+        "missing_folder",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: command, command: 'true', working_dir: \
+         /nonexistent}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "docker-agent: a script that is nowhere",
+        "missing_program",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: command, command: 'node /nope/x.js'}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "chibi: a refusal after the call",
+        "meaningless_field",
+        "plugins",
+        &[(
+            "plugins/p",
+            "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo \
+         '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"post_tool\"]}'\n  exit\nfi\necho \
+         '{\"block\": true}'\n",
+            true,
+        )],
+    ),
+    mistake(
+        "chibi: a word of another system",
+        "meaningless_field",
+        "plugins",
+        &[(
+            "plugins/p",
+            "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo \
+         '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\necho \
+         '{\"decision\": \"block\"}'\n",
+            true,
+        )],
+    ),
+    mistake(
+        "chibi: hook where hooks is meant",
+        "unknown_event",
+        "plugins",
+        &[(
+            "plugins/p",
+            "#!/bin/sh\necho '{\"name\":\"p\",\"description\":\"d\",\"hook\":[\"pre_tool\"]}'\n",
+            true,
+        )],
+    ),
+    mistake(
+        "chibi: a plugin that its shell cannot read",
+        "bad_script",
+        "plugins",
+        &[(
+            "plugins/p",
+            "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo \
+         '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\nif true; \
+         then\n",
+            true,
+        )],
+    ),
+    mistake(
+        "pi: a module that is not there",
+        "missing_program",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "import x from \"./nosuch\";\nexport default function (pi: any) {\n  pi.on(\"tool_call\", \
+         async () => { x(); });\n}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "pi: a default export that is no function",
+        "bad_script",
+        "gate.ts",
+        &[("gate.ts", "export default { name: \"x\" };\n", false)],
+    ),
+    mistake(
+        "pi: a refusal that is misspelt",
+        "meaningless_field",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  pi.on(\"tool_call\", async () => ({ blok: true, \
+         reason: \"x\" }));\n}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "pi: a refusal where nothing is refused",
+        "meaningless_field",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  pi.on(\"turn_end\", async () => { return { block: \
+         true }; });\n}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "pi: a tool by another system's name",
+        "unknown_tool",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  pi.on(\"tool_call\", async (e) => { if (e.toolName \
+         === \"Bash\") return { block: true }; });\n}\n",
+            false,
+        )],
+    ),
+    mistake(
+        "pi: a member that there is not",
+        "bad_script",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  pi.registerTol({ name: \"x\" });\n}\n",
+            false,
+        )],
+    ),
 ];
 
 /// Hooks that are right and look as if they were not.
 // tidy: a table
 const CLEAN: &[Mistake] = &[
-    right("a function of a file that is sourced", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '. \"$BECKET_HOOK_DIR/lib.sh\"; check'\n", false), ("lib.sh", "check() { cat >/dev/null; }\n", false)]),
-    right("the same in a script", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./s.sh\"]\n", false), ("lib.sh", "check() { cat >/dev/null; }\n", false), ("s.sh", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ncheck\n", true)]),
-    right("a file that only a run finds", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '. \"$HOME/.guards/$USER.sh\"; check'\n", false)]),
-    right("a path of its own", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = 'PATH=\"$BECKET_HOOK_DIR/bin:$PATH\" mytool'\n", false), ("bin/mytool", "#!/bin/sh\n", true)]),
-    right("a path with a space, in quotes", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '\"$BECKET_HOOK_DIR/dir with space/ok.sh\" x'\n", false), ("dir with space/ok.sh", "#!/bin/sh\n", true)]),
-    right("two hooks that never meet", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"shell\" }\ncommand = '''echo '{\"arguments\": {\"x\": 1}}' '''\n[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"read\" }\ncommand = '''echo '{\"arguments\": {\"x\": 2}}' '''\n", false)]),
-    right("what is said on standard error", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '''\n# echo '{\"decision\": \"x\"}'\necho \"log: {\\\"content\\\": 1}\" >&2\n'''\n", false)]),
-    right("what is written to a file", "h.toml", &[("h.toml", "[[hook]]\nevent = \"post_tool\"\ncommand = '''\necho '{\"verdict\": \"x\"}' >> audit.log\n{ echo '{\"verdict\": 1}'; } > more.log\n'''\n", false)]),
-    right("what goes into another program", "h.toml", &[("h.toml", "[[hook]]\nevent = \"post_tool\"\ncommand = '''echo \"{\\\"verdict\\\": 1}\" | tail -n 0'''\n", false)]),
-    right("an answer in all its words", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = '''\nif grep -q rm; then echo '{\"verdict\": {\"deny\": \"no\"}, \"notice\": [\"x\"]}'; else echo '{\"verdict\": \"allow\"}'; fi\n'''\n", false)]),
-    right("a script behind an interpreter", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"sh\", \"guard.sh\"]\n[[hook]]\nevent = \"pre_tool\"\ncommand = \"sh -e $BECKET_HOOK_DIR/guard.sh\"\n", false), ("guard.sh", "exit 0\n", false)]),
-    right("a script in the words of bash", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n", false), ("guard.sh", "#!/usr/bin/env bash\nnames=(a b)\n[[ ${names[0]} == a ]] && exit 0\n", true)]),
-    right("a pattern with a wildcard", "h.toml", &[("h.toml", "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = { glob = \"*rm -rf*\" } } }\ncommand = \"true\"\n", false)]),
-    right("docker-agent: two hooks that never meet", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        command: |\n          echo '{\"hook_specific_output\": {\"updated_input\": {\"cmd\": \"shell\"}}}'\n  - matcher: read_file\n    hooks:\n      - type: command\n        command: |\n          echo '{\"hook_specific_output\": {\"updated_input\": {\"cmd\": \"read_file\"}}}'\n", false)]),
-    right("docker-agent: a decision", "a.yaml", &[("a.yaml", "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo '{\\\"decision\\\": \\\"block\\\", \\\"reason\\\": \\\"x\\\"}'\"}\n", false)]),
-    right("chibi: a refusal", "plugins", &[("plugins/p", "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\necho '{\"block\": true, \"message\": \"x\"}'\n", true)]),
-    right("pi: a default export by another name", "gate.ts", &[("gate.ts", "function g(pi: any) { pi.on(\"turn_end\", () => {}); }\nexport { g as default };\n", false)]),
-    right("pi: a default export of another file", "gate.ts", &[("gate.ts", "export { default } from \"./other\";\n", false), ("other.ts", "export default function (pi: any) {\n  \n}\n", false)]),
-    right("pi: events in comments and texts", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  // pi.on(\"tool_cal\", () => {})\n  /* pi.on(\"bogus\") */\n  const s = `pi.on(\"nope\", x)`;\n  pi.on(\"agent_start\", async () => { s; });\n}\n", false)]),
-    right("pi: types of a module that is not there", "gate.ts", &[("gate.ts", "import type { X } from \"./nosuch\";\nimport * as fs from \"node:fs\";\nimport type { ExtensionAPI } from \"@mariozechner/pi-coding-agent\";\nexport default function (pi: ExtensionAPI) {\n  fs.existsSync(\"x\");\n}\n", false)]),
-    right("pi: answers of all kinds", "gate.ts", &[("gate.ts", "export default function (pi: any) {\n  pi.on(\"tool_call\", (e: any) => e.toolName === \"my_tool\" ? { block: true, reason: \"x\" } : undefined);\n  pi.on(\"input\", () => { const o = { decision: 1 }; return { action: \"transform\", text: String(o) }; });\n  pi.registerTool({ name: \"my_tool\" });\n}\n", false)]),
+    right(
+        "a function of a file that is sourced",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = '. \"$BECKET_HOOK_DIR/lib.sh\"; check'\n",
+                false,
+            ),
+            ("lib.sh", "check() { cat >/dev/null; }\n", false),
+        ],
+    ),
+    right(
+        "the same in a script",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./s.sh\"]\n",
+                false,
+            ),
+            ("lib.sh", "check() { cat >/dev/null; }\n", false),
+            (
+                "s.sh",
+                "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ncheck\n",
+                true,
+            ),
+        ],
+    ),
+    right(
+        "a file that only a run finds",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '. \"$HOME/.guards/$USER.sh\"; check'\n",
+            false,
+        )],
+    ),
+    right(
+        "a path of its own",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = 'PATH=\"$BECKET_HOOK_DIR/bin:$PATH\" mytool'\n",
+                false,
+            ),
+            ("bin/mytool", "#!/bin/sh\n", true),
+        ],
+    ),
+    right(
+        "a path with a space, in quotes",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = '\"$BECKET_HOOK_DIR/dir with space/ok.sh\" x'\n",
+                false,
+            ),
+            ("dir with space/ok.sh", "#!/bin/sh\n", true),
+        ],
+    ),
+    right(
+        "two hooks that never meet",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"shell\" }\ncommand = '''echo \
+         '{\"arguments\": {\"x\": 1}}' '''\n[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \
+         \"read\" }\ncommand = '''echo '{\"arguments\": {\"x\": 2}}' '''\n",
+            false,
+        )],
+    ),
+    right(
+        "what is said on standard error",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '''\n# echo '{\"decision\": \"x\"}'\necho \"log: \
+         {\\\"content\\\": 1}\" >&2\n'''\n",
+            false,
+        )],
+    ),
+    right(
+        "what is written to a file",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"post_tool\"\ncommand = '''\necho '{\"verdict\": \"x\"}' >> \
+         audit.log\n{ echo '{\"verdict\": 1}'; } > more.log\n'''\n",
+            false,
+        )],
+    ),
+    right(
+        "what goes into another program",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"post_tool\"\ncommand = '''echo \"{\\\"verdict\\\": 1}\" | tail -n 0'''\n",
+            false,
+        )],
+    ),
+    right(
+        "what a variable takes",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '''\nsay() { echo '{\"text\": \"done\"}'; \
+         }\nbody=$(echo '{\"text\": 1}')\ntest -n \"$body$(say)\"\n'''\n",
+            false,
+        )],
+    ),
+    right(
+        "an answer in all its words",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = '''\nif grep -q rm; then echo '{\"verdict\": \
+         {\"deny\": \"no\"}, \"notice\": [\"x\"]}'; else echo '{\"verdict\": \"allow\"}'; fi\n'''\n",
+            false,
+        )],
+    ),
+    right(
+        "a script behind an interpreter",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"sh\", \"guard.sh\"]\n[[hook]]\nevent = \
+             \"pre_tool\"\ncommand = \"sh -e $BECKET_HOOK_DIR/guard.sh\"\n",
+                false,
+            ),
+            ("guard.sh", "exit 0\n", false),
+        ],
+    ),
+    right(
+        "a script in the words of bash",
+        "h.toml",
+        &[
+            (
+                "h.toml",
+                "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n",
+                false,
+            ),
+            (
+                "guard.sh",
+                "#!/usr/bin/env bash\nnames=(a b)\n[[ ${names[0]} == a ]] && exit 0\n",
+                true,
+            ),
+        ],
+    ),
+    right(
+        "a pattern with a wildcard",
+        "h.toml",
+        &[(
+            "h.toml",
+            "[[hook]]\nevent = \"pre_tool\"\nmatch = { arguments = { command = { glob = \"*rm -rf*\" } \
+         } }\ncommand = \"true\"\n",
+            false,
+        )],
+    ),
+    right(
+        "docker-agent: two hooks that never meet",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        command: \
+         |\n          echo '{\"hook_specific_output\": {\"updated_input\": {\"cmd\": \
+         \"shell\"}}}'\n  - matcher: read_file\n    hooks:\n      - type: command\n        command: \
+         |\n          echo '{\"hook_specific_output\": {\"updated_input\": {\"cmd\": \
+         \"read_file\"}}}'\n",
+            false,
+        )],
+    ),
+    right(
+        "docker-agent: a decision",
+        "a.yaml",
+        &[(
+            "a.yaml",
+            "pre_tool_use:\n  - hooks:\n      - {type: command, command: \"echo '{\\\"decision\\\": \
+         \\\"block\\\", \\\"reason\\\": \\\"x\\\"}'\"}\n",
+            false,
+        )],
+    ),
+    right(
+        "chibi: a refusal",
+        "plugins",
+        &[(
+            "plugins/p",
+            "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo \
+         '{\"name\":\"p\",\"description\":\"d\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\necho \
+         '{\"block\": true, \"message\": \"x\"}'\n",
+            true,
+        )],
+    ),
+    right(
+        "pi: a default export by another name",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "function g(pi: any) { pi.on(\"turn_end\", () => {}); }\nexport { g as default };\n",
+            false,
+        )],
+    ),
+    right(
+        "pi: a default export of another file",
+        "gate.ts",
+        &[
+            ("gate.ts", "export { default } from \"./other\";\n", false),
+            (
+                "other.ts",
+                "export default function (pi: any) {\n  \n}\n",
+                false,
+            ),
+        ],
+    ),
+    right(
+        "pi: events in comments and texts",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  // pi.on(\"tool_cal\", () => {})\n  /* \
+         pi.on(\"bogus\") */\n  const s = `pi.on(\"nope\", x)`;\n  pi.on(\"agent_start\", async () \
+         => { s; });\n}\n",
+            false,
+        )],
+    ),
+    right(
+        "pi: types of a module that is not there",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "import type { X } from \"./nosuch\";\nimport * as fs from \"node:fs\";\nimport type { \
+         ExtensionAPI } from \"@mariozechner/pi-coding-agent\";\nexport default function (pi: \
+         ExtensionAPI) {\n  fs.existsSync(\"x\");\n}\n",
+            false,
+        )],
+    ),
+    right(
+        "pi: answers of all kinds",
+        "gate.ts",
+        &[(
+            "gate.ts",
+            "export default function (pi: any) {\n  pi.on(\"tool_call\", (e: any) => e.toolName === \
+         \"my_tool\" ? { block: true, reason: \"x\" } : undefined);\n  pi.on(\"input\", () => { \
+         const o = { decision: 1 }; return { action: \"transform\", text: String(o) }; });\n  \
+         pi.registerTool({ name: \"my_tool\" });\n}\n",
+            false,
+        )],
+    ),
 ];
 
 fn seed(room: &Room, mistake: &Mistake) {
