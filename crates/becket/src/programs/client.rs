@@ -25,6 +25,9 @@ use crate::trust::{Pending, QUESTION};
 /// A program that does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
+/// The same before the session begins: a program that knows no dialogs shall hear soon why nothing happens.
+const PATIENCE_AT_THE_DOOR: Duration = Duration::from_secs(5 * 60);
+
 /// Tells a program what only front ends know of, and shows everything as before.
 pub struct Told {
     front: Arc<dyn Front>,
@@ -154,8 +157,8 @@ impl Client {
     }
 
     /// Asks for a yes of becket's own; `None` where no answer comes.
-    async fn confirmed(&self, dialog: &Dialog) -> Option<bool> {
-        let asked = tokio::time::timeout(PATIENCE, self.asked(dialog, None));
+    async fn confirmed(&self, dialog: &Dialog, patience: Duration) -> Option<bool> {
+        let asked = tokio::time::timeout(patience, self.asked(dialog, None));
         let answer = asked.await.ok().flatten()?;
         Some(matches!(answer, DialogAnswer::Confirmed(true)))
     }
@@ -173,7 +176,7 @@ impl Client {
             title: QUESTION.to_owned(),
             message: harmless(&pending.text()),
         };
-        match self.confirmed(&dialog).await {
+        match self.confirmed(&dialog, PATIENCE_AT_THE_DOOR).await {
             Some(true) => pending.accept(),
             _ => Ok(()),
         }
@@ -222,7 +225,7 @@ impl Front for Client {
     /// becket's own questions are confirmations like any other.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
-            match self.confirmed(&wording(question)).await {
+            match self.confirmed(&wording(question), PATIENCE).await {
                 Some(true) => PersonsAnswer::Yes,
                 Some(false) => PersonsAnswer::No(None),
                 None => PersonsAnswer::Nobody,
