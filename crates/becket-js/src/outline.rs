@@ -155,8 +155,12 @@ enum Exported<'p, 'a> {
 fn exported<'p, 'a>(program: &'p Program<'a>) -> Option<Exported<'p, 'a>> {
     program.body.iter().find_map(|statement| match statement {
         Statement::ExportDefaultDeclaration(export) => Some(match &export.declaration {
-            ExportDefaultDeclarationKind::FunctionDeclaration(function) => Exported::Function(&function.params),
-            ExportDefaultDeclarationKind::ClassDeclaration(class) => Exported::Other(class.span.start as usize),
+            ExportDefaultDeclarationKind::FunctionDeclaration(function) => {
+                Exported::Function(&function.params)
+            }
+            ExportDefaultDeclarationKind::ClassDeclaration(class) => {
+                Exported::Other(class.span.start as usize)
+            }
             ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => return None,
             other => other
                 .as_expression()
@@ -405,17 +409,32 @@ mod tests {
         for (source, expected) in [
             ("export default function (pi) {}", DefaultExport::Function),
             ("export default async (pi) => {};", DefaultExport::Function),
-            ("export default ((pi: any) => {}) as Factory;", DefaultExport::Function),
-            ("function g(pi) {}\nexport { g as default };", DefaultExport::Function),
-            ("const g = (pi) => {};\nexport default g;", DefaultExport::Function),
+            (
+                "export default ((pi: any) => {}) as Factory;",
+                DefaultExport::Function,
+            ),
+            (
+                "function g(pi) {}\nexport { g as default };",
+                DefaultExport::Function,
+            ),
+            (
+                "const g = (pi) => {};\nexport default g;",
+                DefaultExport::Function,
+            ),
             ("export { default } from './other';", DefaultExport::Unknown),
-            ("import d from './other'; export default d;", DefaultExport::Unknown),
+            (
+                "import d from './other'; export default d;",
+                DefaultExport::Unknown,
+            ),
             ("export default make();", DefaultExport::Unknown),
             ("module.exports = (pi) => {};", DefaultExport::Unknown),
             ("\nexport default { name: 'x' };", DefaultExport::NoFunction(2)),
             ("export default class {}", DefaultExport::NoFunction(1)),
             ("const a = {};\nexport default a;", DefaultExport::NoFunction(1)),
-            ("const a = b; const b = a; export default a;", DefaultExport::Unknown),
+            (
+                "const a = b; const b = a; export default a;",
+                DefaultExport::Unknown,
+            ),
             ("export function main(pi) {}", DefaultExport::Missing),
             ("export * from './other';", DefaultExport::Missing),
             ("// export default function", DefaultExport::Missing),

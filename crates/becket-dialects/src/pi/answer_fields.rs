@@ -18,7 +18,13 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("session_before_fork", &["cancel", "skipConversationRestore"]),
     (
         "session_before_tree",
-        &["cancel", "summary", "customInstructions", "replaceInstructions", "label"],
+        &[
+            "cancel",
+            "summary",
+            "customInstructions",
+            "replaceInstructions",
+            "label",
+        ],
     ),
     ("user_bash", &["result", "operations"]),
 ];
@@ -49,7 +55,11 @@ mod tests {
         let rows = rows();
         let reading = rows.iter().filter(|row| row.class() != Class::Observe);
         let reading: BTreeSet<&str> = reading.map(|row| row.name()).collect();
-        let here: BTreeSet<&str> = FIELDS.iter().map(|(name, _)| *name).chain(ANYTHING.iter().copied()).collect();
+        let here: BTreeSet<&str> = FIELDS
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(ANYTHING.iter().copied())
+            .collect();
         assert_eq!(here, reading);
     }
 

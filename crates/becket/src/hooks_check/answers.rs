@@ -114,7 +114,9 @@ fn wrong_answer(subject: &Subject<'_>, members: &Map<String, Value>, trouble: &s
 
 /// The whole objects that statements print, and their members.
 pub fn objects(statements: &[String]) -> Vec<(String, Map<String, Value>)> {
-    let texts = statements.iter().flat_map(|statement| written::objects(statement));
+    let texts = statements
+        .iter()
+        .flat_map(|statement| written::objects(statement));
     texts
         .filter_map(|text| {
             let members = serde_json::from_str(&text).ok()?;

@@ -219,7 +219,10 @@ const DECIDING: &[&str] = &["block", "denied", "approved", "verdict"];
 /// Answers in the words of other hooks or of another system.
 fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> {
     let fields: Option<Vec<Vec<&str>>> = wanted.iter().map(|hook| chibi::answer_fields(hook)).collect();
-    let Some(fields) = fields.map(|fields| fields.concat()).filter(|_| !wanted.is_empty()) else {
+    let Some(fields) = fields
+        .map(|fields| fields.concat())
+        .filter(|_| !wanted.is_empty())
+    else {
         return Vec::new();
     };
     let deciding: Vec<&str> = DECIDING.iter().chain(docker_agent::DECIDING).copied().collect();

@@ -325,7 +325,11 @@ impl Subject<'_> {
             _ => self.hook.script().map(ToOwned::to_owned),
         };
         let script = scripts::file_of(self).and_then(|file| scripts::shell_script(&file));
-        [command, script].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        [command, script]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// What the hook uses of the machine. Where that hangs on what only a run knows, only whole paths are told.
@@ -335,7 +339,9 @@ impl Subject<'_> {
         let sourced: Vec<Option<String>> = used.sourced.iter().map(|word| self.sourced(word)).collect();
         let mut is_known = !used.sets_path && sourced.iter().all(Option::is_some);
         if !sourced.is_empty() && is_known {
-            let whole: Vec<String> = std::iter::once(body).chain(sourced.into_iter().flatten()).collect();
+            let whole: Vec<String> = std::iter::once(body)
+                .chain(sourced.into_iter().flatten())
+                .collect();
             let with_sourced = shell::used(&whole.join("\n"));
             is_known = with_sourced.sourced.len() == used.sourced.len() && !with_sourced.sets_path;
             used = with_sourced;
@@ -354,7 +360,11 @@ impl Subject<'_> {
             None => behind,
         };
         let is_whole = behind.len() == word.len();
-        let rest = if is_whole { behind } else { behind.trim_start_matches('/') };
+        let rest = if is_whole {
+            behind
+        } else {
+            behind.trim_start_matches('/')
+        };
         let script = scripts::file_of(self);
         let beside = script.as_deref().and_then(Path::parent);
         let folder = match self.hook {
@@ -431,7 +441,10 @@ fn missing_programs(subject: &Subject<'_>) -> Vec<Finding> {
     findings.extend(used.into_iter().map(|(name, failure)| {
         let detail = &failure.detail;
         let (kind, words) = match failure.cause {
-            Cause::NotExecutable => (Kind::NotExecutable, format!("`{name}` cannot be started: {detail}")),
+            Cause::NotExecutable => (
+                Kind::NotExecutable,
+                format!("`{name}` cannot be started: {detail}"),
+            ),
             _ => (
                 Kind::MissingProgram,
                 format!("`{name}` is not on this machine: {detail}"),
@@ -550,7 +563,10 @@ fn whole_texts(subject: &Subject<'_>) -> Vec<Finding> {
     let finding = |(field, text): (String, String)| Finding {
         line: subject.line_with(&text),
         severity: Severity::Remark,
-        hint: Some(format!("a glob such as `*{}*` finds it anywhere", text.replace('*', "").trim())),
+        hint: Some(format!(
+            "a glob such as `*{}*` finds it anywhere",
+            text.replace('*', "").trim()
+        )),
         ..subject.finding(
             Kind::WholeText,
             format!("the hook is asked only where all of `{field}` is `{text}`"),

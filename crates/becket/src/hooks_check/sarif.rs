@@ -57,7 +57,10 @@ pub fn sarif(findings: &[Finding], directory: &Path) -> Value {
 
 /// Where a file lies, as an address: seen from the folder if it lies there, as code hosts want it.
 fn address(file: &Path, directory: &Path) -> String {
-    let file: PathBuf = file.components().filter(|part| *part != Component::CurDir).collect();
+    let file: PathBuf = file
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect();
     let within = file.strip_prefix(directory).unwrap_or(&file);
     let path = within.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);

@@ -740,9 +740,16 @@ mod tests {
     fn files_that_are_sourced_and_a_path_of_its_own_are_seen() {
         let script = ". \"$BECKET_HOOK_DIR/lib.sh\"; source \"$(dirname \"$0\")/more.sh\" x; check";
         let found = used(script);
-        assert_eq!(found.sourced, ["\"$BECKET_HOOK_DIR/lib.sh\"", "\"$(dirname \"$0\")/more.sh\""]);
+        assert_eq!(
+            found.sourced,
+            ["\"$BECKET_HOOK_DIR/lib.sh\"", "\"$(dirname \"$0\")/more.sh\""]
+        );
         assert!(!found.sets_path);
-        for script in ["PATH=\"$X/bin:$PATH\" tool", "export PATH=$PATH:/opt/x", "env PATH=/a tool"] {
+        for script in [
+            "PATH=\"$X/bin:$PATH\" tool",
+            "export PATH=$PATH:/opt/x",
+            "env PATH=/a tool",
+        ] {
             assert!(used(script).sets_path, "{script}");
         }
     }

@@ -148,7 +148,10 @@ fn below(folder: &Path, surroundings: &Surroundings, files: &mut Vec<HookFile>) 
     let mut listing = listing.map_err(|error| unreadable(folder, &error))?;
     listing.sort_by_key(std::fs::DirEntry::file_name);
     let is_plugins = whole.file_name().is_some_and(|name| name == "plugins");
-    for file in programs_in(&whole).iter().filter(|file| is_plugins && is_like_program(file)) {
+    for file in programs_in(&whole)
+        .iter()
+        .filter(|file| is_plugins && is_like_program(file))
+    {
         let shown = file.strip_prefix(&surroundings.cwd).unwrap_or(file);
         files.push(read(shown, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
     }
@@ -189,7 +192,10 @@ fn holds_hooks(file: &Path) -> bool {
         return false;
     };
     let begins = |line: &str, word: &str| {
-        let rest = line.trim_start().trim_start_matches(['-', ' ', '{']).strip_prefix(word);
+        let rest = line
+            .trim_start()
+            .trim_start_matches(['-', ' ', '{'])
+            .strip_prefix(word);
         rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ':', ']']))
     };
     let has_line = |word: &str| text.lines().any(|line| begins(line, word));

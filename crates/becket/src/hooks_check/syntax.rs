@@ -91,7 +91,10 @@ fn trouble(words: &[&str], text: &str) -> Option<(Option<usize>, String)> {
     let digits = place.map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
     let line = digits.and_then(|digits| digits.parse().ok());
     // Who says it and where is told elsewhere.
-    let shown = message.strip_prefix(*program).unwrap_or(message).trim_start_matches(": ");
+    let shown = message
+        .strip_prefix(*program)
+        .unwrap_or(message)
+        .trim_start_matches(": ");
     let shown = shown.trim_start_matches("line ");
     let shown = shown.trim_start_matches(|sign: char| sign.is_ascii_digit() || ": ".contains(sign));
     Some((line, shown.to_owned()))

@@ -192,7 +192,9 @@ impl Reading {
     /// Whether the group that begins here is a substitution, or a function that is called in one.
     fn is_taken(&self) -> bool {
         let before = self.statement.trim_end();
-        let function = before.strip_suffix("()").and_then(|name| name.split_whitespace().last());
+        let function = before
+            .strip_suffix("()")
+            .and_then(|name| name.split_whitespace().last());
         let calls = function.map(|name| format!("$({name}"));
         let is_called = calls.is_some_and(|call| self.text.iter().collect::<String>().contains(&call));
         self.statement.ends_with('$') || is_called
@@ -258,7 +260,9 @@ impl Reading {
         let part = std::mem::take(&mut self.part);
         let last = part.split_whitespace().next().unwrap_or_default();
         let is_passed_on = !self.is_pipe || FILTERS.contains(&last);
-        let mut words = statement.split_whitespace().skip_while(|word| BETWEEN.contains(word));
+        let mut words = statement
+            .split_whitespace()
+            .skip_while(|word| BETWEEN.contains(word));
         let first = words.next().unwrap_or_default();
         if BEGINNINGS.contains(&first) {
             self.blocks.push(self.heard.len());
@@ -324,9 +328,15 @@ mod tests {
             ("case $x in a) echo b;; esac", &["echo b"]),
             ("x=$(echo a); echo b", &["echo b"]),
             ("x=$(cat <<E\n{\"a\": 1}\nE\n)\necho b", &["echo b"]),
-            ("f() { echo a; }\ncurl -d \"$(f)\" x\ng() { echo b; }\ng", &["echo b"]),
+            (
+                "f() { echo a; }\ncurl -d \"$(f)\" x\ng() { echo b; }\ng",
+                &["echo b"],
+            ),
             ("for i in 1; do echo a; done > log; echo b", &["echo b"]),
-            ("if x; then while y; do echo a; done | logger; else echo b; fi", &["echo b"]),
+            (
+                "if x; then while y; do echo a; done | logger; else echo b; fi",
+                &["echo b"],
+            ),
         ];
         for (script, expected) in table {
             assert_eq!(&by_shell(script), expected, "{script}");

@@ -843,11 +843,7 @@ const CLEAN: &[Mistake] = &[
                 false,
             ),
             ("lib.sh", "check() { cat >/dev/null; }\n", false),
-            (
-                "s.sh",
-                "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ncheck\n",
-                true,
-            ),
+            ("s.sh", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ncheck\n", true),
         ],
     ),
     right(
@@ -1030,11 +1026,7 @@ const CLEAN: &[Mistake] = &[
         "gate.ts",
         &[
             ("gate.ts", "export { default } from \"./other\";\n", false),
-            (
-                "other.ts",
-                "export default function (pi: any) {\n  \n}\n",
-                false,
-            ),
+            ("other.ts", "export default function (pi: any) {\n  \n}\n", false),
         ],
     ),
     right(
@@ -1122,7 +1114,13 @@ fn nothing_is_reported_on_hooks_that_are_right() {
 fn a_folder_is_searched_downwards_and_one_without_hooks_is_not_green() {
     let room = room();
     let wrong = "[[hook]]\nevent = \"pre_tol\"\ncommand = \"true\"\n";
-    for file in ["a/b/h.toml", ".becket/becket.toml", "node_modules/x/h.toml", "target/h.toml", ".cache/h.toml"] {
+    for file in [
+        "a/b/h.toml",
+        ".becket/becket.toml",
+        "node_modules/x/h.toml",
+        "target/h.toml",
+        ".cache/h.toml",
+    ] {
         room.write(file, wrong);
     }
     room.write(
@@ -1144,7 +1142,12 @@ fn a_folder_is_searched_downwards_and_one_without_hooks_is_not_green() {
         .iter()
         .filter_map(|finding| finding["file"].as_str())
         .collect();
-    let expected = ["./.becket/becket.toml", "./.pi/extensions/gate.ts", "./a/b/h.toml", "./agents/a.yaml"];
+    let expected = [
+        "./.becket/becket.toml",
+        "./.pi/extensions/gate.ts",
+        "./a/b/h.toml",
+        "./agents/a.yaml",
+    ];
     assert_eq!(files, expected, "{run:#?}");
     room.run(["hooks", "check", "src"])
         .ended_with(2)
@@ -1170,7 +1173,10 @@ fn what_a_plugin_did_not_say_of_itself_is_remembered() {
     room.run(["doctor"]);
     let run = room.run(["hooks", "check"]).ended_with(1);
     assert!(run.stdout.contains("when it was asked last"), "{run:#?}");
-    room.script(plugin, "#!/bin/sh\necho '{\"name\":\"guard\",\"description\":\"x\"}'\n");
+    room.script(
+        plugin,
+        "#!/bin/sh\necho '{\"name\":\"guard\",\"description\":\"x\"}'\n",
+    );
     room.run(["hooks", "check"]).ended_with(0);
 }
 
@@ -1236,7 +1242,10 @@ fn findings_are_told_in_sarif() {
 #[test]
 fn sarif_names_files_as_code_hosts_do() {
     let room = room();
-    room.write("my hooks/h.toml", "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n");
+    room.write(
+        "my hooks/h.toml",
+        "[[hook]]\nevent = \"pre_tool\"\ncommand = [\"./guard.sh\"]\n",
+    );
     room.script("my hooks/guard.sh", "#!/bin/sh\nif true; then\n");
     let run = room
         .run(["hooks", "check", "--format", "sarif", "./my hooks/h.toml"])
