@@ -12,27 +12,34 @@ const MOST_FILES: usize = 200;
 const LARGEST: usize = 4 << 20;
 const LONGEST: usize = 1024;
 
+/// What an extension is made of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The texts of its own files, the first one first.
+    pub texts: Vec<String>,
+    /// Whether they import something that is not there.
+    pub is_incomplete: bool,
+}
+
 /// The sources of a file and of all its own files that it imports, and these import; `None` if not all of them can be
-/// looked at, or something that they import is not there. They need not be correct: an import is whatever stands in
-/// quotes and is the path of a file beside it. Packages do not belong to it, and modules of the host are always there.
-pub fn sources(file: &Path, is_host_module: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+/// looked at. They need not be correct: an import is whatever stands in quotes and is the path of a file beside it.
+/// Packages do not belong to it, and modules of the host are always there.
+pub fn sources(file: &Path, is_host_module: impl Fn(&str) -> bool) -> Option<Sources> {
     let packages = Packages::default();
     let is_known = |name: &str| is_host_module(name) || is_node_module(name);
     let first = std::fs::canonicalize(file).ok()?;
-    let (mut seen, mut next, mut sources) = (HashSet::from([first.clone()]), vec![first], Vec::new());
+    let (mut seen, mut next, mut sources) = (HashSet::from([first.clone()]), vec![first], Sources::default());
     while let Some(file) = next.pop() {
         let source = opening::text(&file, LARGEST).ok()?;
         let folder = file.parent().unwrap_or(&file);
         let is_there = |name: &str| is_known(name) || finds(&packages, folder, name);
-        if !needed_names(&source).all(is_there) {
-            return None;
-        }
+        sources.is_incomplete |= !needed_names(&source).all(is_there);
         for found in imported(&packages, &file, &source) {
             if seen.insert(found.clone()) {
                 next.push(found);
             }
         }
-        sources.push(source);
+        sources.texts.push(source);
         if seen.len() > MOST_FILES {
             return None;
         }

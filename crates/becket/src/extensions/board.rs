@@ -24,7 +24,7 @@ use becket_hooks::{
     Answered, Cause, Dialect, DispatchTrace, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind, Mark,
     ScriptHandler,
 };
-use becket_js::{Extension, Kit, Report, Reporter};
+use becket_js::{Extension, Kit, Report, Reporter, Sources};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
 use futures_util::future::BoxFuture;
@@ -273,7 +273,7 @@ impl Guest {
     }
 
     /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
-    /// those that its files name in quotes. Where these cannot be read, or leave open what they hear, it may judge
+    /// those that its files name in quotes. Where these cannot be read, or leave open what is heard, it may judge
     /// anything.
     fn guards(&self) -> Vec<&'static str> {
         let is_host_module = |name: &str| {
@@ -282,11 +282,12 @@ impl Guest {
                 .any(|module| module.names.contains(&name))
         };
         let sources = becket_js::sources(self.candidate.code(), is_host_module);
-        let sources = sources.filter(|sources| !sources.iter().any(|source| hears_what_nobody_knows(source)));
+        let sources = sources.filter(says_what_it_hears);
         let named = |event: &str| {
             let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{event}{quote}"));
             let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
-            sources.as_ref().is_none_or(|sources| sources.iter().any(names))
+            let any = |sources: &Sources| sources.texts.iter().any(names);
+            sources.as_ref().is_none_or(any)
         };
         let heard = |event: &str| self.hooks.iter().any(|hook| hook.event == event);
         let guards = pi::guard_events().into_iter();
@@ -294,12 +295,47 @@ impl Guest {
     }
 }
 
-/// Whether a source listens for an event whose name is only known when it runs.
-fn hears_what_nobody_knows(source: &str) -> bool {
-    let mut calls = source
-        .match_indices(".on(")
-        .map(|(at, call)| &source[at + call.len()..]);
-    calls.any(|rest| !rest.trim_start().starts_with(['"', '\'', '`', ')']))
+/// Whether the sources of an extension name all events that it hears. One that is incomplete may hand itself to what is
+/// not there.
+fn says_what_it_hears(sources: &Sources) -> bool {
+    let names_events = |source: &String| {
+        let mut calls = source
+            .match_indices(".on(")
+            .map(|(at, call)| &source[at + call.len()..]);
+        calls.all(|rest| rest.trim_start().starts_with(['"', '\'', '`', ')']))
+    };
+    let keeps_to_itself = || {
+        sources
+            .texts
+            .first()
+            .is_some_and(|source| !hands_itself_on(source))
+    };
+    sources.texts.iter().all(names_events) && (!sources.is_incomplete || keeps_to_itself())
+}
+
+/// Whether an extension gives what it listens with to somebody else, or is not what its own file says.
+fn hands_itself_on(source: &str) -> bool {
+    const BEFORE_PARAMETERS: &[&str] = &["async", "function"];
+    let exported = source.split_once("export default").map(|(_, rest)| rest);
+    let Some((head, rest)) = exported.and_then(|rest| rest.split_once('(')) else {
+        return true;
+    };
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let is_function =
+        words.contains(&"function") || words.iter().all(|word| BEFORE_PARAMETERS.contains(word));
+    if !is_function {
+        return true;
+    }
+    let is_letter = |letter: char| letter.is_alphanumeric() || ['_', '$'].contains(&letter);
+    let rest = rest.trim_start();
+    let parameter = &rest[..rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len())];
+    let place = source.len() - rest.len();
+    let is_handed = |(at, _): (usize, &str)| {
+        let before = source[..at].trim_end().chars().next_back();
+        let after = source[at + parameter.len()..].trim_start().chars().next();
+        at != place && matches!(before, Some('(' | ',')) && matches!(after, Some(',' | ')'))
+    };
+    !parameter.is_empty() && source.match_indices(parameter).any(is_handed)
 }
 
 /// In the place of a guard that could not be loaded: it cannot judge, and so it refuses.
