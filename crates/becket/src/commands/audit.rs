@@ -11,7 +11,7 @@ use super::{print, since, trace};
 use crate::args::{AuditCommand, Options};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::front::harmless;
+use crate::front::{counted, harmless};
 use crate::surroundings::Surroundings;
 
 /// Does what is asked for.
@@ -184,8 +184,12 @@ impl Account {
             (None, None) => "not ended, or cut short".into(),
         };
         format!(
-            "{session_id}  {}  {} permits, {} operations, {} refused, hooks decided {} times  {end}\n",
-            self.context, self.allowed, self.operations, self.refused, self.decided_by_hooks
+            "{session_id}  {}  {}, {}, {} refused, hooks decided {}  {end}\n",
+            self.context,
+            counted(self.allowed, "permit"),
+            counted(self.operations, "operation"),
+            self.refused,
+            counted(self.decided_by_hooks, "time"),
         )
     }
 }

@@ -39,6 +39,24 @@ struct Place {
     /// How the person names it.
     name: String,
     about: String,
+    /// Whether the name has to stand beside that.
+    naming: Naming,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Beside,
+    Within,
+}
+
+impl Place {
+    /// What stands beside what is said about it.
+    fn beside(&self) -> &str {
+        match self.naming {
+            Naming::Beside => &self.name,
+            Naming::Within => "",
+        }
+    }
 }
 
 impl Away<'_> {
@@ -131,6 +149,7 @@ fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
                 Some(name) => format!("{}, {about}", harmless_name(name)),
                 None => about,
             },
+            naming: Naming::Beside,
         }
     });
     Ok(places.collect())
@@ -150,6 +169,7 @@ async fn fork(
             let places = said.map(|entry| Place {
                 name: entry.id.clone(),
                 about: in_one_line(&entry.content),
+                naming: Naming::Beside,
             });
             choose(
                 "Say what in other words?",
@@ -180,9 +200,11 @@ async fn entry(
     let tree = conversation.tree().await?;
     let (id, how) = match which.split_once(char::is_whitespace).unwrap_or((which, "")) {
         ("", _) => {
-            let places = drawn_lines(&tree)
-                .into_iter()
-                .map(|(name, about)| Place { name, about });
+            let places = drawn_lines(&tree).into_iter().map(|(name, about)| Place {
+                name,
+                about,
+                naming: Naming::Within,
+            });
             let title = "Go on from where?";
             let Some(id) = choose(title, "/tree ENTRY [summarize WHAT]", places.collect(), screen).await?
             else {
@@ -256,14 +278,17 @@ async fn choose(
     let Some(screen) = screen else {
         let lines: String = places
             .iter()
-            .map(|place| format!("{}  {}\n", place.name, place.about))
+            .map(|place| match place.beside() {
+                "" => format!("{}\n", place.about),
+                name => format!("{name}  {}\n", place.about),
+            })
             .collect();
         print(&lines)?;
         return Err(CliError::usage(format!("say which: {usage}")));
     };
     let options = places.iter().map(|place| Entry {
         label: place.about.clone(),
-        description: place.name.clone(),
+        description: place.beside().to_owned(),
         letter: None,
     });
     let question = Question::new(title).timeout(PATIENCE);
