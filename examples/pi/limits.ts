@@ -2,7 +2,8 @@
 //
 //     becket chat -e examples/pi/limits.ts
 //
-// `after_provider_response` is told of the status and the headers of every answer, before the first word of it.
+// `after_provider_response` is told of the status and the headers of every answer, before the first word of it, and
+// `thinking_level_select` of every other level, whoever has chosen it.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 
@@ -17,5 +18,9 @@ export default function (pi: ExtensionAPI) {
         if (Number(left) >= FEW || pi.getThinkingLevel() === "low") return;
         ctx.ui.notify(`thinking less: only ${left} requests are left`, "warning");
         pi.setThinkingLevel("low");
+    });
+
+    pi.on("thinking_level_select", (event, ctx) => {
+        ctx.ui.setStatus("thinking", `thinking: ${event.level} (it was ${event.previousLevel})`);
     });
 }

@@ -27,6 +27,8 @@ export default function (pi: ExtensionAPI) {
         if (typeof wanted === "string") file = resolve(ctx.cwd, wanted);
         write(`# A session (${event.reason})\n`);
     });
+    // Versions of pi since 0.80 have this one.
+    pi.on("session_info_changed" as any, (event: any) => write(`\n# ${event.name}\n`));
     // Versions of pi before 0.65 have this one instead of a new `session_start`.
     pi.on("session_switch" as any, (event: any) => write(`\n# Another session (${event.reason})\n`));
 

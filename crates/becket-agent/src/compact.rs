@@ -25,6 +25,14 @@ use crate::transcript;
 /// A conversation of fewer messages is not summarised by itself: little would be won.
 const FEWEST_MESSAGES: usize = 5;
 
+/// That so many messages were summarised, for the person.
+pub(crate) fn summarised_words(summarised: usize, which: &str) -> String {
+    match summarised {
+        1 => format!("1 {which}message was summarised"),
+        number => format!("{number} {which}messages were summarised"),
+    }
+}
+
 /// How a compaction ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompactEnd {
@@ -36,6 +44,8 @@ pub enum CompactEnd {
         kept: usize,
         /// The summary.
         summary: String,
+        /// The entry that holds it.
+        entry_id: String,
     },
     /// There was nothing to summarise.
     Nothing,
@@ -183,7 +193,7 @@ impl Session {
         };
         let why_not = match self.carry_out(plan, Some(run)).await? {
             CompactEnd::Compacted { summarised, .. } => {
-                let words = format!("{summarised} older messages were summarised to make room");
+                let words = format!("{} to make room", summarised_words(summarised, "older "));
                 self.agent.front.show(Sight::Notice(&words));
                 return Ok(true);
             }
@@ -413,6 +423,8 @@ impl Session {
         });
         let (entry_id, time_ms) = (entry.id.clone(), entry.time_ms);
         let _ = self.write(vec![entry], Vec::new()).await?;
+        let tree = self.tree().await?;
+        let parent_id = tree.entry(&entry_id).and_then(|entry| entry.parent_id.clone());
         let gone: Vec<Message> = self.messages.drain(..plan.cut).collect();
         self.standing = Some(StandingSummary {
             text: summary.clone(),
@@ -434,7 +446,8 @@ impl Session {
             message_count_before: before as u32,
             message_count: self.messages.len() as u32,
             summary: summary.clone(),
-            entry_id,
+            entry_id: entry_id.clone(),
+            parent_id,
             first_kept_id,
             details,
             by_hook,
@@ -447,6 +460,7 @@ impl Session {
             summarised: gone.len(),
             kept: self.messages.len(),
             summary,
+            entry_id,
         })
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
+use crate::context_files::ContextFiles;
 use crate::desk::{Desk, DeskError};
 use crate::going::GoTo;
 use crate::store::Seed;
@@ -43,8 +44,29 @@ pub enum Destination {
     Reloaded,
 }
 
+impl Destination {
+    /// Whether it is another conversation.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        match self {
+            Self::New { .. } | Self::Earlier(_) | Self::Fork { .. } => true,
+            Self::Entry { .. } | Self::Reloaded => false,
+        }
+    }
+}
+
 /// Sets up a new conversation when the one before it has ended.
-pub type Planter = Arc<dyn Fn() -> BoxFuture<'static, Planted> + Send + Sync>;
+pub type Planter = Arc<dyn Fn(Site) -> BoxFuture<'static, Planted> + Send + Sync>;
+
+/// Where a new conversation will be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// The id of its session.
+    pub session_id: String,
+    /// The files of its context.
+    pub files: ContextFiles,
+    /// The file of the conversation that it follows, if somebody says so.
+    pub parent_file: Option<String>,
+}
 
 /// What a conversation begins with, or why it was not set up; then it begins with nothing.
 pub type Planted = Result<Seed, String>;
@@ -65,6 +87,8 @@ pub enum Moved {
 pub struct Wish {
     /// Where to.
     pub to: Destination,
+    /// Whether what the session does is ended for it.
+    pub(crate) interrupts: bool,
     desk: Desk,
     answer: oneshot::Sender<Result<Moved, DeskError>>,
 }
@@ -72,10 +96,16 @@ pub struct Wish {
 impl Wish {
     pub(crate) fn new(
         to: Destination,
+        interrupts: bool,
         desk: Desk,
         answer: oneshot::Sender<Result<Moved, DeskError>>,
     ) -> Self {
-        Self { to, desk, answer }
+        Self {
+            to,
+            interrupts,
+            desk,
+            answer,
+        }
     }
 
     /// Tells whoever waits how it ended, or why nothing happened.

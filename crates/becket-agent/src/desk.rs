@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::compact::CompactEnd;
 use crate::context_files::ContextFiles;
-pub use crate::departure::{Destination, Moved, Planted, Planter, Wish};
+pub use crate::departure::{Destination, Moved, Planted, Planter, Site, Wish};
 use crate::manners::Manners;
 use crate::message::{from_draft, user};
 use crate::provider::{Provider, ThinkingLevel};
@@ -27,10 +27,10 @@ pub use crate::queue::{Delivery, Pace, WhenIdle};
 use crate::queue::{Queues, Said};
 use crate::run::Input;
 use crate::session::Agent;
+use crate::session_judge::SessionJudge;
 use crate::store::{Conversation, EntryContent, NewEntry, Origin, ShellRun, StoredEntry};
 use crate::tool::{Tool, ToolSpec};
 use crate::tree::{Branch, Tree};
-use crate::user_shell::ShellJudge;
 
 /// A session, as code outside of its loop sees and steers it. Cloning gives another handle to the same desk.
 #[derive(Clone, Default)]
@@ -137,7 +137,7 @@ struct State {
 struct Seen {
     place: Place,
     tree: Tree,
-    shell_judge: Option<ShellJudge>,
+    judge: Option<SessionJudge>,
     system_prompt: String,
     tokens: u64,
     base: Base,
@@ -169,6 +169,8 @@ impl Base {
 #[derive(Clone, Default)]
 pub(crate) struct Choices {
     pub(crate) model: Option<ChosenModel>,
+    /// All that were ever chosen, each once.
+    known_models: Vec<ChosenModel>,
     pub(crate) thinking: Option<ThinkingLevel>,
     /// Tools that were added. One with the name of another stands in its place.
     tools: Vec<Arc<dyn Tool>>,
@@ -293,9 +295,9 @@ impl Desk {
         Ok(Conversation::of(entries.iter().map(AsRef::as_ref)).messages)
     }
 
-    /// Who judges commands that the person runs in the session's place.
-    pub fn shell_judge(&self) -> Result<ShellJudge, DeskError> {
-        self.see(|seen| seen.shell_judge.clone())?.ok_or(DeskError::Over)
+    /// Who asks hooks in the session's name, beside what runs.
+    pub fn judge(&self) -> Result<SessionJudge, DeskError> {
+        self.see(|seen| seen.judge.clone())?.ok_or(DeskError::Over)
     }
 
     /// The system prompt as it was last written; before the first prompt, what the agent was instructed with.
@@ -338,6 +340,21 @@ impl Desk {
         Ok(Arc::clone(chosen.map_or(&base.provider, |model| &model.provider)))
     }
 
+    /// The models that the session has worked with, each with how many tokens it can take: the one that it began with,
+    /// and those that were chosen since.
+    pub fn models(&self) -> Result<Vec<(Arc<dyn Provider>, u64)>, DeskError> {
+        let state = self.state();
+        let base = &state.seen.as_ref().ok_or(DeskError::NotBegun)?.base;
+        let first = (Arc::clone(&base.provider), base.window);
+        let chosen = state.choices.known_models.iter();
+        let others = chosen.filter(|model| !is_same(&*model.provider, &*base.provider));
+        let others = others.map(|model| {
+            let window = model.context_window.unwrap_or(base.window);
+            (Arc::clone(&model.provider), window)
+        });
+        Ok(std::iter::once(first).chain(others).collect())
+    }
+
     /// How much the model is to think, if anybody said so.
     pub fn thinking(&self) -> Result<Option<ThinkingLevel>, DeskError> {
         let state = self.state();
@@ -365,6 +382,11 @@ impl Desk {
 
     /// Whether something waits for the model to hear it.
     pub fn has_waiting(&self) -> bool {
+        !self.0.queues.is_silent()
+    }
+
+    /// Whether something that was said runs by itself, in the run that there is or after it.
+    pub fn has_next(&self) -> bool {
         !self.0.queues.is_empty()
     }
 
@@ -399,8 +421,13 @@ impl Desk {
     /// Words for the model, as the person would say them. While nothing runs they begin a run, unless they are to come
     /// with the next prompt.
     pub fn say(&self, words: Input, delivery: Delivery) -> Result<(), DeskError> {
+        self.say_when(words, delivery, WhenIdle::Run)
+    }
+
+    /// The same where it is said what becomes of them while nothing runs.
+    pub fn say_when(&self, words: Input, delivery: Delivery, when_idle: WhenIdle) -> Result<(), DeskError> {
         drop(self.open()?);
-        self.0.queues.say(Said::Words(words), delivery, WhenIdle::Run);
+        self.0.queues.say(Said::Words(words), delivery, when_idle);
         Ok(())
     }
 
@@ -490,8 +517,13 @@ impl Desk {
     /// waits for it; inside of a hook or a tool of the same session nobody should.
     pub fn go(&self, to: Destination) -> impl Future<Output = Result<Moved, DeskError>> + Send + use<> {
         let (answer, answered) = oneshot::channel();
-        let wish = Wish::new(to, self.clone(), answer);
-        let wished = self.open().map(|mut state| state.moves.push_back(wish));
+        let wished = self.open().map(|mut state| {
+            let works = state.cancel.as_ref().is_some_and(|cancel| !cancel.is_cancelled());
+            let interrupts = works && to.is_elsewhere();
+            state
+                .moves
+                .push_back(Wish::new(to, interrupts, self.clone(), answer));
+        });
         self.0.queues.tell();
         async move {
             wished?;
@@ -503,6 +535,19 @@ impl Desk {
     pub fn is_moving(&self) -> bool {
         let state = self.state();
         state.is_moving || !state.moves.is_empty()
+    }
+
+    /// Waits until somebody wants to go on elsewhere in the middle of what the session does, and not only after it.
+    pub async fn interrupted(&self) -> Wish {
+        loop {
+            let mut state = self.state();
+            if let Some(wish) = state.moves.pop_front_if(|wish| wish.interrupts) {
+                state.is_moving = true;
+                return wish;
+            }
+            drop(state);
+            self.0.queues.told().await;
+        }
     }
 
     /// The next wish to go on elsewhere, for whoever has the session.
@@ -550,7 +595,13 @@ impl Desk {
 
     /// Another model, for sub-agents as well. `model_change` tells when it is in use.
     pub fn set_model(&self, model: ChosenModel) {
-        self.choose(|choices| choices.model = Some(model));
+        self.choose(|choices| {
+            let known = &mut choices.known_models;
+            if !known.iter().any(|other| is_same(&*other.provider, &*model.provider)) {
+                known.push(model.clone());
+            }
+            choices.model = Some(model);
+        });
     }
 
     /// How much the model is to think.
@@ -631,7 +682,8 @@ impl Desk {
             || !state.unstored.is_empty()
             || !state.compactions.is_empty()
             || !state.shell_runs.is_empty()
-            || !state.moves.is_empty();
+            || !state.moves.is_empty()
+            || state.is_moving;
         drop(state);
         self.has_session() && self.0.queues.is_resting() && (asked || self.0.queues.has_wish())
     }
@@ -667,13 +719,13 @@ impl Desk {
     }
 
     /// The session begins, perhaps in the place of another one. What was chosen holds for it too.
-    pub(crate) fn begin(&self, place: Place, tree: Tree, base: Base, of_session: (&str, ShellJudge)) {
-        let (instructions, shell_judge) = of_session;
+    pub(crate) fn begin(&self, place: Place, tree: Tree, base: Base, of_session: (&str, SessionJudge)) {
+        let (instructions, judge) = of_session;
         let mut state = self.state();
         state.seen = Some(Seen {
             place,
             tree,
-            shell_judge: Some(shell_judge),
+            judge: Some(judge),
             system_prompt: instructions.into(),
             tokens: 0,
             base,
@@ -694,7 +746,7 @@ impl Desk {
         // A tool may hold the desk, which must not hold it in turn.
         let choices = std::mem::take(&mut state.choices);
         let seen = state.seen.as_mut();
-        let tools = seen.map(|seen| (std::mem::take(&mut seen.base.tools), seen.shell_judge.take()));
+        let tools = seen.map(|seen| (std::mem::take(&mut seen.base.tools), seen.judge.take()));
         drop(state);
         drop((choices, tools, moves));
     }
@@ -831,6 +883,11 @@ impl Seen {
             source: None,
         });
     }
+}
+
+/// Whether two mean the same model.
+fn is_same(one: &dyn Provider, other: &dyn Provider) -> bool {
+    (one.name(), one.model()) == (other.name(), other.model())
 }
 
 impl fmt::Debug for Desk {

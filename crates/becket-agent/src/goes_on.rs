@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// An answer that did not come, or broke off, is told like any other message.
-    async fn told(
+    pub(crate) async fn told(
         &self,
         unfinished: Option<Unfinished>,
         stop_reason: StopReason,

@@ -222,7 +222,7 @@ impl Session {
         let previous_leaf_id = tree.leaf_id().map(ToOwned::to_owned);
         let told = summary.as_ref().map(|summary| {
             NewEntry::new(EntryContent::BranchSummary {
-                from_id: previous_leaf_id.clone(),
+                from_id: leaf_id.clone(),
                 summary: summary.text.clone(),
                 by_hook,
                 details: summary.details.clone(),

@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use becket_events::{
-    EndReason, Level, ModelChange, ModelChangePayload, ModelChoice, Settled, SettledPayload,
+    EndReason, Level, ModelChange, ModelChangePayload, ModelChoice, NameChange, NameChangePayload, Settled,
+    SettledPayload, ThinkingChange, ThinkingChangePayload,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::compact::CompactEnd;
+use crate::compact::{CompactEnd, summarised_words};
 use crate::desk::{Choices, CompactWish, DeskError, ShellWish};
 use crate::front::Sight;
 use crate::guests::Brought;
 use crate::message::from_draft;
+use crate::provider::ThinkingLevel;
 use crate::queue::Said;
 use crate::run::{Ending, Run, RunEnd};
 use crate::session::{Agent, Joins, Session, model_name};
@@ -187,13 +189,21 @@ impl Session {
                 store.append_consuming(self.id(), entries, letters).await
             }
         };
-        let Some(desk) = &self.desk else {
-            return store(new).await;
+        let (entries, written) = match &self.desk {
+            Some(desk) => {
+                let (entries, written) = desk.write(new);
+                (entries, Some((desk, written)))
+            }
+            None => (new, None),
         };
-        let (entries, written) = desk.write(new);
+        let names: Vec<String> = entries.iter().filter_map(name_in).collect();
         let stored = store(entries).await;
         if stored != Ok(Consumed::All) {
-            desk.unwrite(written);
+            written.into_iter().for_each(|(desk, written)| desk.unwrite(written));
+            return stored;
+        }
+        for name in names {
+            self.hooks.tell::<NameChange>(|| NameChangePayload { name }).await;
         }
         stored
     }
@@ -207,6 +217,7 @@ impl Session {
         let chosen = news.or_else(|| self.desk.as_ref().map(|desk| desk.choices()));
         let choices = chosen.unwrap_or_default();
         let before = self.hooks.scope().model.clone();
+        let thought = self.thinking();
         self.agent = Arc::new(self.seated().choosing(&choices, &self.brought));
         self.active_tools = choices.active;
         self.seat_guests();
@@ -220,8 +231,26 @@ impl Session {
             };
             self.hooks.tell::<ModelChange>(payload).await;
         }
+        self.tell_thinking(thought).await;
         self.note_choices();
         true
+    }
+
+    /// How much the model thinks.
+    fn thinking(&self) -> ThinkingLevel {
+        self.agent.settings.options.thinking.unwrap_or(ThinkingLevel::Off)
+    }
+
+    /// Tells that the model thinks more or less than it did. A session that has not begun changes nothing.
+    async fn tell_thinking(&self, before: ThinkingLevel) {
+        let now = self.thinking();
+        if now != before && self.announced {
+            let payload = || ThinkingChangePayload {
+                new_level: now.name().into(),
+                previous_level: before.name().into(),
+            };
+            self.hooks.tell::<ThinkingChange>(payload).await;
+        }
     }
 
     /// Entries tell from where on another model answers, or thinks more or less.
@@ -280,7 +309,7 @@ impl Session {
         let _ = answer.send(told);
         let end = end?;
         if let CompactEnd::Compacted { summarised, .. } = &end {
-            let words = format!("{summarised} messages were summarised, because a hook asked for it");
+            let words = format!("{}, because a hook asked for it", summarised_words(*summarised, ""));
             self.agent.front.show(Sight::Notice(&words));
         }
         Ok(matches!(end, CompactEnd::Compacted { .. }))
@@ -292,6 +321,14 @@ impl Session {
             let tokens = self.context_tokens();
             self.desk.iter().for_each(|desk| desk.set_tokens(tokens));
         }
+    }
+}
+
+/// The name that an entry gives the conversation.
+fn name_in(entry: &NewEntry) -> Option<String> {
+    match &entry.content {
+        EntryContent::Name { name } => Some(name.clone()),
+        _ => None,
     }
 }
 

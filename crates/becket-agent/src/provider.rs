@@ -90,6 +90,20 @@ pub enum ThinkingLevel {
     Xhigh,
 }
 
+impl ThinkingLevel {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+        }
+    }
+}
+
 impl RequestOptions {
     /// These, and those of another where nothing is said here.
     pub fn or(&self, usual: &Self) -> Self {

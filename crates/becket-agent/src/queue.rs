@@ -42,13 +42,15 @@ pub enum Pace {
     All,
 }
 
-/// What becomes of a note that is said while nothing runs.
+/// What becomes of something that is said while nothing runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenIdle {
     /// It begins a run.
     Run,
-    /// It becomes part of the conversation, and nothing runs.
+    /// A note becomes part of the conversation, and nothing runs.
     Keep,
+    /// It waits until something else begins a run, and is heard there when it would have been.
+    Hold,
 }
 
 /// What waits for the model. Cloning gives another handle to the same queues.
@@ -70,10 +72,19 @@ struct Waiting {
     follow_up_pace: Pace,
     steering: VecDeque<Said>,
     follow_ups: VecDeque<Said>,
+    /// What begins nothing: it waits in both ways for the next run.
+    held: Held,
     with_next: Vec<Said>,
     /// Notes that become part of the conversation without a run.
     notes: Vec<NoteDraft>,
     work: Work,
+}
+
+/// What waits to be heard in the next run, in its first turn and when everything is answered.
+#[derive(Debug, Default)]
+struct Held {
+    steering: VecDeque<Said>,
+    follow_ups: VecDeque<Said>,
 }
 
 /// How far the session is with its work.
@@ -98,6 +109,7 @@ impl Default for Waiting {
             follow_up_pace: Pace::One,
             steering: VecDeque::new(),
             follow_ups: VecDeque::new(),
+            held: Held::default(),
             with_next: Vec::new(),
             notes: Vec::new(),
             work: Work::default(),
@@ -108,6 +120,22 @@ impl Default for Waiting {
 impl Waiting {
     fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_ups.is_empty()
+    }
+
+    /// The ways in which something waits, those first that are heard first.
+    fn queues(&self) -> [(Delivery, &VecDeque<Said>); 4] {
+        [
+            (Delivery::Steering, &self.held.steering),
+            (Delivery::Steering, &self.steering),
+            (Delivery::FollowUp, &self.held.follow_ups),
+            (Delivery::FollowUp, &self.follow_ups),
+        ]
+    }
+
+    /// All that waits, in the order in which it is heard.
+    fn all(&self) -> impl Iterator<Item = (Delivery, &Said)> {
+        let queues = self.queues().into_iter();
+        queues.flat_map(|(delivery, queue)| queue.iter().map(move |said| (delivery, said)))
     }
 
     fn take_all(&mut self) -> impl Iterator<Item = Said> + use<> {
@@ -129,17 +157,20 @@ impl Queues {
         self.say(words, Delivery::FollowUp, WhenIdle::Run);
     }
 
-    /// Whether words are waiting.
+    /// Whether nothing waits that would run by itself.
     pub fn is_empty(&self) -> bool {
         self.waiting().is_empty()
+    }
+
+    /// Whether nothing waits, not even for a run that somebody else begins.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.waiting().all().next().is_none()
     }
 
     /// The words of the person's that wait, and when they are heard.
     pub fn waiting_words(&self) -> Vec<(Delivery, String)> {
         let waiting = self.waiting();
-        let steering = waiting.steering.iter().map(|said| (Delivery::Steering, said));
-        let follow_ups = waiting.follow_ups.iter().map(|said| (Delivery::FollowUp, said));
-        let said = steering.chain(follow_ups);
+        let said = waiting.all();
         let words =
             said.filter_map(|(delivery, said)| Some((delivery, said.words_of_the_person()?.to_owned())));
         words.collect()
@@ -149,10 +180,13 @@ impl Queues {
     pub fn take_back(&self) -> Vec<String> {
         let mut waiting = self.waiting();
         let Waiting {
-            steering, follow_ups, ..
+            steering,
+            follow_ups,
+            held,
+            ..
         } = &mut *waiting;
         let mut taken = Vec::new();
-        for queue in [steering, follow_ups] {
+        for queue in [&mut held.steering, steering, &mut held.follow_ups, follow_ups] {
             queue.retain(|said| match said.words_of_the_person() {
                 Some(words) => {
                     taken.push(words.to_owned());
@@ -164,14 +198,18 @@ impl Queues {
         taken
     }
 
-    /// Something is said. While nothing runs it begins a run, unless it waits for a prompt or is only to be kept.
+    /// Something is said. While nothing runs it begins a run, unless it waits for one or is only to be kept.
     pub(crate) fn say(&self, said: Said, delivery: Delivery, when_idle: WhenIdle) {
         let mut waiting = self.waiting();
-        let keeps = waiting.work != Work::Runs && when_idle == WhenIdle::Keep;
+        let is_idle = waiting.work != Work::Runs;
+        let keeps = is_idle && when_idle == WhenIdle::Keep;
+        let holds = is_idle && when_idle == WhenIdle::Hold;
         match (delivery, said) {
             (Delivery::Aside, Said::Note(note)) => waiting.notes.push(note),
             (_, Said::Note(note)) if keeps && delivery != Delivery::NextPrompt => waiting.notes.push(note),
             (Delivery::NextPrompt | Delivery::Aside, said) => waiting.with_next.push(said),
+            (Delivery::Steering, said) if holds => waiting.held.steering.push_back(said),
+            (Delivery::FollowUp, said) if holds => waiting.held.follow_ups.push_back(said),
             (Delivery::Steering, said) => waiting.steering.push_back(said),
             (Delivery::FollowUp, said) => waiting.follow_ups.push_back(said),
         }
@@ -181,13 +219,7 @@ impl Queues {
 
     /// All that waits, in the order in which it is heard.
     pub(crate) fn all_waiting(&self) -> Vec<Said> {
-        let waiting = self.waiting();
-        waiting
-            .steering
-            .iter()
-            .chain(&waiting.follow_ups)
-            .cloned()
-            .collect()
+        self.waiting().all().map(|(_, said)| said.clone()).collect()
     }
 
     pub(crate) fn has_steering(&self) -> bool {
@@ -231,9 +263,17 @@ impl Queues {
         self.waiting().work = Work::Compacts;
     }
 
-    /// Something runs.
+    /// Something runs, which hears what has waited for it.
     pub(crate) fn run(&self) {
-        self.waiting().work = Work::Runs;
+        let mut waiting = self.waiting();
+        let Held {
+            mut steering,
+            mut follow_ups,
+        } = std::mem::take(&mut waiting.held);
+        steering.append(&mut waiting.steering);
+        follow_ups.append(&mut waiting.follow_ups);
+        (waiting.steering, waiting.follow_ups) = (steering, follow_ups);
+        waiting.work = Work::Runs;
     }
 
     /// What runs next. With nothing left, what is said from now on waits until the work is over, and is a wish then.
@@ -270,12 +310,19 @@ impl Queues {
         self.tell();
     }
 
-    /// The work came to a bad end. What still waits begins nothing: it is heard with the next prompt.
+    /// The work came to a bad end. What still waits begins nothing: it is heard in the next run.
     pub(crate) fn hold(&self) {
         let mut waiting = self.waiting();
-        let held: Vec<Said> = waiting.take_all().collect();
-        waiting.with_next.extend(held);
-        waiting.work = Work::Begins;
+        let Waiting {
+            steering,
+            follow_ups,
+            held,
+            work,
+            ..
+        } = &mut *waiting;
+        held.steering.append(steering);
+        held.follow_ups.append(follow_ups);
+        *work = Work::Begins;
     }
 
     /// Forgets what waits to be heard, and says how much that was.
@@ -287,6 +334,7 @@ impl Queues {
     pub(crate) fn forget(&self) {
         let mut waiting = self.waiting();
         waiting.take_all().for_each(drop);
+        waiting.held = Held::default();
         waiting.with_next.clear();
         waiting.notes.clear();
     }

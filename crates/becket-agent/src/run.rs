@@ -214,6 +214,21 @@ pub(crate) struct TurnOver {
     pub(crate) ending: Option<Ending>,
 }
 
+/// A turn that has begun.
+struct BegunTurn {
+    index: u32,
+    at: Instant,
+}
+
+impl BegunTurn {
+    fn payload(&self) -> TurnStartPayload {
+        TurnStartPayload {
+            turn_index: self.index,
+            time_ms: now_ms(),
+        }
+    }
+}
+
 impl Session {
     /// Takes the person's words to an answer, and queued words after them. A cancel ends it soon.
     pub async fn prompt(&mut self, input: Input, cancel: CancellationToken) -> Result<RunEnd, StoreError> {
@@ -611,30 +626,19 @@ impl Session {
             Ok(said) => said,
             Err(ending) => return Ok(Some(ending)),
         };
-        let turn_index = run.iteration;
-        run.iteration += 1;
-        self.turn += 1;
-        self.hooks.set_turn(self.turn);
-        let began = Instant::now();
-        let started = self
-            .hooks
-            .ask::<TurnStart>(|| TurnStartPayload {
-                turn_index,
-                time_ms: now_ms(),
-            })
-            .await;
+        let begun = self.begin_turn(run);
+        let started = self.hooks.ask::<TurnStart>(|| begun.payload()).await;
         let result = match self.hear_prompt(run, said).await {
             Ok(()) => self.turn_body(run, started.context.0).await,
             Err(error) => Err(error),
         };
-        let ended = self.tell_turn_end(turn_index, &result).await;
-        let reason = result.as_ref().map_or(TurnEnd::Error, |over| over.reason);
-        let span = Span::over(SpanKind::Turn, "", self.turn, began);
-        self.agent.store.span(
-            &self.hooks.scope().session_id,
-            span.with(json!({"reason": reason})),
-        );
-        let ending = self.after_turn(run, ended, result?.ending).await?;
+        let ended = self.end_turn(begun, &result).await;
+        let over = result?;
+        let calls_were_cancelled = over.reason == TurnEnd::Cancelled && !over.tool_results.is_empty();
+        let mut ending = self.after_turn(run, ended, over.ending).await?;
+        if calls_were_cancelled {
+            ending = self.cancelled_turn(run).await?;
+        }
         // Whatever ended the turn, the conversation says already that another one goes on.
         if let Some(member) = run.handed_to.take() {
             self.hand_over(run, &member).await?;
@@ -643,6 +647,47 @@ impl Session {
             }
         }
         Ok(ending)
+    }
+
+    /// A turn begins. Nobody has heard of it yet.
+    fn begin_turn(&mut self, run: &mut Run) -> BegunTurn {
+        let begun = BegunTurn {
+            index: run.iteration,
+            at: Instant::now(),
+        };
+        run.iteration += 1;
+        self.turn += 1;
+        self.hooks.set_turn(self.turn);
+        begun
+    }
+
+    /// The turn is over, whatever happened in it.
+    async fn end_turn(&self, begun: BegunTurn, result: &Result<TurnOver, StoreError>) -> TurnEndedReply {
+        let ended = self.tell_turn_end(begun.index, result).await;
+        let reason = result.as_ref().map_or(TurnEnd::Error, |over| over.reason);
+        let span = Span::over(SpanKind::Turn, "", self.turn, begun.at);
+        self.agent.store.span(
+            &self.hooks.scope().session_id,
+            span.with(json!({"reason": reason})),
+        );
+        ended
+    }
+
+    /// After calls that were cancelled it would be the model's turn. Whoever listens hears of the answer that does not
+    /// come, as where a cancel meets a request.
+    async fn cancelled_turn(&mut self, run: &mut Run) -> Result<Option<Ending>, StoreError> {
+        let begun = self.begin_turn(run);
+        self.hooks.tell::<TurnStart>(|| begun.payload()).await;
+        let message = self.told(None, StopReason::Cancelled, None).await;
+        run.unstored = Some(message.clone());
+        let over = TurnOver {
+            reason: TurnEnd::Cancelled,
+            message: Some(message),
+            tool_results: Vec::new(),
+            ending: Some(Ending::Cancelled),
+        };
+        let ended = self.end_turn(begun, &Ok(over)).await;
+        self.after_turn(run, ended, Some(Ending::Cancelled)).await
     }
 
     async fn tell_turn_end(&self, turn_index: u32, result: &Result<TurnOver, StoreError>) -> TurnEndedReply {

@@ -90,6 +90,8 @@ pub struct Session {
     pub(crate) active_tools: Option<Vec<String>>,
     /// The tools that guests have brought.
     pub(crate) brought: Brought,
+    /// Whether hooks were told that it has begun.
+    pub(crate) announced: bool,
     /// Whether something has run since hooks were told that nothing is left to do.
     pub(crate) unsettled: bool,
     /// How many requests hooks have caused by what they said since the person last spoke.
@@ -137,6 +139,8 @@ pub(crate) struct Beginning {
     pub(crate) seed: Option<Seed>,
     /// The session that this one replaces.
     pub(crate) replaces: Option<Replaced>,
+    /// The id that somebody knows it by already.
+    pub(crate) session_id: Option<String>,
 }
 
 /// An agent as a session is given it, and the one that is at work in its place: a member of its team, if it has one.
@@ -229,9 +233,11 @@ impl Session {
             gate,
             seed,
             replaces,
+            session_id,
         } = beginning;
         let settings = &agent.settings;
-        let scope = agent.scope(context_name, &lineage);
+        let mut scope = agent.scope(context_name, &lineage);
+        scope.session_id = session_id.unwrap_or(scope.session_id);
         let new = NewSession {
             session_id: scope.session_id.clone(),
             parent_session_id: scope.parent_session_id.clone(),
@@ -265,6 +271,7 @@ impl Session {
             desk,
             active_tools: None,
             brought: Brought::default(),
+            announced: false,
             unsettled: false,
             unasked: 0,
             beside: false,
@@ -319,7 +326,7 @@ impl Session {
             origin,
         };
         let instructions = &self.agent.settings.instructions;
-        let of_session = (instructions.as_str(), self.shell_judge());
+        let of_session = (instructions.as_str(), self.judge());
         desk.begin(place, tree, Base::of(&self.agent), of_session);
         self.show_usage();
         Ok(())
@@ -444,6 +451,7 @@ impl Session {
             previous_session_file: self.replaces.as_ref().map(|replaced| replaced.file.clone()),
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
+        self.announced = true;
         self.context = reply.context.0;
         // Beside another session there is no prompt that could want something of it.
         if !self.is_subagent() && !self.beside {
@@ -544,19 +552,22 @@ impl Session {
 
     /// Tells that the run failed.
     pub(crate) async fn raise(&self, kind: ErrorKind, message: &str) {
-        self.hooks
-            .tell::<Notification>(|| NotificationPayload {
-                level: Level::Error,
-                message: message.into(),
-            })
-            .await;
-        self.hooks
-            .tell::<ErrorRaised>(|| ErrorRaisedPayload {
-                kind,
-                message: message.into(),
-            })
-            .await;
+        raise(&self.hooks, kind, message).await;
     }
+}
+
+/// Tells hooks that something went wrong.
+pub(crate) async fn raise(hooks: &Hooks, kind: ErrorKind, message: &str) {
+    let payload = || NotificationPayload {
+        level: Level::Error,
+        message: message.into(),
+    };
+    hooks.tell::<Notification>(payload).await;
+    let payload = || ErrorRaisedPayload {
+        kind,
+        message: message.into(),
+    };
+    hooks.tell::<ErrorRaised>(payload).await;
 }
 
 /// The session that takes the place of another one.

@@ -395,7 +395,7 @@ pub enum EntryContent {
     },
     /// The conversation came here from another branch, which the summary tells of.
     BranchSummary {
-        /// Where that branch ended.
+        /// The entry behind which the conversation goes on instead; none before the first.
         from_id: Option<String>,
         /// The summary.
         summary: String,

@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::context_files::{ContextFile, Whose};
 use crate::front::Sight;
 use crate::going::place_of;
-use crate::session::{Beginning, Measured, Replaced as ReplacedSession, Session, Successor, file_of};
+use crate::session::{Beginning, Measured, Replaced, Session, Successor, file_of};
+use crate::session_judge::SessionJudge;
 use crate::store::{EntryContent, NewEntry, Origin, Seed, SeedEntry, StoreError, StoredEntry};
 use crate::tree::Tree;
 
@@ -66,8 +67,6 @@ pub enum Forked {
     },
     /// The conversation has no such entry.
     NoEntry(Box<Session>),
-    /// A hook does not want it, or the person does not.
-    Refused(Box<Session>, Refused),
 }
 
 /// Another conversation that takes the place of this one.
@@ -79,16 +78,17 @@ pub struct Replacement {
     pub reason: SwitchReason,
     /// The session that is taken up, if it is known.
     pub target_session_id: Option<String>,
+    /// The id that the session will have.
+    pub session_id: String,
     /// How long the choice of that context lasts.
     pub lasting: Lasting,
 }
 
-/// How a replacement ended.
-pub enum Replaced {
-    /// This session took the place of the one before.
-    By(Box<Session>),
-    /// A hook does not want it, or the person does not: the session goes on.
-    Refused(Box<Session>, Refused),
+/// Hooks have agreed that the conversation goes on elsewhere. Nobody else can say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consent {
+    /// Whether a fork is to begin with nothing.
+    without_messages: bool,
 }
 
 /// A hook did not let it happen; its reason.
@@ -184,11 +184,12 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Goes on in a fork of the conversation, if no hook minds: a new context with what was said until there.
+    /// Goes on in a fork of the conversation, which hooks have agreed to: a new context with what was said until there.
     /// `meanwhile` is done when this session has ended and the other one has not begun.
     pub async fn fork(
         mut self,
         fork: Fork,
+        consent: Consent,
         cancel: CancellationToken,
         meanwhile: impl AsyncFnOnce(),
     ) -> Result<Forked, StoreError> {
@@ -199,25 +200,11 @@ impl Session {
         let Some(entry) = tree.entry(&fork.entry_id).cloned() else {
             return Ok(Forked::NoEntry(Box::new(self)));
         };
-        let payload = || PreSessionForkPayload {
-            entry_id: fork.entry_id.clone(),
-            including: fork.position == Position::At,
-            to_context: fork.to_context.clone(),
-        };
-        let (reply, handlers) = self.hooks.ask_whom::<PreSessionFork>(payload).await;
-        let consent = self
-            .gate
-            .consent(&self.hooks, "this fork", reply.verdict, handlers)
-            .await;
-        if let Err(reason) = self.unless_cancelled(consent) {
-            self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Ok(Forked::Refused(Box::new(self), Refused(reason)));
-        }
         let (leaf_id, text) = match fork.position {
             Position::Before => (entry.parent_id.clone(), place_of(&entry).1),
             Position::At => (Some(entry.id.clone()), None),
         };
-        let leaf_id = leaf_id.filter(|_| reply.without_messages.0 != Some(true));
+        let leaf_id = leaf_id.filter(|_| !consent.without_messages);
         let origin = Origin::Fork {
             context_name: self.hooks.scope().context_name.clone(),
             session_id: self.id().into(),
@@ -233,7 +220,7 @@ impl Session {
             Some(seed)
         };
         let session = self
-            .succeeded_by(&fork.to_context, StartReason::Fork, seeded)
+            .succeeded_by(&fork.to_context, None, StartReason::Fork, seeded)
             .await?;
         let payload = || PostSessionForkPayload {
             entry_id: fork.entry_id,
@@ -246,49 +233,36 @@ impl Session {
         Ok(Forked::Forked { session, text })
     }
 
-    /// Goes on with another conversation, if no hook minds. `meanwhile` is done when this session has ended and the
-    /// other one has not begun, and gives what a new conversation begins with, if that is something.
+    /// Goes on with another conversation, which hooks have agreed to. `meanwhile` is done when this session has ended
+    /// and the other one has not begun, and gives what a new conversation begins with, if that is something.
     pub async fn leave_for(
         mut self,
         replacement: Replacement,
+        _: Consent,
         cancel: CancellationToken,
         meanwhile: impl AsyncFnOnce() -> Option<Seed>,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<Self, StoreError> {
         let Replacement {
             to_context,
             reason,
-            target_session_id,
+            session_id,
             lasting,
+            ..
         } = replacement;
         self.hooks.set_cancel(cancel);
         self.heed().await;
         let from_context = self.hooks.scope().context_name.clone();
         let transient = lasting == Lasting::ThisRun;
         let is_new = reason == SwitchReason::New;
-        let payload = || PreSessionSwitchPayload {
-            reason,
-            from_context: from_context.clone(),
-            to_context: to_context.clone(),
-            target_session_id,
-            target_session_file: (!is_new).then(|| file_of(&self.agent.settings.contexts, &to_context)),
-            transient,
-        };
-        let (reply, handlers) = self.hooks.ask_whom::<PreSessionSwitch>(payload).await;
-        let consent = self
-            .gate
-            .consent(&self.hooks, "this switch", reply.verdict, handlers)
-            .await;
-        if let Err(reason) = self.unless_cancelled(consent) {
-            self.raise(ErrorKind::HookBlocked, &reason).await;
-            return Ok(Replaced::Refused(Box::new(self), Refused(reason)));
-        }
         let start = if is_new {
             StartReason::New
         } else {
             StartReason::Resume
         };
         let previous = self.replaced(start);
-        let session = self.succeeded_by(&to_context, start, meanwhile).await?;
+        let session = self
+            .succeeded_by(&to_context, Some(session_id), start, meanwhile)
+            .await?;
         if !transient {
             session.agent.store.make_current(&to_context).await?;
         }
@@ -301,20 +275,12 @@ impl Session {
             transient,
         };
         session.hooks.tell::<PostSessionSwitch>(payload).await;
-        Ok(Replaced::By(Box::new(session)))
-    }
-
-    /// The consent of others counts only as long as the person has not thought better of it.
-    fn unless_cancelled(&self, consent: Result<(), String>) -> Result<(), String> {
-        match self.hooks.cancel().is_cancelled() {
-            true => Err("cancelled".into()),
-            false => consent,
-        }
+        Ok(session)
     }
 
     /// This session, as the one that takes its place knows it.
-    fn replaced(&self, reason: StartReason) -> ReplacedSession {
-        ReplacedSession {
+    fn replaced(&self, reason: StartReason) -> Replaced {
+        Replaced {
             session_id: self.id().into(),
             file: self.file(),
             reason,
@@ -326,6 +292,7 @@ impl Session {
     async fn succeeded_by(
         self,
         context_name: &str,
+        session_id: Option<String>,
         reason: StartReason,
         meanwhile: impl AsyncFnOnce() -> Option<Seed>,
     ) -> Result<Self, StoreError> {
@@ -338,9 +305,59 @@ impl Session {
         let beginning = Beginning {
             seed,
             replaces,
+            session_id,
             ..Beginning::default()
         };
         Self::open_as(agent, context_name, beginning).await
+    }
+}
+
+impl SessionJudge {
+    /// Asks whether another conversation may take the place of this one. A cancel refuses.
+    pub async fn judge_replacement(
+        &self,
+        replacement: &Replacement,
+        cancel: &CancellationToken,
+    ) -> Result<Consent, Refused> {
+        let hooks = self.hooks_until(cancel);
+        let to_context = &replacement.to_context;
+        let is_new = replacement.reason == SwitchReason::New;
+        let payload = || PreSessionSwitchPayload {
+            reason: replacement.reason,
+            from_context: hooks.scope().context_name.clone(),
+            to_context: to_context.clone(),
+            target_session_id: replacement.target_session_id.clone(),
+            target_session_file: (!is_new).then(|| file_of(&self.contexts, to_context)),
+            transient: replacement.lasting == Lasting::ThisRun,
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreSessionSwitch>(payload).await;
+        let consent = self
+            .gate
+            .consent(&hooks, "this switch", reply.verdict, handlers)
+            .await;
+        let agreed = Self::unless_cancelled(&hooks, consent).await.map_err(Refused);
+        agreed.map(|()| Consent {
+            without_messages: false,
+        })
+    }
+
+    /// The same about a fork.
+    pub async fn judge_fork(&self, fork: &Fork, cancel: &CancellationToken) -> Result<Consent, Refused> {
+        let hooks = self.hooks_until(cancel);
+        let payload = || PreSessionForkPayload {
+            entry_id: fork.entry_id.clone(),
+            including: fork.position == Position::At,
+            to_context: fork.to_context.clone(),
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreSessionFork>(payload).await;
+        let consent = self
+            .gate
+            .consent(&hooks, "this fork", reply.verdict, handlers)
+            .await;
+        let agreed = Self::unless_cancelled(&hooks, consent).await.map_err(Refused);
+        agreed.map(|()| Consent {
+            without_messages: reply.without_messages.0 == Some(true),
+        })
     }
 }
 

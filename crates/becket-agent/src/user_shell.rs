@@ -1,21 +1,10 @@
-//! What hooks say about a shell command of the person's own. It can be asked at any time, also while something runs.
-
-use std::sync::Arc;
+//! What hooks say about a shell command of the person's own.
 
 use becket_events::{ShellResult, UserShell, UserShellPayload};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Gate;
-use crate::hooks::Hooks;
-use crate::session::Session;
-
-/// Asks hooks about commands of the person's, in the session's name.
-#[derive(Clone)]
-pub struct ShellJudge {
-    hooks: Hooks,
-    gate: Arc<Gate>,
-}
+use crate::session_judge::SessionJudge;
 
 /// What hooks say about a command.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,27 +19,16 @@ pub enum Judged {
     Runs,
 }
 
-impl Session {
-    /// Who asks hooks about commands of the person's.
-    pub fn shell_judge(&self) -> ShellJudge {
-        ShellJudge {
-            hooks: self.hooks.clone(),
-            gate: Arc::clone(&self.gate),
-        }
-    }
-}
-
-impl ShellJudge {
+impl SessionJudge {
     /// Asks about a command line that is to run in a directory; a hidden one the model never sees. A cancel refuses.
-    pub async fn judge(
+    pub async fn judge_command(
         &self,
         command: &str,
         directory: &str,
         hidden: bool,
         cancel: &CancellationToken,
     ) -> Judged {
-        let mut hooks = self.hooks.clone();
-        hooks.set_cancel(cancel.clone());
+        let hooks = self.hooks_until(cancel);
         let payload = || UserShellPayload {
             command: command.into(),
             directory: directory.into(),

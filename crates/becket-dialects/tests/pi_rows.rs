@@ -115,6 +115,14 @@ fn example<E: Event>() -> E::Payload {
     serde_json::from_value(example).unwrap()
 }
 
+/// Another session takes over, not only another context at the start of the program.
+fn switch() -> PreSessionSwitchPayload {
+    PreSessionSwitchPayload {
+        reason: SwitchReason::Resume,
+        ..example::<PreSessionSwitch>()
+    }
+}
+
 fn message(id: &str, body: MessageBody) -> Message {
     Message::new(MessageRecord {
         id: id.into(),
@@ -330,8 +338,12 @@ async fn what_is_documented_is_what_handlers_are_given() {
     check::<Settled>("agent_settled", example::<Settled>(), stale).await;
     check::<PreCompact>("session_before_compact", compaction(), stale).await;
     check::<PostCompact>("session_compact", example::<PostCompact>(), stale).await;
-    check::<PreSessionSwitch>("session_before_switch", example::<PreSessionSwitch>(), stale).await;
-    check::<PostSessionSwitch>("session_switch", example::<PostSessionSwitch>(), stale).await;
+    check::<PreSessionSwitch>("session_before_switch", switch(), stale).await;
+    let switched = PostSessionSwitchPayload {
+        reason: SwitchReason::Resume,
+        ..example::<PostSessionSwitch>()
+    };
+    check::<PostSessionSwitch>("session_switch", switched, stale).await;
     let fork = PreSessionForkPayload {
         entry_id: "u".into(),
         including: false,
@@ -353,6 +365,8 @@ async fn what_is_documented_is_what_handlers_are_given() {
         choice: ModelChoice::Cycle,
     };
     check::<ModelChange>("model_select", change, stale).await;
+    check::<ThinkingChange>("thinking_level_select", example::<ThinkingChange>(), stale).await;
+    check::<NameChange>("session_info_changed", example::<NameChange>(), stale).await;
     check::<UserShell>("user_bash", command(), stale).await;
     check::<SessionEnd>("session_shutdown", example::<SessionEnd>(), stale).await;
     assert!(
@@ -891,8 +905,7 @@ async fn a_payload_is_replaced_by_what_is_returned_or_changed_in_place() {
 #[tokio::test]
 async fn what_is_about_to_happen_to_a_session_can_be_cancelled() {
     let cancel = || returning(json!({"cancel": true}));
-    let switch =
-        reply::<PreSessionSwitch>("session_before_switch", example::<PreSessionSwitch>(), cancel()).await;
+    let switch = reply::<PreSessionSwitch>("session_before_switch", switch(), cancel()).await;
     let compact = reply::<PreCompact>("session_before_compact", compaction(), cancel()).await;
     let step = reply::<PreSessionTree>("session_before_tree", tree(), cancel()).await;
     let fork = || PreSessionForkPayload {

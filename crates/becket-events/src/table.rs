@@ -1003,6 +1003,8 @@ events! {
         summary: String,
         /// The entry that holds it.
         entry_id: String,
+        /// The entry before that one.
+        parent_id: Option<String>,
         /// The first message that was kept as it is.
         first_kept_id: Option<String>,
         /// Data of the hook that wrote the summary.
@@ -1213,6 +1215,24 @@ events! {
         choice: ModelChoice,
     }
     reply ModelChangeReply {}
+
+    /// The model thinks more or less from now on.
+    "thinking_change" => ThinkingChange, class: Observe,
+    payload ThinkingChangePayload {
+        /// How much it thinks now: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+        new_level: String,
+        /// How much it thought before.
+        previous_level: String,
+    }
+    reply ThinkingChangeReply {}
+
+    /// The conversation was given a name.
+    "name_change" => NameChange, class: Observe,
+    payload NameChangePayload {
+        /// The name.
+        name: String,
+    }
+    reply NameChangeReply {}
 
     /// Skills, prompt templates and themes are collected. A hook may bring more.
     "resources" => Resources, class: Transform,

@@ -203,11 +203,11 @@ pub fn claim(name: &ContextName, store: &SqliteStore) -> Result<Claim, CliError>
 /// The context for something that is brought there: the one that is named, which must be new, or a fresh one.
 pub fn claim_new(
     named: Option<&str>,
-    prefix: &str,
+    prefix: Option<&str>,
     store: &SqliteStore,
 ) -> Result<(ContextName, Claim), CliError> {
     let Some(named) = named else {
-        return claim_fresh(Some(prefix), store);
+        return claim_fresh(prefix, store);
     };
     let name = parse_name(named)?;
     let claim = claim(&name, store)?;

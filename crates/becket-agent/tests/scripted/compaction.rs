@@ -340,6 +340,7 @@ async fn the_person_has_everything_summarised() {
         summarised,
         kept,
         summary,
+        ..
     } = end
     else {
         panic!("{end:?}")

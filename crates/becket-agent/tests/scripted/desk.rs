@@ -748,7 +748,7 @@ async fn sub_agents_follow_the_choice_and_do_not_change_what_is_seen() {
 
 #[tokio::test]
 async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
-    let (stage, desk) = stage(vec![Turn::Hang("so"), Turn::Say("well")]);
+    let (stage, desk) = stage(vec![Turn::Hang("so"), Turn::Say("well"), Turn::Say("done")]);
     let mut session = stage.open().await;
     let asked = desk.clone();
     let abort = async {
@@ -756,6 +756,7 @@ async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
             tokio::task::yield_now().await;
         }
         asked.say(words("later"), Delivery::FollowUp).unwrap();
+        asked.say(words("left"), Delivery::Steering).unwrap();
         asked.abort();
     };
     let rested = async {
@@ -768,17 +769,25 @@ async fn a_run_is_ended_at_the_desk_and_the_next_one_runs() {
     desk.idle().await;
     assert!(!stage.cancel.is_cancelled(), "the program goes on");
     assert!(
-        !desk.has_wish() && !desk.has_waiting(),
+        !desk.has_wish() && !desk.has_next(),
         "after a cancel nothing begins by itself"
     );
+    assert!(desk.has_waiting());
     desk.abort();
     assert_eq!(prompt(&mut session, &stage, "again").await, Ending::Answered);
     let heard = stage.seen_by_model(1);
     assert_eq!(
         heard[heard.len() - 2..],
-        ["again", "later"],
-        "what waited is heard with the next prompt"
+        ["again", "left"],
+        "what was to steer is heard with the next prompt"
     );
+    let heard = stage.seen_by_model(2);
+    assert_eq!(
+        heard[heard.len() - 2..],
+        ["well", "later"],
+        "what was to follow comes after its answer"
+    );
+    assert!(!desk.has_waiting());
 }
 
 /// Somebody who wants a summary while nothing runs, and waits for it.
@@ -892,6 +901,7 @@ async fn a_summary_is_written_for_whoever_asks_while_nothing_runs() {
         summarised: 2,
         kept: 0,
         summary: "SUMMARY".into(),
+        entry_id: desk.leaf_id().unwrap().unwrap(),
     };
     assert_eq!(two.0.unwrap(), expected);
     assert_eq!(

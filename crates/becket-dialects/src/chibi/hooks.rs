@@ -253,6 +253,8 @@ pub const ABSENT: &[EventId] = &[
     EventId::AgentSwitch,
     EventId::LimitRaised,
     EventId::ModelChange,
+    EventId::ThinkingChange,
+    EventId::NameChange,
     EventId::Resources,
     EventId::Attention,
     EventId::Notification,

@@ -437,6 +437,7 @@ fn a_compaction_tells_both_numbers() {
         message_count: 8,
         summary: "s".into(),
         entry_id: String::new(),
+        parent_id: None,
         first_kept_id: None,
         details: None,
         by_hook: false,

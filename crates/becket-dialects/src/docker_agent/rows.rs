@@ -307,6 +307,8 @@ pub const ABSENT: &[EventId] = &[
     EventId::PostVfsWrite,
     EventId::FileIndexed,
     EventId::ModelChange,
+    EventId::ThinkingChange,
+    EventId::NameChange,
     EventId::Resources,
     EventId::HookFailed,
 ];

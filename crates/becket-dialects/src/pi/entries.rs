@@ -47,7 +47,7 @@ pub enum EntryKind<'a> {
     },
     /// A summary of a branch that was left.
     BranchSummary {
-        /// Where the branch ended.
+        /// Where the conversation went on instead: the entry before this one, or `root`.
         from_id: &'a str,
         /// The summary.
         summary: &'a str,
@@ -103,7 +103,8 @@ impl Entry<'_> {
                 by_hook,
             } => {
                 entry["summary"] = summary.into();
-                entry["firstKeptEntryId"] = first_kept_id.into();
+                // Where nothing was kept, what is kept begins with the summary itself.
+                entry["firstKeptEntryId"] = first_kept_id.unwrap_or(self.id).into();
                 entry["tokensBefore"] = tokens_before.into();
                 add(&mut entry, "details", details.cloned());
                 entry["fromHook"] = by_hook.into();

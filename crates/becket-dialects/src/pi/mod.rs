@@ -49,6 +49,6 @@ pub use rows::{
     ABSENT, ExtensionOwner, NEVER_FIRED, RESOURCES_EVENT, Row, about_to_be_loaded_again, guard_events,
     loaded_again, register, rows,
 };
-pub use stream::{Compacted, Lines, Stream};
+pub use stream::{Compacted, Lines, Stream, compaction_result};
 pub use tools::profile;
 pub use words::{CURSOR_MARKER, ModelName, RESERVED_KEYS, own_arguments, own_tool, shown_tool, written_call};

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use becket_events::{
     AgentEnd, AgentStart, Class, Event, EventId, LoopStart, MessageEnd, MessageStart, MessageUpdate,
-    ModelChange, ModelContext, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact,
+    ModelChange, ModelContext, NameChange, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact,
     PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, RequestForm,
-    RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop, ToolEnd,
-    ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
+    RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop, SwitchReason,
+    ThinkingChange, ToolEnd, ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
 };
 use becket_hooks::{
     Action, Dialect, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
@@ -180,12 +180,17 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             read::session_before_compact,
         ),
         own::<PostCompact>("session_compact", show::session_compact),
-        changing::<PreSessionSwitch>(
-            "session_before_switch",
-            show::session_before_switch,
-            read::session_before_switch,
-        ),
-        own::<PostSessionSwitch>("session_switch", show::session_switch),
+        // A context that the command line chooses takes the place of no session: the program begins with it.
+        Box::new(RowOf::<PreSessionSwitch> {
+            class: Transform,
+            condition: |scope, switch| is_own(scope) && switch.reason != SwitchReason::Context,
+            read: read::session_before_switch,
+            ..telling("session_before_switch", show::session_before_switch)
+        }),
+        Box::new(RowOf::<PostSessionSwitch> {
+            condition: |scope, switch| is_own(scope) && switch.reason != SwitchReason::Context,
+            ..telling("session_switch", show::session_switch)
+        }),
         changing::<PreSessionFork>(
             "session_before_fork",
             show::session_before_fork,
@@ -199,6 +204,8 @@ pub fn rows() -> Vec<Box<dyn Row>> {
         ),
         own::<PostSessionTree>("session_tree", show::session_tree),
         own::<ModelChange>("model_select", show::model_select),
+        own::<ThinkingChange>("thinking_level_select", show::thinking_level_select),
+        own::<NameChange>("session_info_changed", show::session_info_changed),
         Box::new(RowOf::<UserShell> {
             class: Guard,
             condition: |_, _| true,
@@ -295,8 +302,6 @@ pub const NEVER_FIRED: &[&str] = &[
     "provider_stream_event",
     "session_compact_failed",
     "session_directory",
-    "session_info_changed",
-    "thinking_level_select",
     "ui_prompt_end",
     "ui_prompt_start",
 ];

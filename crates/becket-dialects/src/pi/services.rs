@@ -87,6 +87,8 @@ services! {
     "set_up" => SetUp -> WasSetUp {
         /// The function.
         id: u32,
+        /// The conversation, as far as it is known before it begins.
+        session: ComingSession,
     }
     /// Completes the argument of a command.
     "complete_argument" => CompleteArgument -> Option<Vec<Completion>> {
@@ -284,8 +286,27 @@ pub enum Prepared {
 /// How a command or a key ended.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Ran {
-    /// What it threw.
+    /// What it threw, and where.
     pub error: Option<String>,
+    /// The message of that alone.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// A session that is about to begin.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ComingSession {
+    /// The directory in which the agent will work.
+    pub cwd: String,
+    /// The folder of its file.
+    pub session_dir: String,
+    /// Its id.
+    pub session_id: String,
+    /// Its file, if it is kept.
+    pub session_file: Option<String>,
+    /// The first line of that.
+    pub header: Value,
 }
 
 /// What a session is to begin with.

@@ -341,7 +341,7 @@ fn content(kind: &str, line: &Value, id: &str, time_ms: u64) -> Option<FileConte
         }),
         "compaction" => Some(FileContent::Compaction {
             summary: text("summary")?,
-            first_kept_id: text("firstKeptEntryId").filter(|id| !id.is_empty()),
+            first_kept_id: text("firstKeptEntryId").filter(|kept| !kept.is_empty() && kept != id),
             tokens_before: line["tokensBefore"].as_u64().unwrap_or(0),
             details: details(),
             by_hook,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use becket_events::{
     AgentEnd, AgentStart, CompactReason, EndReason, EntryDraft, Event, InputSource, LoopStart, Message,
-    MessageEnd, MessageStart, ModelChange, ModelChoice, ModelContext, Part, PostCompact, PostSessionFork,
-    PostSessionSwitch, PostSessionTree, PreCompact, PreRequest, PreSessionFork, PreSessionSwitch,
-    PreSessionTree, PreTool, PreToolOutput, Resources, ResponseStart, Scope, SessionEnd, SessionStart,
-    Settled, StandingSummary, StartReason, Stop, SwitchReason, ToolEnd, ToolStart, TurnEnd, TurnEnded,
-    TurnStart, UserInput, UserShell,
+    MessageEnd, MessageStart, ModelChange, ModelChoice, ModelContext, NameChange, Part, PostCompact,
+    PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact, PreRequest, PreSessionFork,
+    PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, Resources, ResponseStart, Scope, SessionEnd,
+    SessionStart, Settled, StandingSummary, StartReason, Stop, SwitchReason, ThinkingChange, ToolEnd,
+    ToolStart, TurnEnd, TurnEnded, TurnStart, UserInput, UserShell,
 };
 use becket_hooks::Occasion;
 use serde_json::{Map, Value, json};
@@ -293,7 +293,7 @@ pub(super) fn session_switch(fields: Fields, occasion: &Occasion<'_, PostSession
         .maybe("previousSessionFile", switch.previous_session_file.as_ref())
 }
 
-/// Another context is another conversation that is taken up.
+/// Another context is another conversation that is taken up; pi's events do not tell of it.
 fn switch_reason(reason: SwitchReason) -> &'static str {
     match reason {
         SwitchReason::New => "new",
@@ -345,7 +345,7 @@ pub(super) fn session_tree(fields: Fields, occasion: &Occasion<'_, PostSessionTr
             parent_id: tree.place_id.as_deref(),
             time_ms: now_ms(),
             kind: EntryKind::BranchSummary {
-                from_id: tree.previous_leaf_id.as_deref().unwrap_or("root"),
+                from_id: tree.place_id.as_deref().unwrap_or("root"),
                 summary: &summary.text,
                 details: summary.details.as_ref(),
                 by_hook: tree.by_hook,
@@ -395,7 +395,7 @@ pub(super) fn session_compact(fields: Fields, occasion: &Occasion<'_, PostCompac
     let compaction = occasion.payload;
     let entry = Entry {
         id: &compaction.entry_id,
-        parent_id: None,
+        parent_id: compaction.parent_id.as_deref(),
         time_ms: now_ms(),
         kind: EntryKind::Compaction {
             summary: &compaction.summary,
@@ -458,6 +458,16 @@ pub(super) fn model_select(fields: Fields, occasion: &Occasion<'_, ModelChange>)
         .with("model", shown_model(&change.new_model))
         .maybe("previousModel", change.previous_model.as_deref().map(shown_model))
         .with("source", source)
+}
+
+pub(super) fn thinking_level_select(fields: Fields, occasion: &Occasion<'_, ThinkingChange>) -> Fields {
+    fields
+        .with("level", &occasion.payload.new_level)
+        .with("previousLevel", &occasion.payload.previous_level)
+}
+
+pub(super) fn session_info_changed(fields: Fields, occasion: &Occasion<'_, NameChange>) -> Fields {
+    fields.with("name", &occasion.payload.name)
 }
 
 fn shown_model(model: &str) -> Value {

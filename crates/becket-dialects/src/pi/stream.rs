@@ -275,8 +275,8 @@ pub enum Compacted<'a> {
     Done {
         /// What it says.
         summary: &'a str,
-        /// The first entry that was kept.
-        first_kept_id: Option<&'a str>,
+        /// The first entry that was kept; that of the summary if none was.
+        first_kept_id: &'a str,
         /// How many tokens the conversation had.
         tokens_before: u64,
     },
@@ -287,10 +287,10 @@ pub enum Compacted<'a> {
 }
 
 /// A summary in pi's shape.
-pub fn compaction_result(summary: &str, first_kept_id: Option<&str>, tokens_before: u64) -> Value {
+pub fn compaction_result(summary: &str, first_kept_id: &str, tokens_before: u64) -> Value {
     json!({
         "summary": summary,
-        "firstKeptEntryId": first_kept_id.unwrap_or_default(),
+        "firstKeptEntryId": first_kept_id,
         "tokensBefore": tokens_before,
     })
 }

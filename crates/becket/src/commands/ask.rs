@@ -124,7 +124,7 @@ async fn command_line(
         Ok((ended, last)) => {
             let last = last.as_ref().map(|end| conclude(end, &output, surroundings));
             match ended {
-                CommandEnd::Threw(why) | CommandEnd::Waits(why) => {
+                CommandEnd::Threw { why, .. } | CommandEnd::Waits(why) => {
                     surroundings.complain(why);
                     Exit::Failed
                 }
@@ -532,7 +532,12 @@ impl Conversation {
             images,
             source: InputSource::Interactive,
         };
-        let end = self.seat.session_mut().prompt(input, cancel).await?;
+        let (seat, around) = self.parts();
+        let end = seat
+            .work(around, &cancel, async |session: &mut Session| {
+                session.prompt(input, cancel.clone()).await
+            })
+            .await?;
         self.extensions().renew_session_file();
         Ok(end)
     }
@@ -561,7 +566,7 @@ impl Conversation {
         };
         let (ended, last) = self.command(called, cancel).await?;
         Ok(match (ended, last) {
-            (CommandEnd::Threw(why) | CommandEnd::Waits(why), _) => ended_by(Ending::Blocked(why)),
+            (CommandEnd::Threw { why, .. } | CommandEnd::Waits(why), _) => ended_by(Ending::Blocked(why)),
             (CommandEnd::Cancelled, _) => ended_by(Ending::Cancelled),
             (CommandEnd::Done, Some(last)) => last,
             (CommandEnd::Done, None) => ended_by(Ending::Handled(None)),
@@ -635,7 +640,7 @@ impl Conversation {
     /// Ends the session; everything is on disk afterwards.
     pub async fn close(mut self, reason: EndReason) -> Result<(), CliError> {
         self.assembled.extensions.settle().await;
-        if self.desk().is_some_and(|desk| desk.has_waiting()) {
+        if self.desk().is_some_and(|desk| desk.has_next()) {
             let words = "an extension has said something that nobody heard, because the session is over";
             self.assembled.agent.front.show(Sight::Warning(words));
         }

@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
-use becket_agent::desk::{Destination, Moved, Planter};
-use becket_agent::store::{Origin, Seed, Store};
+use becket_agent::desk::{Destination, Moved, Planter, Site, Wish};
+use becket_agent::store::{Origin, Seed, Store, fresh_id};
 use becket_agent::{
-    Fork, Forked, GoTo, GoToEnd, Lasting, Position, Refused, Replaced, Replacement, RunEnd, Session,
+    Consent, Fork, Forked, GoTo, GoToEnd, Lasting, Position, Refused, Replacement, RunEnd, Session,
+    SessionJudge,
 };
 use becket_dialects::pi::ProjectFolder;
 use becket_events::SwitchReason;
@@ -53,24 +54,65 @@ pub struct Around<'a> {
 pub struct Seat {
     /// None while another one takes its place, and after that could not begin.
     session: Option<Session>,
+    standing: Standing,
+    /// Where it goes on next, because hooks have agreed while something ran.
+    agreed: Option<Agreed>,
+    /// Contexts that are not to be kept.
+    unkept: Vec<ContextName>,
+}
+
+/// Where the session is, and what was found for it.
+struct Standing {
     name: ContextName,
     /// Keeps other processes out of the context until the session is closed. A call of a tool needs none: it adds
     /// nothing to the conversation, and a plugin may make one in the middle of a prompt.
     claim: Option<Claim>,
-    /// Contexts that are not to be kept.
-    unkept: Vec<ContextName>,
     /// Contexts that files were brought into.
     brought: HashMap<PathBuf, ContextName>,
+}
+
+/// A context, and that no other process works there.
+type Claimed = (ContextName, Claim);
+
+/// Another conversation that is ready to be gone to.
+enum Journey {
+    New {
+        replacement: Replacement,
+        place: Claimed,
+        parent_file: Option<String>,
+        planter: Option<Planter>,
+    },
+    Earlier {
+        replacement: Replacement,
+        place: Claimed,
+        /// Whether its context was made for a file just now.
+        was_brought: bool,
+    },
+    Fork {
+        fork: Fork,
+        place: Claimed,
+        lasting: Lasting,
+    },
+}
+
+/// A wish that hooks have agreed to.
+struct Agreed {
+    wish: Wish,
+    journey: Journey,
+    consent: Consent,
 }
 
 impl Seat {
     pub fn new(session: Session, name: ContextName, claim: Option<Claim>) -> Self {
         Self {
             session: Some(session),
-            name,
-            claim,
+            standing: Standing {
+                name,
+                claim,
+                brought: HashMap::new(),
+            },
+            agreed: None,
             unkept: Vec::new(),
-            brought: HashMap::new(),
         }
     }
 
@@ -93,7 +135,7 @@ impl Seat {
 
     /// The context that the session is in.
     pub fn context_name(&self) -> &ContextName {
-        &self.name
+        &self.standing.name
     }
 
     /// Does what was asked for at the desk while nothing ran, and says how the last run ended if there was one. What
@@ -103,23 +145,73 @@ impl Seat {
         around: Around<'_>,
         cancel: CancellationToken,
     ) -> Result<Option<RunEnd>, CliError> {
-        // Boxed, because a run is a future of great depth.
-        let end = Box::pin(self.session_mut().attend(cancel.clone())).await?;
+        let end = self
+            .work(around, &cancel, async |session: &mut Session| {
+                session.attend(cancel.clone()).await
+            })
+            .await?;
         around.assembled.extensions.renew_session_file();
         let Some(desk) = &around.assembled.agent.desk else {
             return Ok(end);
         };
+        if let Some(Agreed {
+            wish,
+            journey,
+            consent,
+        }) = self.agreed.take()
+        {
+            let moved = Box::pin(self.depart(journey, consent, around, &cancel)).await;
+            fulfil(wish, moved)?;
+        }
         while let Some(wish) = desk.take_move() {
             let moved = Box::pin(self.go(wish.to.clone(), around, &cancel)).await;
-            match moved {
-                Ok(moved) => wish.answer(moved),
-                Err(error) => {
-                    wish.answer(Err(error.to_string()));
-                    return Err(error);
-                }
-            }
+            fulfil(wish, moved)?;
         }
         Ok(end)
+    }
+
+    /// Lets the session work. Hooks hear beside it of whoever wants to go on in another conversation meanwhile; what
+    /// the session does is ended when they have agreed, and goes on when they have not.
+    pub async fn work<T>(
+        &mut self,
+        around: Around<'_>,
+        cancel: &CancellationToken,
+        work: impl AsyncFnOnce(&mut Session) -> T,
+    ) -> T {
+        let Self {
+            session,
+            standing,
+            agreed,
+            ..
+        } = self;
+        let session = session.as_mut().expect("a session that is lost ends the run");
+        let judge = session.judge();
+        // Boxed, because a run is a future of great depth.
+        let mut working = Box::pin(work(session));
+        let Some(desk) = &around.assembled.agent.desk else {
+            return working.await;
+        };
+        loop {
+            let wish = tokio::select! {
+                biased;
+                end = &mut working => return end,
+                wish = desk.interrupted() => wish,
+            };
+            let mut considering = Box::pin(standing.consider(wish, &judge, around, cancel));
+            let considered = tokio::select! {
+                biased;
+                considered = &mut considering => considered,
+                end = &mut working => {
+                    *agreed = considering.await;
+                    return end;
+                }
+            };
+            if considered.is_some() {
+                *agreed = considered;
+                desk.abort();
+                return working.await;
+            }
+        }
     }
 
     /// Goes on elsewhere. Where the inner result says that nothing has changed, everything is as it was; the outer
@@ -131,152 +223,12 @@ impl Seat {
         cancel: &CancellationToken,
     ) -> Result<End, CliError> {
         match to {
-            Destination::New { parent_file, planter } => {
-                self.begin_new(parent_file, planter, around, cancel).await
-            }
-            Destination::Earlier(which) => self.take_up(&which, around, cancel).await,
-            Destination::Fork { entry_id, position } => {
-                let prefix = match around.grounds.options.pi.no_session {
-                    true => UNKEPT,
-                    false => without_moment(self.name.as_str()),
-                };
-                let (name, claim) = match claim_fresh(Some(prefix), &around.assembled.store) {
-                    Ok(claimed) => claimed,
-                    Err(error) => return Ok(Err(error.to_string())),
-                };
-                let end = self
-                    .fork(entry_id, position, (name, claim), around, cancel)
-                    .await?;
-                if let (Ok(Moved::Went { .. }), Lasting::Always) = (&end, around.lasting()) {
-                    around.assembled.store.make_current(self.name.as_str()).await?;
-                }
-                Ok(end)
-            }
             Destination::Entry { entry_id, how } => self.go_to(&entry_id, how, cancel).await,
             Destination::Reloaded => Ok(self.reload(around).await),
-        }
-    }
-
-    async fn begin_new(
-        &mut self,
-        parent_file: Option<String>,
-        planter: Option<Planter>,
-        around: Around<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<End, CliError> {
-        let prefix = around.grounds.options.pi.no_session.then_some(UNKEPT);
-        let (name, claim) = match claim_fresh(prefix, &around.assembled.store) {
-            Ok(claimed) => claimed,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let mut trouble = None;
-        let meanwhile = async || {
-            let planted = match &planter {
-                Some(planter) => Some(planter().await),
-                None => None,
-            };
-            let planted = match planted {
-                Some(Err(why)) => {
-                    trouble = Some(why);
-                    None
-                }
-                Some(Ok(seed)) => Some(seed),
-                None => None,
-            };
-            around.renew().await;
-            seed(planted, parent_file)
-        };
-        let replacement = around.replacement(&name, SwitchReason::New);
-        let end = self
-            .replace(replacement, (name, claim), around, cancel, meanwhile)
-            .await?;
-        match (end, trouble) {
-            (Ok(Moved::Went { .. }), Some(why)) => Ok(Err(why)),
-            (end, _) => Ok(end),
-        }
-    }
-
-    /// Takes up an earlier conversation.
-    async fn take_up(
-        &mut self,
-        which: &str,
-        around: Around<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<End, CliError> {
-        let (name, was_brought) = match self.find(which, around).await {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let store = &around.assembled.store;
-        let claimed = match (&mut self.claim, name == self.name) {
-            (own, true) => own.take().map_or_else(|| claim(&name, store), Ok),
-            _ => claim(&name, store),
-        };
-        let claimed = match claimed {
-            Ok(claimed) => claimed,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let mut replacement = around.replacement(&name, SwitchReason::Resume);
-        let sessions = store.sessions(Some(name.as_str()))?;
-        replacement.target_session_id = sessions.first().map(|session| session.id.clone());
-        let meanwhile = async || {
-            around.renew().await;
-            None
-        };
-        let place = (name.clone(), claimed);
-        let end = self
-            .replace(replacement, place, around, cancel, meanwhile)
-            .await?;
-        if was_brought && !matches!(end, Ok(Moved::Went { .. })) {
-            self.brought.retain(|_, brought| *brought != name);
-            store.delete_context(&name).await?;
-        }
-        Ok(end)
-    }
-
-    /// The context that is meant, and whether it was made just now. A file of another program's is brought into one.
-    async fn find(&mut self, which: &str, around: Around<'_>) -> Result<(ContextName, bool), CliError> {
-        let (grounds, store) = (around.grounds, &around.assembled.store);
-        let file = grounds.surroundings.cwd.join(which);
-        if let Some(name) = context_of(&file, &grounds.setup.contexts(), store) {
-            return Ok((name, false));
-        }
-        if !file.is_file() {
-            return Ok((of_session(which, store)?, false));
-        }
-        let file = file.canonicalize().unwrap_or(file);
-        if let Some(name) = self.brought.get(&file) {
-            return Ok((name.clone(), false));
-        }
-        let (name, _claim, _) = bring(&file, None, store, &grounds.surroundings).await?;
-        self.brought.insert(file, name.clone());
-        Ok((name, true))
-    }
-
-    /// Lets another conversation take the place of this one.
-    async fn replace(
-        &mut self,
-        replacement: Replacement,
-        (name, claim): (ContextName, Claim),
-        around: Around<'_>,
-        cancel: &CancellationToken,
-        meanwhile: impl AsyncFnOnce() -> Option<Seed>,
-    ) -> Result<End, CliError> {
-        let is_new = replacement.reason == SwitchReason::New;
-        let session = self.take_session().expect("a session that is lost ends the run");
-        match session.leave_for(replacement, cancel.clone(), meanwhile).await? {
-            Replaced::By(session) => {
-                self.sit_down(*session, (name, claim), is_new, around).await?;
-                Ok(Ok(Moved::Went { text: None }))
-            }
-            Replaced::Refused(session, Refused(reason)) => {
-                self.session = Some(*session);
-                // It may have been lent for the same context.
-                if name == self.name {
-                    self.claim = Some(claim);
-                }
-                Ok(Ok(Moved::Refused(reason)))
-            }
+            elsewhere => match self.standing.prepare(elsewhere, around).await {
+                Ok(journey) => self.set_out(journey, around, cancel).await,
+                Err(error) => Ok(Err(error.to_string())),
+            },
         }
     }
 
@@ -285,29 +237,88 @@ impl Seat {
         &mut self,
         entry_id: String,
         position: Position,
-        (name, claim): (ContextName, Claim),
+        place: Claimed,
         around: Around<'_>,
         cancel: &CancellationToken,
     ) -> Result<End, CliError> {
-        let fork = Fork {
-            entry_id,
-            position,
-            to_context: name.to_string(),
-        };
-        let session = self.take_session().expect("a session that is lost ends the run");
-        let meanwhile = async || around.renew().await;
-        match session.fork(fork, cancel.clone(), meanwhile).await? {
-            Forked::Forked { session, text } => {
-                self.sit_down(*session, (name, claim), true, around).await?;
-                Ok(Ok(Moved::Went { text }))
-            }
-            Forked::NoEntry(session) => {
-                self.session = Some(*session);
-                Ok(Err("there is no such entry".into()))
-            }
-            Forked::Refused(session, Refused(reason)) => {
-                self.session = Some(*session);
+        let journey = Journey::fork(entry_id, position, place, Lasting::ThisRun);
+        self.set_out(journey, around, cancel).await
+    }
+
+    /// Goes on in another conversation, if no hook minds.
+    async fn set_out(
+        &mut self,
+        journey: Journey,
+        around: Around<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<End, CliError> {
+        match journey.consent(&self.session().judge(), cancel).await {
+            Ok(consent) => self.depart(journey, consent, around, cancel).await,
+            Err(Refused(reason)) => {
+                self.standing.give_up(journey, around).await?;
                 Ok(Ok(Moved::Refused(reason)))
+            }
+        }
+    }
+
+    /// Goes on in another conversation, which hooks have agreed to.
+    async fn depart(
+        &mut self,
+        journey: Journey,
+        consent: Consent,
+        around: Around<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<End, CliError> {
+        let session = self.take_session().expect("a session that is lost ends the run");
+        match journey {
+            Journey::New {
+                replacement,
+                place,
+                parent_file,
+                planter,
+            } => {
+                let site = Site {
+                    session_id: replacement.session_id.clone(),
+                    files: ContextFiles::new(&around.grounds.setup.contexts(), place.0.as_str()),
+                    parent_file,
+                };
+                let mut trouble = None;
+                let meanwhile = async || {
+                    let seed = planted(planter, site, &mut trouble).await;
+                    around.renew().await;
+                    seed
+                };
+                let next = session.leave_for(replacement, consent, cancel.clone(), meanwhile);
+                let next = Box::pin(next).await?;
+                self.sit_down(next, place, Lasting::ThisRun, around).await?;
+                self.mark_if_unkept(around).await?;
+                Ok(trouble.map_or(Ok(Moved::Went { text: None }), Err))
+            }
+            Journey::Earlier {
+                replacement, place, ..
+            } => {
+                let meanwhile = async || {
+                    around.renew().await;
+                    None
+                };
+                let next = session.leave_for(replacement, consent, cancel.clone(), meanwhile);
+                let next = Box::pin(next).await?;
+                self.sit_down(next, place, Lasting::ThisRun, around).await?;
+                Ok(Ok(Moved::Went { text: None }))
+            }
+            Journey::Fork { fork, place, lasting } => {
+                let meanwhile = async || around.renew().await;
+                let forked = session.fork(fork, consent, cancel.clone(), meanwhile);
+                let (next, text) = match Box::pin(forked).await? {
+                    Forked::Forked { session, text } => (*session, text),
+                    Forked::NoEntry(session) => {
+                        self.session = Some(*session);
+                        return Ok(Err("there is no such entry".into()));
+                    }
+                };
+                self.sit_down(next, place, lasting, around).await?;
+                self.mark_if_unkept(around).await?;
+                Ok(Ok(Moved::Went { text }))
             }
         }
     }
@@ -316,17 +327,26 @@ impl Seat {
     async fn sit_down(
         &mut self,
         session: Session,
-        (name, claim): (ContextName, Claim),
-        is_new: bool,
+        (name, claim): Claimed,
+        lasting: Lasting,
         around: Around<'_>,
     ) -> Result<(), CliError> {
         self.session = Some(session);
-        (self.name, self.claim) = (name, Some(claim));
-        if is_new && around.grounds.options.pi.no_session {
-            self.mark_unkept(&around.assembled.store).await?;
+        (self.standing.name, self.standing.claim) = (name, Some(claim));
+        if lasting == Lasting::Always {
+            let store = &around.assembled.store;
+            store.make_current(self.standing.name.as_str()).await?;
         }
         around.assembled.extensions.renew_session_file();
         Ok(())
+    }
+
+    /// A conversation that was made here is kept if the command line does not say otherwise.
+    async fn mark_if_unkept(&mut self, around: Around<'_>) -> Result<(), CliError> {
+        match around.grounds.options.pi.no_session {
+            true => self.mark_unkept(&around.assembled.store).await,
+            false => Ok(()),
+        }
     }
 
     async fn go_to(
@@ -389,8 +409,8 @@ impl Seat {
             destroy_at_ms: None,
             destroy_after_ms: Some(LEFT_BEHIND_MS),
         };
-        store.set_lifetime(&self.name, lifetime).await?;
-        self.unkept.push(self.name.clone());
+        store.set_lifetime(&self.standing.name, lifetime).await?;
+        self.unkept.push(self.standing.name.clone());
         Ok(())
     }
 
@@ -401,6 +421,156 @@ impl Seat {
         } = around.grounds;
         for name in &self.unkept {
             destroy_unkept(&around.assembled.store, setup, name, surroundings).await;
+        }
+    }
+}
+
+impl Standing {
+    /// Asks hooks about a wish in the middle of what the session does. Whoever wishes for what they refuse is told.
+    async fn consider(
+        &mut self,
+        wish: Wish,
+        judge: &SessionJudge,
+        around: Around<'_>,
+        cancel: &CancellationToken,
+    ) -> Option<Agreed> {
+        let journey = match self.prepare(wish.to.clone(), around).await {
+            Ok(journey) => journey,
+            Err(error) => {
+                wish.answer(Err(error.to_string()));
+                return None;
+            }
+        };
+        match journey.consent(judge, cancel).await {
+            Ok(consent) => Some(Agreed {
+                wish,
+                journey,
+                consent,
+            }),
+            Err(Refused(reason)) => {
+                let given_up = self.give_up(journey, around).await;
+                let refused = given_up.map(|()| Moved::Refused(reason));
+                wish.answer(refused.map_err(|error| error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Finds and claims the context in which another conversation is to go on.
+    async fn prepare(&mut self, to: Destination, around: Around<'_>) -> Result<Journey, CliError> {
+        let store = &around.assembled.store;
+        let unkept = around.grounds.options.pi.no_session.then_some(UNKEPT);
+        match to {
+            Destination::New { parent_file, planter } => {
+                let place = claim_fresh(unkept, store)?;
+                Ok(Journey::New {
+                    replacement: around.replacement(&place.0, SwitchReason::New),
+                    place,
+                    parent_file,
+                    planter,
+                })
+            }
+            Destination::Earlier(which) => {
+                let (name, was_brought) = self.find(&which, around).await?;
+                let sessions = store.sessions(Some(name.as_str()))?;
+                let claimed = match (&mut self.claim, name == self.name) {
+                    (own, true) => own.take().map_or_else(|| claim(&name, store), Ok)?,
+                    _ => claim(&name, store)?,
+                };
+                let mut replacement = around.replacement(&name, SwitchReason::Resume);
+                replacement.target_session_id = sessions.first().map(|session| session.id.clone());
+                Ok(Journey::Earlier {
+                    replacement,
+                    place: (name, claimed),
+                    was_brought,
+                })
+            }
+            Destination::Fork { entry_id, position } => {
+                let prefix = unkept.or_else(|| without_moment(self.name.as_str()));
+                let place = claim_fresh(prefix, store)?;
+                Ok(Journey::fork(entry_id, position, place, around.lasting()))
+            }
+            Destination::Entry { .. } | Destination::Reloaded => {
+                Err(CliError::failed("that is no other conversation"))
+            }
+        }
+    }
+
+    /// Nobody goes there: everything is as it was.
+    async fn give_up(&mut self, journey: Journey, around: Around<'_>) -> Result<(), CliError> {
+        let Journey::Earlier {
+            place: (name, claim),
+            was_brought,
+            ..
+        } = journey
+        else {
+            return Ok(());
+        };
+        // It may have been lent for the same context.
+        if name == self.name {
+            self.claim = Some(claim);
+        }
+        if was_brought {
+            self.brought.retain(|_, brought| *brought != name);
+            around.assembled.store.delete_context(&name).await?;
+        }
+        Ok(())
+    }
+
+    /// The context that is meant, and whether it was made just now. A file of another program's is brought into one.
+    async fn find(&mut self, which: &str, around: Around<'_>) -> Result<(ContextName, bool), CliError> {
+        let (grounds, store) = (around.grounds, &around.assembled.store);
+        let file = grounds.surroundings.cwd.join(which);
+        if let Some(name) = context_of(&file, &grounds.setup.contexts(), store) {
+            return Ok((name, false));
+        }
+        if !file.is_file() {
+            return Ok((of_session(which, store)?, false));
+        }
+        let file = file.canonicalize().unwrap_or(file);
+        if let Some(name) = self.brought.get(&file) {
+            return Ok((name.clone(), false));
+        }
+        let (name, _claim, _) = bring(&file, None, store, &grounds.surroundings).await?;
+        self.brought.insert(file, name.clone());
+        Ok((name, true))
+    }
+}
+
+impl Journey {
+    fn fork(entry_id: String, position: Position, place: Claimed, lasting: Lasting) -> Self {
+        Self::Fork {
+            fork: Fork {
+                entry_id,
+                position,
+                to_context: place.0.to_string(),
+            },
+            place,
+            lasting,
+        }
+    }
+
+    /// Whether hooks agree.
+    async fn consent(&self, judge: &SessionJudge, cancel: &CancellationToken) -> Result<Consent, Refused> {
+        match self {
+            Self::New { replacement, .. } | Self::Earlier { replacement, .. } => {
+                judge.judge_replacement(replacement, cancel).await
+            }
+            Self::Fork { fork, .. } => judge.judge_fork(fork, cancel).await,
+        }
+    }
+}
+
+/// Tells whoever wished for it how it ended; an error that leaves no session is told further.
+fn fulfil(wish: Wish, moved: Result<End, CliError>) -> Result<(), CliError> {
+    match moved {
+        Ok(moved) => {
+            wish.answer(moved);
+            Ok(())
+        }
+        Err(error) => {
+            wish.answer(Err(error.to_string()));
+            Err(error)
         }
     }
 }
@@ -420,6 +590,7 @@ impl Around<'_> {
             to_context: name.to_string(),
             reason,
             target_session_id: None,
+            session_id: fresh_id(),
             lasting: self.lasting(),
         }
     }
@@ -439,8 +610,21 @@ impl Around<'_> {
     }
 }
 
-/// What a new conversation begins with.
-fn seed(planted: Option<Seed>, parent_file: Option<String>) -> Option<Seed> {
+/// What a new conversation begins with; `trouble` says why it was not set up.
+async fn planted(planter: Option<Planter>, site: Site, trouble: &mut Option<String>) -> Option<Seed> {
+    let parent_file = site.parent_file.clone();
+    let planted = match planter {
+        Some(planter) => Some(planter(site).await),
+        None => None,
+    };
+    let planted = match planted {
+        Some(Ok(seed)) => Some(seed),
+        Some(Err(why)) => {
+            *trouble = Some(why);
+            None
+        }
+        None => None,
+    };
     if planted.is_none() && parent_file.is_none() {
         return None;
     }

@@ -34,8 +34,13 @@ pub struct Called {
 pub enum CommandEnd {
     /// It is done.
     Done,
-    /// It has failed, and says with what.
-    Threw(String),
+    /// It has failed.
+    Threw {
+        /// With what, and where.
+        why: String,
+        /// The message of the error alone.
+        message: String,
+    },
     /// It waits for something that only the person could bring, and says so.
     Waits(String),
     /// The person cancelled it.
@@ -69,6 +74,12 @@ impl Drop for AtWork<'_> {
         drop(state);
         drop(gone);
     }
+}
+
+/// What a command threw.
+struct Thrown {
+    error: String,
+    message: String,
 }
 
 impl Board {
@@ -129,8 +140,8 @@ impl Board {
             () = self.nothing_comes(&whose, &extension) => {
                 let (board, name) = (Arc::clone(self), whose.clone());
                 tokio::spawn(async move {
-                    if let Err(why) = running.await {
-                        board.warn(&format!("{name}: {why}"));
+                    if let Err(thrown) = running.await {
+                        board.warn(&format!("{name}: {}", thrown.error));
                     }
                 });
                 return CommandEnd::Waits(format!(
@@ -143,7 +154,10 @@ impl Board {
             // Code that was running is ended before anybody can notice the cancel itself.
             _ if cancel.is_cancelled() => CommandEnd::Cancelled,
             Ok(()) => CommandEnd::Done,
-            Err(why) => CommandEnd::Threw(format!("{whose}: {why}")),
+            Err(Thrown { error, message }) => CommandEnd::Threw {
+                why: format!("{whose}: {error}"),
+                message,
+            },
         }
     }
 
@@ -156,8 +170,8 @@ impl Board {
         );
         let board = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(why) = Arc::clone(&board).run(called).await {
-                board.warn(&format!("{whose}: {why}"));
+            if let Err(thrown) = Arc::clone(&board).run(called).await {
+                board.warn(&format!("{whose}: {}", thrown.error));
             }
         });
     }
@@ -174,16 +188,25 @@ impl Board {
         found.map(|(_, extension)| extension.clone())
     }
 
-    async fn run(self: Arc<Self>, called: Called) -> Result<(), String> {
+    async fn run(self: Arc<Self>, called: Called) -> Result<(), Thrown> {
         let _at_work = AtWork::begin(&self, &called);
         let service = RunCommand {
             name: called.name,
             arguments: called.arguments,
         };
         match self.ask(&called.extension, &service, LONGEST).await {
-            Ok(Ran { error: None }) => Ok(()),
-            Ok(Ran { error: Some(error) }) => Err(error),
-            Err(failure) => Err(failure.to_string()),
+            Ok(Ran { error: None, .. }) => Ok(()),
+            Ok(Ran {
+                error: Some(error),
+                message,
+            }) => Err(Thrown {
+                message: message.unwrap_or_else(|| error.clone()),
+                error,
+            }),
+            Err(failure) => Err(Thrown {
+                error: failure.to_string(),
+                message: failure.to_string(),
+            }),
         }
     }
 

@@ -8,11 +8,12 @@ use becket_agent::CompactEnd;
 use becket_agent::desk::{ChosenModel, Desk};
 use becket_agent::provider::{Begun, Sending};
 use becket_agent::store::EntryContent;
+use becket_dialects::pi::compaction_result;
 use becket_dialects::pi::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 use becket_events::{Header, Json, ModelChoice};
 use becket_hooks::{Cause, CommandLane, Failure, Invocation, Lane, Limits, Program};
 use becket_js::{Extension, HostError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::board::Board;
 use super::calls::StreamNews;
@@ -225,7 +226,9 @@ fn killed(stdout: String, stderr: String) -> ExecResult {
 
 /// Chooses a model for the session; whether it can be had.
 pub fn set_model(board: &Board, provider: &str, id: &str, choice: ModelChoice) -> bool {
-    let Ok(model) = board.model(&format!("{provider}/{id}")) else {
+    let named = board.model(&format!("{provider}/{id}")).ok();
+    // A model that the session has worked with may have been chosen by another name.
+    let Some(model) = named.or_else(|| models::used(board, provider, id)) else {
         return false;
     };
     let context_window = models::context_window(board, provider, id);
@@ -251,14 +254,15 @@ pub fn compact(
 /// What came of a wish for a summary, in the extension's words.
 fn compacted(desk: &Desk, end: CompactEnd, before: u64) -> Result<Value, HostError> {
     let why = match end {
-        CompactEnd::Compacted { summary, .. } => {
-            let entries = desk.entries().map_err(refused)?;
-            let kept = entries.iter().rev().find_map(|entry| match &entry.content {
-                EntryContent::Compaction { first_kept_id, .. } => Some(first_kept_id.clone()),
+        CompactEnd::Compacted {
+            summary, entry_id, ..
+        } => {
+            let entry = desk.entry(&entry_id).map_err(refused)?;
+            let kept = entry.and_then(|entry| match &entry.content {
+                EntryContent::Compaction { first_kept_id, .. } => first_kept_id.clone(),
                 _ => None,
             });
-            let kept = kept.flatten().unwrap_or_default();
-            return Ok(json!({"summary": summary, "firstKeptEntryId": kept, "tokensBefore": before}));
+            return Ok(compaction_result(&summary, &kept.unwrap_or(entry_id), before));
         }
         CompactEnd::Nothing => "Nothing to compact (session too small)".to_owned(),
         CompactEnd::Refused(_) | CompactEnd::Cancelled => "Compaction cancelled".to_owned(),

@@ -1,5 +1,7 @@
 //! Models in pi's shape: the one in use, and those that extensions bring.
 
+use std::sync::Arc;
+
 use becket_agent::provider::Provider;
 use becket_dialects::pi::ModelName;
 use becket_dialects::pi::host_call::{ModelDefinition, ProviderDefinition};
@@ -39,14 +41,17 @@ pub fn context_window(board: &Board, provider: &str, id: &str) -> Option<u64> {
     Some(model.context_window).filter(|window| *window > 0)
 }
 
-/// All models that are known by name: the one in use, and those of extensions.
+/// All models that are known by name: those that the session has worked with, and those of extensions. Their order
+/// does not depend on which of them is in use, so that whoever goes through them meets all.
 pub fn all(board: &Board, available: bool) -> Vec<Value> {
     let is_there = |model: &Value| {
         model["provider"]
             .as_str()
             .is_some_and(|name| !board.is_withdrawn(name))
     };
-    let mut models: Vec<Value> = Some(in_use(board)).filter(is_there).into_iter().collect();
+    let used = board.desk.models().unwrap_or_default().into_iter();
+    let used = used.map(|(provider, window)| of_provider(board, &*provider, window));
+    let mut models: Vec<Value> = used.filter(is_there).collect();
     for definition in board.providers() {
         let usable = !available || definition.streams || board.model_can_be_had(&definition);
         for model in definition.models.iter().flatten().filter(|_| usable) {
@@ -58,6 +63,13 @@ pub fn all(board: &Board, available: bool) -> Vec<Value> {
         }
     }
     models
+}
+
+/// A model that the session has worked with.
+pub fn used(board: &Board, provider: &str, id: &str) -> Option<Arc<dyn Provider>> {
+    let used = board.desk.models().ok()?.into_iter().map(|(model, _)| model);
+    let mut named = used.filter(|model| (model.name(), model.model()) == (provider, id));
+    named.next().filter(|_| !board.is_withdrawn(provider))
 }
 
 /// A model by its name, or any of a provider. Of providers that becket knows by itself every name is believed, since

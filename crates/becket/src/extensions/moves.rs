@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::desk::{Destination, Moved, Planted, Planter};
+use becket_agent::desk::{Destination, Moved, Planted, Planter, Site};
 use becket_agent::store::{EntryContent, Seed};
 use becket_agent::{GoTo, Position};
 use becket_dialects::pi::host_call::{ForkPosition, HostCallAsync, WentOn};
@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::board::Board;
 use super::host::{json_of, refused};
+use super::sessions;
 use crate::session_files;
 
 /// What is said where a conversation cannot be forked at an entry.
@@ -36,9 +37,6 @@ pub fn go(board: &Arc<Board>, name: &str, call: &HostCallAsync) -> Option<BoxFut
         Ok(to) => to,
         Err(why) => return Some(std::future::ready(Err(HostError::new(why))).boxed()),
     };
-    if !matches!(to, Destination::Entry { .. } | Destination::Reloaded) {
-        board.desk.abort();
-    }
     let wished = board.desk.go(to);
     let went = async move {
         let (cancelled, text) = match wished.await.map_err(refused)? {
@@ -111,14 +109,15 @@ fn can_fork(board: &Board, entry_id: &str, position: Position) -> bool {
 fn planter(board: &Arc<Board>, name: &str, id: u32) -> Option<Planter> {
     let extension = board.extension(name)?;
     let board = Arc::clone(board);
-    Some(Arc::new(move || {
+    Some(Arc::new(move |site| {
         let (board, extension) = (Arc::clone(&board), extension.clone());
-        async move { plant(&board, &extension, id).await }.boxed()
+        async move { plant(&board, &extension, id, site).await }.boxed()
     }))
 }
 
-async fn plant(board: &Board, extension: &Extension, id: u32) -> Planted {
-    let set_up = board.ask(extension, &SetUp { id }, LONGEST).await;
+async fn plant(board: &Board, extension: &Extension, id: u32, site: Site) -> Planted {
+    let session = sessions::coming(board, site)?;
+    let set_up = board.ask(extension, &SetUp { id, session }, LONGEST).await;
     let WasSetUp {
         entries,
         leaf_id,

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use becket_agent::context_files::{ContextFile, Whose};
+use becket_agent::desk::Site;
 use becket_agent::store::{EntryContent, Origin, StoredEntry};
 use becket_dialects::pi::host_call::{ContextUsage, SessionInfo};
+use becket_dialects::pi::services::ComingSession;
+use becket_dialects::pi::session_file::Header;
 use becket_dialects::pi::{ModelName, messages};
 use becket_js::HostError;
 use chrono::Utc;
@@ -35,6 +38,30 @@ pub fn info(board: &Board) -> Result<SessionInfo, HostError> {
         session_id: id(board, place.origin.as_ref())?,
         leaf_id: desk.leaf_id().map_err(refused)?,
         name: desk.name().map_err(refused)?,
+    })
+}
+
+/// A conversation that is about to begin.
+pub fn coming(board: &Board, site: Site) -> Result<ComingSession, String> {
+    let Site {
+        session_id,
+        files,
+        parent_file,
+    } = site;
+    let place = board.desk.place().map_err(|error| error.to_string())?;
+    let header = Header {
+        id: &session_id,
+        time_ms: now_ms(),
+        cwd: &place.cwd,
+        parent: parent_file.as_deref(),
+    };
+    let file = files.path(ContextFile::Session).display().to_string();
+    Ok(ComingSession {
+        header: header.shown(),
+        cwd: place.cwd,
+        session_dir: files.folder().display().to_string(),
+        session_file: board.facts.keeps_sessions.then_some(file),
+        session_id,
     })
 }
 
@@ -108,8 +135,12 @@ fn about<T>(board: &Board, look: impl FnOnce(About<'_>) -> T) -> Result<T, HostE
         cwd: &place.cwd,
         origin: place.origin.as_ref(),
         contexts: folder.parent().unwrap_or(folder),
-        now_ms: u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0),
+        now_ms: now_ms(),
     }))
+}
+
+fn now_ms() -> u64 {
+    u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0)
 }
 
 /// All entries on all branches.

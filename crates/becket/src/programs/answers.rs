@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_agent::Input;
-use becket_agent::desk::{self, Delivery};
+use becket_agent::desk::{self, Delivery, WhenIdle};
+use becket_agent::front::Sight;
 use becket_dialects::pi::host_call::{self, ForkPosition, HostCall, HostCallAsync};
 use becket_dialects::pi::messages::written_parts;
 use becket_dialects::pi::rpc::{
@@ -157,17 +158,17 @@ impl<'a> Desk<'a> {
                 .split_whitespace()
                 .next()
                 .unwrap_or_default();
-            match extensions.run_command(called, self.cancel).await {
-                CommandEnd::Done | CommandEnd::Cancelled => {}
-                CommandEnd::Threw(why) | CommandEnd::Waits(why) => {
-                    self.client
-                        .stream()
-                        .failed(&format!("command:{name}"), "command", &why);
-                }
-            }
+            let (why, words) = match extensions.run_command(called, self.cancel).await {
+                CommandEnd::Done | CommandEnd::Cancelled => return Ok(None),
+                CommandEnd::Threw { why, message } => (why, message),
+                CommandEnd::Waits(why) => (why.clone(), why),
+            };
+            self.assembled.agent.front.show(Sight::Warning(&why));
+            let path = format!("command:{name}");
+            self.client.stream().failed(&path, "command", &words);
             return Ok(None);
         }
-        let is_busy = self.client.stream().runs() || self.desk.has_waiting();
+        let is_busy = self.client.stream().runs() || self.desk.has_next();
         match behaviour {
             Some(behaviour) if is_busy => self.say(text, images, behaviour)?,
             None if is_busy => {
@@ -187,7 +188,7 @@ impl<'a> Desk<'a> {
         Ok(None)
     }
 
-    /// Words that wait for the run that there is; where there is none, they begin one.
+    /// Words that wait for the run that there is; where there is none, for the next one.
     fn queue(&self, text: String, images: Option<Value>, behaviour: Behaviour) -> Result<(), String> {
         if self.assembled.extensions.called(&text).is_some() {
             let name = text.split_whitespace().next().unwrap_or_default();
@@ -207,7 +208,9 @@ impl<'a> Desk<'a> {
         self.client
             .stream()
             .queued(&text, host_call::Delivery::from(behaviour));
-        self.desk.say(input, delivery).map_err(|error| error.to_string())
+        self.desk
+            .say_when(input, delivery, WhenIdle::Hold)
+            .map_err(|error| error.to_string())
     }
 
     // ---------------------------------------------------------------- going on elsewhere

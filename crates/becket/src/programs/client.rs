@@ -76,9 +76,11 @@ impl Told {
         tokens_before: u64,
     ) {
         let end = match end {
-            CompactEnd::Compacted { summary, .. } => Compacted::Done {
+            CompactEnd::Compacted {
+                summary, entry_id, ..
+            } => Compacted::Done {
                 summary,
-                first_kept_id,
+                first_kept_id: first_kept_id.unwrap_or(entry_id),
                 tokens_before,
             },
             CompactEnd::Nothing => Compacted::Failed("there is nothing to summarise"),
@@ -189,8 +191,10 @@ impl Client {
     fn hook_failed(&self, failure: &ReportedFailure) {
         let info = &failure.handler;
         let event = info.known_as.unwrap_or(failure.event.info().name);
-        self.stream()
-            .failed(&info.source, event, &failure.failure.to_string());
+        // The message alone where an error has one, as programs know it from pi. The rest is on standard error.
+        let words = failure.failure.refusal.clone();
+        let words = words.unwrap_or_else(|| failure.failure.to_string());
+        self.stream().failed(&info.source, event, &words);
     }
 
     fn waiting(&self) -> MutexGuard<'_, Option<HashMap<String, oneshot::Sender<UiResponse>>>> {

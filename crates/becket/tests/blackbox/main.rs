@@ -51,6 +51,7 @@ mod pi_resources;
 mod pi_rpc;
 mod pi_safety;
 mod pi_screen;
+mod pi_steered;
 mod pi_switching;
 mod pi_tools;
 mod plugin_faults;

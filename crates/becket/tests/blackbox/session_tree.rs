@@ -139,7 +139,7 @@ fn a_summary_tells_of_the_branch_that_was_left() {
         .find(|entry| words(entry) == "IT WAS TRIED")
         .expect("a summary");
     assert_eq!(summary["label"], "back", "the summary has the label");
-    assert_eq!(summary["content"]["from_id"], before["leaf_id"]);
+    assert_eq!(summary["content"]["from_id"], summary["parent_id"], "as in pi");
     let said = seen(&say(&room, "prompt 3", "answer 3"));
     assert_eq!(said.len(), 4);
     assert!(said[2].ends_with("IT WAS TRIED"), "{said:?}");

@@ -160,7 +160,11 @@ const RUNS: &[&[&str]] = &[
 /// An extension that takes another model, and speaks while that one is at work.
 const STEERS: &str = r#"
 export default (pi: any) => {
-    pi.on("session_start", () => pi.setModel({ provider: "scripted", id: "one-call.toml" }));
+    pi.on("session_start", () => {
+        pi.setModel({ provider: "scripted", id: "one-call.toml" });
+        pi.setThinkingLevel("low");
+        pi.setSessionName("files only");
+    });
     pi.on("tool_call", () => pi.sendUserMessage("Files only, please.", { deliverAs: "steer" }));
 };
 "#;

@@ -71,16 +71,27 @@ const forReplaced = extended(forCommands, {
     },
 });
 
-async function outcome(run: () => unknown): Promise<{ error?: string }> {
+type Outcome = { error?: string; message?: string };
+
+/** The message of an error alone, if it has one. */
+function messageOf(error: any): string | undefined {
+    try {
+        return String(error?.message ?? error) || undefined;
+    } catch {
+        return undefined;
+    }
+}
+
+async function outcome(run: () => unknown): Promise<Outcome> {
     try {
         await run();
         return {};
     } catch (error) {
-        return { error: described(error) };
+        return { error: described(error), message: messageOf(error) };
     }
 }
 
-export function run_command({ name, arguments: args }: any): Promise<{ error?: string }> {
+export function run_command({ name, arguments: args }: any): Promise<Outcome> {
     return outcome(() => {
         const command = commands.get(name);
         if (command === undefined) throw new Error(`there is no command /${name} any more`);
@@ -88,7 +99,7 @@ export function run_command({ name, arguments: args }: any): Promise<{ error?: s
     });
 }
 
-export function run_shortcut({ key }: any): Promise<{ error?: string }> {
+export function run_shortcut({ key }: any): Promise<Outcome> {
     return outcome(() => shortcuts.get(key)?.handler(context));
 }
 

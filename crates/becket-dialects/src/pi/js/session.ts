@@ -11,7 +11,7 @@ function see(call: Parameters<typeof ask>[0]): any {
 }
 
 /** The entries as a tree. One whose parent is not there is a root. */
-function treeOf(entries: Entry[]): Node[] {
+export function treeOf(entries: Entry[]): Node[] {
     const nodes = new Map<string, Node>();
     for (const entry of entries) nodes.set(entry.id, { entry, children: [] });
     const roots: Node[] = [];

@@ -1,10 +1,13 @@
 // Sets up new sessions: `setup` of `ctx.newSession` is given a session manager that writes. The session is not there
-// yet when it does, so its entries are collected here, and the program begins the session with them.
+// yet when it does, so its entries are collected here, and the program begins the session with them. Where it will be
+// is known already.
 
-import { described } from "pi:host";
+import { described, later, room } from "pi:host";
+import { treeOf } from "pi:session";
 
 type Entry = { type: string; id: string; parentId: string | null; timestamp: string; [name: string]: any };
 type Setup = (sessionManager: unknown) => unknown;
+type Coming = { cwd: string; sessionDir: string; sessionId: string; sessionFile: string | null; header: unknown };
 
 const waiting = new Map<number, Setup>();
 let last = 0;
@@ -22,8 +25,8 @@ export function forget(id: number | undefined): void {
 
 const copied = (value: any): any => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-/** A session that only has its entries. */
-function collector() {
+/** A session that only has its entries, and its place. */
+function collector({ cwd, sessionDir, sessionId, sessionFile, header }: Coming) {
     const entries: Entry[] = [];
     let leaf: string | null = null;
     const find = (id: string | null) => entries.find((entry) => entry.id === id);
@@ -62,6 +65,12 @@ function collector() {
             else branch(id);
             return append("branch_summary", { fromId: id ?? "root", summary, details, fromHook });
         },
+        getCwd: () => cwd,
+        getSessionDir: () => sessionDir,
+        getSessionId: () => sessionId,
+        getSessionFile: () => sessionFile ?? undefined,
+        getHeader: () => header,
+        isPersisted: () => sessionFile !== null,
         getEntries: (): Entry[] => [...entries],
         getEntry: find,
         getLeafId: () => leaf,
@@ -75,14 +84,20 @@ function collector() {
             for (let entry = find(from); entry !== undefined; entry = find(entry.parentId)) way.unshift(entry);
             return way;
         },
+        getTree: () => treeOf(entries),
+        buildSessionContext: () => room("pi:agent-text").buildSessionContext(entries, leaf),
+        // A session that is only about to begin has no other files and no other sessions.
+        newSession: later("sessionManager.newSession"),
+        setSessionFile: later("sessionManager.setSessionFile"),
+        createBranchedSession: later("sessionManager.createBranchedSession"),
     };
     return { manager, standing: () => ({ entries, leafId: leaf }) };
 }
 
-export async function set_up({ id }: { id: number }): Promise<unknown> {
+export async function set_up({ id, session }: { id: number; session: Coming }): Promise<unknown> {
     const setup = waiting.get(id);
     waiting.delete(id);
-    const { manager, standing } = collector();
+    const { manager, standing } = collector(session);
     try {
         await setup?.(manager);
     } catch (error) {

@@ -1,9 +1,10 @@
 //! `becket chat`: prompts one after another. Where a terminal can show it there is a screen (`talk.rs`, with
-//! `completion.rs`, `shell.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). What lines
-//! mean to becket itself stands here.
+//! `completion.rs`, `shell.rs`, `given.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`).
+//! What lines mean to becket itself stands here.
 
 mod away;
 mod completion;
+mod given;
 mod lines;
 mod outside;
 mod shell;
@@ -206,7 +207,7 @@ fn tell_unknown(line: &str, surroundings: &Surroundings) {
 fn tell_end(ended: CommandEnd, surroundings: &Surroundings) {
     match ended {
         CommandEnd::Done => {}
-        CommandEnd::Threw(why) => surroundings.complain(&why),
+        CommandEnd::Threw { why, .. } => surroundings.complain(&why),
         CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
         CommandEnd::Cancelled => surroundings.remark("cancelled"),
     }

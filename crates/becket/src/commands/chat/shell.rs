@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use becket_agent::desk::{Desk, DeskError};
 use becket_agent::store::ShellRun;
-use becket_agent::{Judged, ShellJudge};
+use becket_agent::{Judged, SessionJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
 use becket_screen::Row;
@@ -24,14 +24,12 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
+use super::given::{Given, Kept};
 use crate::extensions::Board;
 use crate::front::{Output, Style, harmless};
 use crate::surroundings::Surroundings;
 
-/// How much of an output is kept for the model: its end.
-const MOST_KEPT: usize = 50_000;
-
-/// How much of it is shown.
+/// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;
 
 /// How long a command may take. The person can end it.
@@ -52,12 +50,11 @@ pub struct Shell {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
 }
 
-/// What a command has given so far.
+/// What a command has given so far, and how much of it was shown.
 #[derive(Default)]
-struct Given {
-    text: String,
+struct Progress {
+    given: Given,
     shown: usize,
-    truncated: bool,
     /// The last line, as long as it has no end.
     line: String,
 }
@@ -99,7 +96,7 @@ impl Shell {
         ),
         String,
     > {
-        let judge = desk.shell_judge().map_err(|error| error.to_string())?;
+        let judge = desk.judge().map_err(|error| error.to_string())?;
         let result = self.result(&judge, (command, hidden), cancel).await?;
         let kept = desk.keep_shell_run(ShellRun {
             command: command.to_owned(),
@@ -111,34 +108,34 @@ impl Shell {
 
     async fn result(
         &self,
-        judge: &ShellJudge,
+        judge: &SessionJudge,
         (command, hidden): (&str, bool),
         cancel: &CancellationToken,
     ) -> Result<ShellResult, String> {
         let directory = self.directory.display().to_string();
-        let judged = judge.judge(command, &directory, hidden, cancel).await;
-        let mut given = Given::default();
+        let judged = judge.judge_command(command, &directory, hidden, cancel).await;
+        let mut progress = Progress::default();
         let (exit_code, cancelled) = match judged {
             Judged::Refused(reason) => return Err(format!("a hook refused the command: {reason}")),
             Judged::Answered(result) => {
-                self.show(&mut given, &result.output);
-                self.finish(&mut given);
+                self.show(&mut progress, &result.output);
+                self.finish(&mut progress);
                 return Ok(result);
             }
-            Judged::RunBy(runner) => self.run_elsewhere(command, &runner, &mut given, cancel).await?,
+            Judged::RunBy(runner) => self.run_elsewhere(command, &runner, &mut progress, cancel).await?,
             Judged::Runs => {
-                let run = self.run(command, &mut given, cancel).await;
+                let run = self.run(command, &mut progress, cancel).await;
                 run.map_err(|error| format!("cannot run the command: {error}"))?
             }
         };
-        self.finish(&mut given);
-        let lines: Vec<_> = given.text.split('\n').map(as_seen).collect();
+        self.finish(&mut progress);
+        let Kept { text, truncated, file } = progress.given.end();
         Ok(ShellResult {
-            output: lines.join("\n"),
+            output: text,
             exit_code,
             cancelled,
-            truncated: given.truncated,
-            full_output_path: None,
+            truncated,
+            full_output_path: file.map(|file| file.display().to_string()),
         })
     }
 
@@ -146,7 +143,7 @@ impl Shell {
     async fn run(
         &self,
         command: &str,
-        given: &mut Given,
+        progress: &mut Progress,
         cancel: &CancellationToken,
     ) -> io::Result<(Option<i32>, bool)> {
         let (reader, writer) = io::pipe()?;
@@ -176,7 +173,7 @@ impl Shell {
                 () = cancel.cancelled() => break None,
                 () = &mut end => break None,
                 read = pipe.read(&mut bytes), if open => {
-                    open = self.take(read, &bytes, &mut pending, given);
+                    open = self.take(read, &bytes, &mut pending, progress);
                 }
                 status = tree.wait() => break Some(status?),
             }
@@ -186,7 +183,7 @@ impl Shell {
                 let rest = async {
                     while open {
                         let read = pipe.read(&mut bytes).await;
-                        open = self.take(read, &bytes, &mut pending, given);
+                        open = self.take(read, &bytes, &mut pending, progress);
                     }
                 };
                 let _ = tokio::time::timeout(AFTER_THE_END, rest).await;
@@ -198,7 +195,13 @@ impl Shell {
     }
 
     /// Takes what was read; whether more can come.
-    fn take(&self, read: io::Result<usize>, bytes: &[u8], pending: &mut Vec<u8>, given: &mut Given) -> bool {
+    fn take(
+        &self,
+        read: io::Result<usize>,
+        bytes: &[u8],
+        pending: &mut Vec<u8>,
+        progress: &mut Progress,
+    ) -> bool {
         let length = read.unwrap_or(0);
         pending.extend_from_slice(&bytes[..length]);
         // A character may come in two pieces.
@@ -208,7 +211,7 @@ impl Shell {
             Err(_) => pending.len(),
         };
         let text: Vec<u8> = pending.drain(..whole).collect();
-        self.show(given, &String::from_utf8_lossy(&text));
+        self.show(progress, &String::from_utf8_lossy(&text));
         length > 0
     }
 
@@ -217,7 +220,7 @@ impl Shell {
         &self,
         command: &str,
         runner: &Value,
-        given: &mut Given,
+        progress: &mut Progress,
         cancel: &CancellationToken,
     ) -> Result<(Option<i32>, bool), String> {
         let board = self.board.as_ref().ok_or("there is nobody to run it")?;
@@ -227,15 +230,15 @@ impl Shell {
         let end = loop {
             tokio::select! {
                 biased;
-                Some(text) = news.recv() => self.show(given, &text),
+                Some(text) = news.recv() => self.show(progress, &text),
                 end = &mut running => break end?,
             }
         };
         while let Ok(text) = news.try_recv() {
-            self.show(given, &text);
+            self.show(progress, &text);
         }
         if let Some(output) = &end.output {
-            self.show(given, output);
+            self.show(progress, output);
         }
         match end.error {
             Some(error) if !cancel.is_cancelled() => Err(error),
@@ -244,33 +247,30 @@ impl Shell {
     }
 
     /// Shows more of an output, line by line, and keeps its end.
-    fn show(&self, given: &mut Given, text: &str) {
-        given.text.push_str(text);
-        if given.text.len() > MOST_KEPT {
-            let start = given.text.len() - MOST_KEPT;
-            let start = (start..).find(|at| given.text.is_char_boundary(*at)).unwrap_or(0);
-            given.text.drain(..start);
-            given.truncated = true;
+    fn show(&self, progress: &mut Progress, text: &str) {
+        progress.given.add(text);
+        if self.output.is_none() {
+            return;
         }
-        given.line.push_str(text);
-        while let Some(end) = given.line.find('\n') {
-            let line: String = given.line.drain(..=end).collect();
-            self.say(given, line.trim_end());
+        progress.line.push_str(text);
+        while let Some(end) = progress.line.find('\n') {
+            let line: String = progress.line.drain(..=end).collect();
+            self.say(progress, line.trim_end());
         }
     }
 
-    fn finish(&self, given: &mut Given) {
-        let line = std::mem::take(&mut given.line);
+    fn finish(&self, progress: &mut Progress) {
+        let line = std::mem::take(&mut progress.line);
         if !line.is_empty() {
-            self.say(given, &line);
+            self.say(progress, &line);
         }
     }
 
-    fn say(&self, given: &mut Given, line: &str) {
+    fn say(&self, progress: &mut Progress, line: &str) {
         let Some(output) = &self.output else { return };
-        let before = given.shown;
-        given.shown += line.len() + 1;
-        if given.shown <= MOST_SHOWN {
+        let before = progress.shown;
+        progress.shown += line.len() + 1;
+        if progress.shown <= MOST_SHOWN {
             output.say(&self.style.dim(&format!("  {}", harmless(&as_seen(line)))));
         } else if before <= MOST_SHOWN {
             output.say(&self.style.dim("  … and more"));

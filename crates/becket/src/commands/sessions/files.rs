@@ -113,7 +113,7 @@ pub async fn bring(
     {
         surroundings.remark(&format!("and {more} more"));
     }
-    let (name, claim) = claim_new(to, "pi", store)?;
+    let (name, claim) = claim_new(to, Some("pi"), store)?;
     let cwd = read.header["cwd"].as_str().map(ToOwned::to_owned);
     let seed = session_files::seed(read);
     let entries = seed.entries.len();

@@ -152,16 +152,18 @@ pub fn is_persons(entry: &StoredEntry) -> bool {
     }
 }
 
-/// The name of a context without the moment at which it was made, in the manner of `review_20260131_154500`.
-pub fn without_moment(name: &str) -> &str {
+/// The name of a context without the moment at which it was made, in the manner of `review_20260131_154500`; `None` if
+/// it has no other name.
+pub fn without_moment(name: &str) -> Option<&str> {
     let is_number = |piece: &str| !piece.is_empty() && piece.bytes().all(|byte| byte.is_ascii_digit());
-    let mut name = name;
-    while let Some((before, last)) = name.rsplit_once('_')
+    let mut rest = name;
+    while let Some((before, last)) = rest.rsplit_once('_')
         && is_number(last)
     {
-        name = before;
+        rest = before;
     }
-    name
+    let is_moment = rest != name && is_number(rest);
+    (!is_moment).then_some(rest)
 }
 
 /// Labels an entry.
@@ -224,4 +226,24 @@ fn in_session(
         session.close(reason).await?;
         Ok(unless_lost(exit, &output, surroundings))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_is_named_after_the_context_and_not_after_its_moment() {
+        let cases = [
+            ("review", Some("review")),
+            ("review_20260131_154500", Some("review")),
+            ("review_20260131_154500_2", Some("review")),
+            ("20260131_154500", None),
+            ("20260131_154500_2", None),
+            ("2026", Some("2026")),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(without_moment(name), expected, "{name}");
+        }
+    }
 }

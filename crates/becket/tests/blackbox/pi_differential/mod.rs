@@ -3,6 +3,8 @@
 //!
 //! pi comes from the npm registry, once for each run of the tests, and is no part of this repository.
 
+mod steered;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -38,6 +38,12 @@ export default function (pi: any) {
                 }
                 stream.push({ type: "text_end", contentIndex: 0, content: turn.say, partial: output });
             }
+            if (turn.hang) {
+                // Until somebody ends it.
+                await new Promise((ended) => options.signal.addEventListener("abort", ended));
+                output.stopReason = "aborted"; output.errorMessage = "Request was aborted";
+                stream.push({ type: "error", reason: "aborted", error: output }); stream.end(); return;
+            }
             for (const call of turn.calls ?? []) {
                 const at = output.content.length;
                 const toolCall = { type: "toolCall", id: call.id, name: call.name, arguments: call.arguments };

@@ -65,6 +65,7 @@ proven! {
     the_tour_comes_to_its_end_without_a_person
     the_transcript_is_written_while_things_happen
     the_transcript_tells_of_another_session
+    the_transcript_has_the_name_of_the_session
     the_model_goes_on_while_the_check_is_red
     a_session_is_not_left_while_the_check_is_red
     a_thread_is_begun_and_left_again

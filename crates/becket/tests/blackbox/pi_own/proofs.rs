@@ -151,7 +151,7 @@ pub const PROOFS: &[Proof] = &[
     Proof {
         test: "few_requests_are_left",
         example: "limits",
-        hears: "after_provider_response",
+        hears: "after_provider_response thinking_level_select",
         does: "ctx.ui.setStatus pi.setThinkingLevel",
         tells: "pi.getThinkingLevel",
         ..NOTHING
@@ -268,6 +268,12 @@ pub const PROOFS: &[Proof] = &[
         test: "the_transcript_tells_of_another_session",
         example: "transcript",
         hears: "session_switch",
+        ..NOTHING
+    },
+    Proof {
+        test: "the_transcript_has_the_name_of_the_session",
+        example: "transcript",
+        hears: "session_info_changed",
         ..NOTHING
     },
     Proof {

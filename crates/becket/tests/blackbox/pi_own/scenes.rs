@@ -312,7 +312,7 @@ pub fn few_requests_are_left(stage: &Stage) {
         .env("OPENAI_BASE_URL", server.url())
         .spawn();
     let run = finish(run.expect("it starts")).ended_with(0).said("done");
-    told(&run, &["3 requests left", "1 requests left"]);
+    told(&run, &["3 requests left", "1 requests left", "thinking: low (it was off)"]);
     assert_eq!(run.stderr.matches("thinking less").count(), 1, "{run:#?}");
     let efforts: Vec<Value> = server
         .requests()
@@ -586,14 +586,16 @@ The session ended (quit).
 }
 
 pub fn the_transcript_tells_of_another_session(stage: &Stage) {
-    stage
-        .room
-        .run(["-c", "elsewhere", "-e", &stage.file, "--transcript", "session.md"])
-        .ended_with(0);
-    assert_eq!(
-        stage.room.read("session.md"),
-        "# A session (startup)\n\n# Another session (resume)\n\nThe session ended (quit).\n"
-    );
+    stage.chat(&["--transcript", "session.md"], &["/new"], json!([text("unheard")]));
+    let told = stage.room.read("session.md");
+    assert!(told.contains("\n# Another session (new)\n"), "{told}");
+}
+
+pub fn the_transcript_has_the_name_of_the_session(stage: &Stage) {
+    let options = ["--transcript", "session.md"];
+    stage.chat(&options, &["/name Three Kind Words", "hello"], json!([text("hi")]));
+    let told = stage.room.read("session.md");
+    assert!(told.contains("\n# Three Kind Words\n"), "{told}");
 }
 
 // ---------------------------------------------------------------- verify
@@ -619,12 +621,14 @@ pub fn the_model_goes_on_while_the_check_is_red(stage: &Stage) {
 }
 
 pub fn a_session_is_not_left_while_the_check_is_red(stage: &Stage) {
-    let leave = ["-c", "elsewhere", "-e", &stage.file, "--check", "test -e fixed"];
-    let run = stage.room.run(leave);
-    assert_ne!(run.code, 0, "{run:#?}");
+    let check = ["--check", "test -e fixed"];
+    let leave = || stage.chat(&check, &["/new"], json!([text("unheard")]));
+    let run = leave();
     told(&run, &["the check is red: exit code 1"]);
+    assert_eq!(run.events_named("session_start").len(), 1, "{run:#?}");
     stage.room.write("fixed", "");
-    stage.room.run(leave).ended_with(0);
+    let run = leave();
+    assert_eq!(run.events_named("session_start").len(), 2, "{run:#?}");
 }
 
 // ---------------------------------------------------------------- threads
