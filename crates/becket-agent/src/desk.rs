@@ -597,7 +597,10 @@ impl Desk {
     pub fn set_model(&self, model: ChosenModel) {
         self.choose(|choices| {
             let known = &mut choices.known_models;
-            if !known.iter().any(|other| is_same(&*other.provider, &*model.provider)) {
+            if !known
+                .iter()
+                .any(|other| is_same(&*other.provider, &*model.provider))
+            {
                 known.push(model.clone());
             }
             choices.model = Some(model);

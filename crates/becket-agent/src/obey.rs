@@ -199,7 +199,9 @@ impl Session {
         let names: Vec<String> = entries.iter().filter_map(name_in).collect();
         let stored = store(entries).await;
         if stored != Ok(Consumed::All) {
-            written.into_iter().for_each(|(desk, written)| desk.unwrite(written));
+            written
+                .into_iter()
+                .for_each(|(desk, written)| desk.unwrite(written));
             return stored;
         }
         for name in names {
@@ -309,7 +311,10 @@ impl Session {
         let _ = answer.send(told);
         let end = end?;
         if let CompactEnd::Compacted { summarised, .. } = &end {
-            let words = format!("{}, because a hook asked for it", summarised_words(*summarised, ""));
+            let words = format!(
+                "{}, because a hook asked for it",
+                summarised_words(*summarised, "")
+            );
             self.agent.front.show(Sight::Notice(&words));
         }
         Ok(matches!(end, CompactEnd::Compacted { .. }))

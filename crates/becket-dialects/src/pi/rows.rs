@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use becket_events::{
     AgentEnd, AgentStart, Class, Event, EventId, LoopStart, MessageEnd, MessageStart, MessageUpdate,
-    ModelChange, ModelContext, NameChange, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact,
-    PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, RequestForm,
-    RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop, SwitchReason,
-    ThinkingChange, ToolEnd, ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
+    ModelChange, ModelContext, NameChange, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree,
+    PreCompact, PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput,
+    RequestForm, RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop,
+    SwitchReason, ThinkingChange, ToolEnd, ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
 };
 use becket_hooks::{
     Action, Dialect, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,

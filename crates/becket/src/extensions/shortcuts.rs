@@ -79,7 +79,9 @@ impl Board {
         let whose = format!("the key {key} of the extension {}", extension.name());
         match self.ask(&extension, &RunShortcut { key }, LONGEST).await {
             Ok(Ran { error: None, .. }) => Ok(()),
-            Ok(Ran { error: Some(error), .. }) => Err(format!("{whose}: {error}")),
+            Ok(Ran {
+                error: Some(error), ..
+            }) => Err(format!("{whose}: {error}")),
             Err(failure) => Err(format!("{whose}: {failure}")),
         }
     }

@@ -51,7 +51,10 @@ fn an_abort_in_the_middle_of_a_call_ends_with_an_answer_that_did_not_come() {
         Some(reason) => format!("{} {reason}", line["type"].as_str().unwrap()),
         None => line["type"].as_str().unwrap().to_owned(),
     };
-    let told: Vec<String> = after_call[..=end.expect("the run ends")].iter().map(words).collect();
+    let told: Vec<String> = after_call[..=end.expect("the run ends")]
+        .iter()
+        .map(words)
+        .collect();
     assert_eq!(
         told,
         [
@@ -92,7 +95,8 @@ fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
         let room = room();
         room.write("guard.ts", GUARD);
         room.write("log", "");
-        let model = room.model(&json!([{"text": "one"}, shell(WAITING), {"text": "two"}, shell("sleep 600")]));
+        let model =
+            room.model(&json!([{"text": "one"}, shell(WAITING), {"text": "two"}, shell("sleep 600")]));
         let mut client = Client::start(&room, &["--yes", "--model", &model, "-e", "guard.ts"]);
         client.prompt_and_wait("First");
         client.prompt("Wait");
@@ -190,7 +194,10 @@ fn a_session_that_is_set_up_knows_where_it_will_be() {
     let mut client = Client::start(&room, &["--model", &model, "-e", "models.ts"]);
     client.prompt("/fresh");
     let log = room.read("log");
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.len(), 2, "{log}");
     assert_eq!(lines[0], lines[1], "as it is then");
     let place = lines[0][0].as_array().expect("a place");

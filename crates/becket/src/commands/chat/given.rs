@@ -194,9 +194,17 @@ mod tests {
             let pieces = output.as_bytes().chunks(777);
             let pieces: Vec<&str> = pieces.map(|piece| std::str::from_utf8(piece).unwrap()).collect();
             let (kept, whole) = kept(&pieces);
-            assert!(kept.text == end, "{start}: {} instead of {}", kept.text.len(), end.len());
+            assert!(
+                kept.text == end,
+                "{start}: {} instead of {}",
+                kept.text.len(),
+                end.len()
+            );
             assert_eq!(kept.truncated, truncated, "{start}");
-            assert!(whole == truncated.then_some(output), "{start}: all of it is in the file");
+            assert!(
+                whole == truncated.then_some(output),
+                "{start}: all of it is in the file"
+            );
         }
     }
 

@@ -122,14 +122,21 @@ impl Shell {
                 self.finish(&mut progress);
                 return Ok(result);
             }
-            Judged::RunBy(runner) => self.run_elsewhere(command, &runner, &mut progress, cancel).await?,
+            Judged::RunBy(runner) => {
+                self.run_elsewhere(command, &runner, &mut progress, cancel)
+                    .await?
+            }
             Judged::Runs => {
                 let run = self.run(command, &mut progress, cancel).await;
                 run.map_err(|error| format!("cannot run the command: {error}"))?
             }
         };
         self.finish(&mut progress);
-        let Kept { text, truncated, file } = progress.given.end();
+        let Kept {
+            text,
+            truncated,
+            file,
+        } = progress.given.end();
         Ok(ShellResult {
             output: text,
             exit_code,

@@ -79,7 +79,10 @@ fn noted(room: &Room) -> Vec<Value> {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     noted.dedup_by(|one, other| one == other && one[0] == "session_start");
-    for change in noted.iter_mut().filter(|noted| noted[0] == "thinking_level_select") {
+    for change in noted
+        .iter_mut()
+        .filter(|noted| noted[0] == "thinking_level_select")
+    {
         // Where nobody has said how much a model thinks, pi lets it think some, and becket does not.
         if change[1] == FIRST_LEVEL {
             change[2] = Value::Null;
@@ -128,7 +131,9 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 fn run_command(client: &mut Client, room: &Room, name: &str) {
     client.prompt(&format!("/{name}"));
     let end = format!("[\"{name}\"");
-    until("the end of the command", || room.read("noted.jsonl").contains(&end));
+    until("the end of the command", || {
+        room.read("noted.jsonl").contains(&end)
+    });
 }
 
 #[test]
@@ -136,7 +141,9 @@ fn what_waits_when_a_run_is_ended_follows_the_next_prompt() {
     let turns = json!([{"say": "One", "hang": true}, {"say": "Two."}, {"say": "Three."}]);
     both_in_all(&turns, |client, _| {
         client.prompt("First");
-        client.next("the answer", |line| line["assistantMessageEvent"]["type"] == "text_delta");
+        client.next("the answer", |line| {
+            line["assistantMessageEvent"]["type"] == "text_delta"
+        });
         client.data(json!({"type": "follow_up", "message": "later"}));
         client.data(json!({"type": "abort"}));
         let mut told = vec![pending(client)];
@@ -199,14 +206,18 @@ fn errors_of_extensions_are_told_by_their_messages() {
 
 #[test]
 fn summaries_are_the_entries_that_are_kept() {
-    let turns = json!([{"say": "One."}, {"say": "Two."}, {"say": "A summary."}, {"say": "Four."}, {"say": "All."}]);
+    let turns =
+        json!([{"say": "One."}, {"say": "Two."}, {"say": "A summary."}, {"say": "Four."}, {"say": "All."}]);
     both(&turns, |client, room| {
         client.prompt_and_wait("First");
         client.prompt_and_wait("Second");
         run_command(client, room, "back");
         client.prompt_and_wait("Third");
         let compacted = client.data(json!({"type": "compact"}));
-        vec![compacted["summary"].clone(), json!(compacted["firstKeptEntryId"].is_string())]
+        vec![
+            compacted["summary"].clone(),
+            json!(compacted["firstKeptEntryId"].is_string()),
+        ]
     });
 }
 

@@ -312,7 +312,10 @@ pub fn few_requests_are_left(stage: &Stage) {
         .env("OPENAI_BASE_URL", server.url())
         .spawn();
     let run = finish(run.expect("it starts")).ended_with(0).said("done");
-    told(&run, &["3 requests left", "1 requests left", "thinking: low (it was off)"]);
+    told(
+        &run,
+        &["3 requests left", "1 requests left", "thinking: low (it was off)"],
+    );
     assert_eq!(run.stderr.matches("thinking less").count(), 1, "{run:#?}");
     let efforts: Vec<Value> = server
         .requests()
@@ -586,14 +589,22 @@ The session ended (quit).
 }
 
 pub fn the_transcript_tells_of_another_session(stage: &Stage) {
-    stage.chat(&["--transcript", "session.md"], &["/new"], json!([text("unheard")]));
+    stage.chat(
+        &["--transcript", "session.md"],
+        &["/new"],
+        json!([text("unheard")]),
+    );
     let told = stage.room.read("session.md");
     assert!(told.contains("\n# Another session (new)\n"), "{told}");
 }
 
 pub fn the_transcript_has_the_name_of_the_session(stage: &Stage) {
     let options = ["--transcript", "session.md"];
-    stage.chat(&options, &["/name Three Kind Words", "hello"], json!([text("hi")]));
+    stage.chat(
+        &options,
+        &["/name Three Kind Words", "hello"],
+        json!([text("hi")]),
+    );
     let told = stage.room.read("session.md");
     assert!(told.contains("\n# Three Kind Words\n"), "{told}");
 }
