@@ -166,7 +166,8 @@ async fn a_cancel_ends_running_tools_and_answers_their_calls() {
         cancel.cancel();
     });
     assert_eq!(stage.play("go").await.ending, Ending::Cancelled);
-    assert_eq!(stage.turn_ends(), ["cancelled"]);
+    // The turn of the calls, and the one in which the model would have answered.
+    assert_eq!(stage.turn_ends(), ["cancelled", "cancelled"]);
     assert_eq!(
         stage.stored(),
         ["go", "", "cancelled", "cancelled"],

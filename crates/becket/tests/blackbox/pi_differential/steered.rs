@@ -110,7 +110,22 @@ fn events(heard: Vec<Value>) -> Vec<Value> {
     let events = heard
         .into_iter()
         .filter(|line| !others.iter().any(|name| line["type"] == *name));
-    trace(events)
+    let mut events = trace(events);
+    events.iter_mut().for_each(forget_lost_usage);
+    events
+}
+
+/// What an answer has cost that was ended in the middle is known to pi, if its provider says so in time. becket counts
+/// what is paid for: answers that have come.
+fn forget_lost_usage(value: &mut Value) {
+    if value["stopReason"] == "aborted" {
+        value["usage"] = Value::Null;
+    }
+    match value {
+        Value::Object(members) => members.values_mut().for_each(forget_lost_usage),
+        Value::Array(values) => values.iter_mut().for_each(forget_lost_usage),
+        _ => {}
+    }
 }
 
 /// How many words wait for the model.
