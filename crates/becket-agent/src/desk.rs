@@ -224,6 +224,9 @@ pub(crate) struct Written {
     new: Vec<String>,
 }
 
+/// A model, and how many tokens it can take.
+pub type KnownModel = (Arc<dyn Provider>, u64);
+
 /// What can be seen, at once and at any time while the session lasts and after it.
 impl Desk {
     /// A desk whose session has not begun.
@@ -342,7 +345,7 @@ impl Desk {
 
     /// The models that the session has worked with, each with how many tokens it can take: the one that it began with,
     /// and those that were chosen since.
-    pub fn models(&self) -> Result<Vec<(Arc<dyn Provider>, u64)>, DeskError> {
+    pub fn models(&self) -> Result<Vec<KnownModel>, DeskError> {
         let state = self.state();
         let base = &state.seen.as_ref().ok_or(DeskError::NotBegun)?.base;
         let first = (Arc::clone(&base.provider), base.window);
@@ -540,14 +543,18 @@ impl Desk {
     /// Waits until somebody wants to go on elsewhere in the middle of what the session does, and not only after it.
     pub async fn interrupted(&self) -> Wish {
         loop {
-            let mut state = self.state();
-            if let Some(wish) = state.moves.pop_front_if(|wish| wish.interrupts) {
-                state.is_moving = true;
+            if let Some(wish) = self.take_interrupting() {
                 return wish;
             }
-            drop(state);
             self.0.queues.told().await;
         }
+    }
+
+    fn take_interrupting(&self) -> Option<Wish> {
+        let mut state = self.state();
+        let wish = state.moves.pop_front_if(|wish| wish.interrupts)?;
+        state.is_moving = true;
+        Some(wish)
     }
 
     /// The next wish to go on elsewhere, for whoever has the session.

@@ -59,6 +59,13 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// A gate for a session that shares none.
+    fn new_gate(&self) -> Arc<Gate> {
+        let (approval, vfs) = (self.settings.approval.clone(), Vfs::new(&self.settings.vfs));
+        let gate = Gate::new(approval, &self.settings.cwd, vfs, Arc::clone(&self.front));
+        Arc::new(gate.recording(Arc::clone(&self.store)))
+    }
+
     /// In whose name and where the events of a new session happen.
     fn scope(&self, context_name: &str, lineage: &Lineage) -> Scope {
         let settings = &self.settings;
@@ -235,7 +242,6 @@ impl Session {
             replaces,
             session_id,
         } = beginning;
-        let settings = &agent.settings;
         let mut scope = agent.scope(context_name, &lineage);
         scope.session_id = session_id.unwrap_or(scope.session_id);
         let new = NewSession {
@@ -249,11 +255,7 @@ impl Session {
             Some(seed) => agent.store.plant(new, seed).await?,
             None => agent.store.begin_session(new).await?,
         };
-        let gate = gate.unwrap_or_else(|| {
-            let (approval, vfs) = (settings.approval.clone(), Vfs::new(&settings.vfs));
-            let gate = Gate::new(approval, &settings.cwd, vfs, Arc::clone(&agent.front));
-            Arc::new(gate.recording(Arc::clone(&agent.store)))
-        });
+        let gate = gate.unwrap_or_else(|| agent.new_gate());
         let cancel = CancellationToken::new();
         let hooks = Hooks::new(Arc::clone(&agent.engine), Arc::clone(&agent.front), cancel, scope);
         let desk = agent.desk.clone();

@@ -18,6 +18,11 @@ pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 /// The folder of a project in which pi looks.
 pub(super) const PROJECT_FOLDER: &str = ".pi";
 
+/// Whether a folder is one in which a project has its extensions.
+pub fn has_project_extensions(folder: &Path) -> bool {
+    folder.ends_with(Path::new(PROJECT_FOLDER).join(EXTENSIONS))
+}
+
 /// Where extensions lie in either of them.
 pub(super) const EXTENSIONS: &str = "extensions";
 

@@ -36,7 +36,10 @@ mod words;
 
 pub use answer_fields::answer_fields;
 pub use api::{Member, Object, State, api};
-pub use discovery::{Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, home, project_settings};
+pub use discovery::{
+    Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, has_project_extensions, home,
+    project_settings,
+};
 pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
 pub use packages::global_folders;

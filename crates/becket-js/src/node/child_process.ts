@@ -103,7 +103,8 @@ class ChildProcess extends (EventEmitter as any) {
         this.pid = started.pid;
         this.#id = started.id;
         if (stdio[0] === "pipe") this.stdin = this.#input();
-        const outputs = [1, 2].filter((at) => stdio[at] === "pipe" || stdio[at] === "inherit").map((at) => this.#output(at, stdio[at]));
+        const written = [1, 2].filter((at) => stdio[at] === "pipe" || stdio[at] === "inherit");
+        const outputs = written.map((at) => this.#output(at, stdio[at]));
         this.stdio = [this.stdin, this.stdout, this.stderr];
         queueMicrotask(() => this.emit("spawn"));
         this.#watch(outputs);

@@ -201,8 +201,8 @@ impl Report {
         });
         json!({
             "type": "summary", "sessions": self.sessions, "skipped": self.skipped, "older": self.older,
-            "replayed": self.replayed, "not_kept": self.not_kept, "unrecorded": self.unrecorded, "differing": self.differing,
-            "let_through": self.let_through, "by_hook": by_hook.collect::<Vec<_>>(),
+            "replayed": self.replayed, "not_kept": self.not_kept, "unrecorded": self.unrecorded,
+            "differing": self.differing, "let_through": self.let_through, "by_hook": by_hook.collect::<Vec<_>>(),
             "digest": self.digest.finalize().to_hex().to_string(),
         })
     }

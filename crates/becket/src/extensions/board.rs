@@ -284,7 +284,7 @@ impl Guest {
         let sources = becket_js::sources(self.candidate.code(), is_host_module);
         let sources = sources.filter(says_what_it_hears);
         let named = |event: &str| {
-            let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{event}{quote}"));
+            let quoted = ['"', '\''].map(|quote| format!("{quote}{event}{quote}"));
             let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
             let any = |sources: &Sources| sources.texts.iter().any(names);
             sources.as_ref().is_none_or(any)
@@ -302,7 +302,7 @@ fn says_what_it_hears(sources: &Sources) -> bool {
         let mut calls = source
             .match_indices(".on(")
             .map(|(at, call)| &source[at + call.len()..]);
-        calls.all(|rest| rest.trim_start().starts_with(['"', '\'', '`', ')']))
+        calls.all(|rest| rest.trim_start().starts_with(['"', '\'', ')']))
     };
     let keeps_to_itself = || {
         sources

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use becket_agent::Rules;
-use becket_dialects::chibi;
 use becket_dialects::docker_agent::{
     self, AgentFile, Contract, FileKind, HookEntry, Permissions, PersonsSettings, ToolsetKind, contracts,
     is_drop_in, read_drop_in,
 };
+use becket_dialects::{chibi, pi};
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
 
 use super::guests::{Guest, GuestKind};
@@ -183,9 +183,9 @@ fn holds_hooks(file: &Path) -> bool {
     if !is_known || is_test(file) {
         return false;
     }
-    let lies_in = |name: &str| file.parent().is_some_and(|folder| folder.ends_with(name));
     let is_settings = file.file_name().is_some_and(|name| name == "becket.toml");
-    if is_settings || lies_in("hooks.d") || lies_in(".pi/extensions") {
+    let is_for_hooks = |folder: &Path| folder.ends_with("hooks.d") || pi::has_project_extensions(folder);
+    if is_settings || file.parent().is_some_and(is_for_hooks) {
         return true;
     }
     let Ok(text) = read_regular(file, MAX_SETTINGS_BYTES) else {
