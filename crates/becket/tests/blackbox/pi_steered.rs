@@ -73,6 +73,9 @@ fn an_abort_in_the_middle_of_a_call_ends_with_an_answer_that_did_not_come() {
     assert_eq!(messages.last().unwrap()["errorMessage"], "Request was aborted");
 }
 
+/// What a program wants of a session.
+type Wish<'a> = &'a dyn Fn(&mut Client) -> Value;
+
 #[test]
 fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
     let fork = |client: &mut Client| {
@@ -85,7 +88,7 @@ fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
     };
     let new = |_: &mut Client| json!({"type": "new_session"});
     let clone = |_: &mut Client| json!({"type": "clone"});
-    let cases: [(&str, &dyn Fn(&mut Client) -> Value); 4] = [
+    let cases: [(&str, Wish<'_>); 4] = [
         ("session_before_switch", &new),
         ("session_before_switch", &switch),
         ("session_before_fork", &fork),
