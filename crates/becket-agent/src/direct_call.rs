@@ -47,6 +47,7 @@ impl Session {
     ) -> DirectCall {
         self.hooks.set_cancel(cancel);
         self.seat_guests();
+        self.given.guests.iter().for_each(|guests| guests.catch_up());
         self.heed().await;
         let agent = Arc::clone(&self.agent);
         let specs = || agent.tools.iter().map(|tool| tool.spec());

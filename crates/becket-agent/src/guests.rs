@@ -19,6 +19,10 @@ pub trait Guests: Send + Sync {
 
     /// The session is over.
     fn leave(&self, session_id: &str);
+
+    /// The first request is on its way, or a call is made without one: now is the time for what nobody should wait for
+    /// at the start.
+    fn catch_up(&self) {}
 }
 
 /// Tools that guests have brought.

@@ -22,6 +22,7 @@ use crate::missing_results::with_missing_results;
 use crate::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, Sending,
 };
+use crate::guests::Guests;
 use crate::session::Session;
 use crate::settings::AgentSettings;
 use crate::store::{Span, SpanKind, Store};
@@ -38,6 +39,7 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) settings: &'a AgentSettings,
     pub(crate) store: &'a dyn Store,
     pub(crate) desk: Option<&'a Desk>,
+    pub(crate) guests: Option<&'a dyn Guests>,
     pub(crate) purpose: RequestPurpose,
     pub(crate) prompt: &'a str,
     pub(crate) iteration: u32,
@@ -95,6 +97,7 @@ impl<'a> ModelCall<'a> {
             settings: &agent.settings,
             store: &*agent.store,
             desk: session.desk.as_ref(),
+            guests: session.given.guests.as_deref(),
             purpose,
             prompt: "",
             iteration: 0,
@@ -223,6 +226,9 @@ impl<'a> ModelCall<'a> {
         tries: u32,
         assembly: &mut Assembly,
     ) -> Result<Message, CallFailure> {
+        if let Some(guests) = self.guests {
+            guests.catch_up();
+        }
         let Answering { begun, mut parts } = self.provider.send(body).await?;
         if let Some(begun) = begun {
             self.tell_begun(begun, tries).await;

@@ -70,7 +70,13 @@ pub struct RequestOptions {
     pub parallel_tool_calls: Option<bool>,
     /// How much it thinks before it answers, where the model can; as the provider likes when absent.
     pub thinking: Option<ThinkingLevel>,
+    /// The JSON Schema that the whole answer follows. A provider that can only force a call gives the answer as the
+    /// arguments of the one call.
+    pub answer_schema: Option<Arc<Value>>,
 }
+
+/// What the schema of an answer is called in a request.
+pub const ANSWER_SCHEMA_NAME: &str = "answer";
 
 /// How much a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -115,6 +121,7 @@ impl RequestOptions {
             presence_penalty: self.presence_penalty.or(usual.presence_penalty),
             parallel_tool_calls: self.parallel_tool_calls.or(usual.parallel_tool_calls),
             thinking: self.thinking.or(usual.thinking),
+            answer_schema: self.answer_schema.clone().or_else(|| usual.answer_schema.clone()),
         }
     }
 }

@@ -12,12 +12,14 @@ pub mod chibi;
 pub mod docker_agent;
 mod faults;
 pub mod pi;
+mod unloaded;
 mod words;
 pub mod yaml;
 
 use becket_events::{Class, EventId, Profile};
 
 pub use faults::lets_through;
+pub use unloaded::Unloaded;
 
 /// The names that `profile_named` knows.
 pub const PROFILE_NAMES: &[&str] = &["becket", "chibi", "docker-agent", "pi"];

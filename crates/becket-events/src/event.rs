@@ -60,7 +60,7 @@ pub trait Reply: Default + Clone + Serialize + DeserializeOwned + JsonSchema + S
     /// The verdict, where the event has one.
     fn verdict(&self) -> Option<&Verdict>;
 
-    /// A reply that refuses; neutral where the event has no verdict.
+    /// A reply that refuses, or lets nothing pass of what the event is about; neutral where the event knows neither.
     fn refuse(reason: String) -> Self;
 
     /// A reply that tells the person something, and nothing else.
@@ -78,6 +78,8 @@ pub enum Class {
     Observe,
     /// It was asked to change something: its change is dropped, the rest goes on, the person is told.
     Transform,
+    /// It stands between data and the model: what it was asked about does not pass.
+    Filter,
     /// It was asked for permission: the action does not happen.
     Guard,
 }
@@ -88,6 +90,7 @@ impl Class {
         match self {
             Self::Observe => "observe",
             Self::Transform => "transform",
+            Self::Filter => "filter",
             Self::Guard => "guard",
         }
     }

@@ -42,7 +42,7 @@ pub use profile::{
 };
 pub use reference::reference_page;
 pub use rules::{
-    Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,
+    Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union, Withheld,
 };
 pub use scope::Scope;
 pub use table::*;

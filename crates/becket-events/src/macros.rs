@@ -144,7 +144,7 @@ macro_rules! events {
                 #[allow(unused_variables, unused_mut)]
                 fn refuse(reason: String) -> Self {
                     let mut reply = Self::default();
-                    $( on_verdict!($rule, reply.$answer = Verdict::Deny(reason.clone()).into(), ()); )*
+                    $( on_refusal!($rule, reply.$answer, reason); )*
                     reply
                 }
 
@@ -168,6 +168,20 @@ macro_rules! on_rewrite {
     ($rule:ident, $then:expr, $otherwise:expr) => {
         $otherwise
     };
+}
+
+/// Lets a field refuse or withhold, by its rule.
+macro_rules! on_refusal {
+    (Strictest, $field:expr, $reason:ident) => {
+        $field = Verdict::Deny($reason.clone()).into()
+    };
+    (Withheld, $field:expr, $reason:ident) => {
+        $field = Withheld::from($reason.clone())
+    };
+    (Intersect, $field:expr, $reason:ident) => {
+        $field = Intersect(Some(Default::default()))
+    };
+    ($rule:ident, $field:expr, $reason:ident) => {};
 }
 
 /// The second argument for a verdict, the third for any other field.

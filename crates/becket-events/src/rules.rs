@@ -217,6 +217,9 @@ optional_rule! {
     Answer
 }
 
+/// Words in the place of something that is withheld. The first ones end the chain.
+pub type Withheld = Answer<String>;
+
 impl<T> Rule for Answer<T> {
     const NAME: &'static str = "Answer";
     const SEQUENTIAL: bool = true;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::event::{Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor};
 use crate::parts::*;
 use crate::rules::{
-    Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union,
+    Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union, Withheld,
 };
 use crate::{
     Delta, EntryDraft, Json, LineEdit, Message, NoteDraft, OperationKind, Part, Replacement, StopReason,
@@ -430,7 +430,7 @@ events! {
     }
 
     /// The tools of a request are chosen. May take some away.
-    "tools_offered" => ToolsOffered, class: Transform,
+    "tools_offered" => ToolsOffered, class: Filter,
     payload ToolsOfferedPayload {
         /// The tools.
         tools: Vec<ToolOffer>,
@@ -743,7 +743,7 @@ events! {
     reply ToolUpdateReply {}
 
     /// A call has an output, of the tool or of a refusal. May rewrite it before anything is stored or cached.
-    "pre_tool_output" => PreToolOutput, class: Transform,
+    "pre_tool_output" => PreToolOutput, class: Filter,
     payload PreToolOutputPayload {
         /// Identifies the call.
         tool_call_id: String,
@@ -772,7 +772,7 @@ events! {
         /// Whether it counts as failed.
         is_error: Rewrite<bool>,
         /// The output is withheld: the model sees these words instead, and no other handler sees it.
-        withheld: Answer<String>,
+        withheld: Withheld,
     }
 
     /// An output is so large that it is about to be put aside, with a preview for the model.

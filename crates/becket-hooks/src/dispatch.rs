@@ -295,15 +295,16 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
-    /// A guard that broke has refused; of anything else only the failure is kept.
+    /// A guard that broke has refused, and what a filter was asked about does not pass; of anything else only the failure
+    /// is kept.
     fn take_failure(&mut self, handler: &Registered<E>, failure: Failure) -> Effect {
-        let refused = handler.info.class == Class::Guard;
+        let refused = handler.info.class >= Class::Filter;
         if refused {
             let name = &handler.info.name;
-            let reason = failure
-                .refusal
-                .clone()
-                .unwrap_or_else(|| format!("hook {name} could not decide: {failure}"));
+            let reason = failure.refusal.clone().unwrap_or_else(|| match handler.info.class {
+                Class::Guard => format!("hook {name} could not decide: {failure}"),
+                _ => format!("withheld, because hook {name} failed: {failure}"),
+            });
             self.note_decider(handler, E::Reply::refuse(reason.clone()).verdict());
             self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
         }

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope, Visitor, envelope};
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 
 use crate::dispatch::{Dispatch, Tracing};
 use crate::handler::{Rank, Registered};
@@ -27,7 +28,13 @@ pub struct Engine {
     /// The events that the witness keeps also where nobody listens.
     kept: [u64; 2],
     held_back: AtomicBool,
+    /// Whether handlers are still on their way, and who brings them.
+    expects: AtomicBool,
+    arrival: Mutex<Option<Arrival>>,
 }
+
+/// Ends when all handlers have arrived that are on their way.
+type Arrival = Shared<BoxFuture<'static, ()>>;
 
 /// The source of handlers that are parts of the program.
 const PROGRAM: &str = "becket";
@@ -74,6 +81,23 @@ impl Engine {
             watchers: RwLock::new(Vec::new()),
             witness,
             held_back: AtomicBool::new(false),
+            expects: AtomicBool::new(false),
+            arrival: Mutex::new(None),
+        }
+    }
+
+    /// Handlers are on their way: no guard is asked before `arrival` has ended. It must have a deadline of its own.
+    pub fn expect(&self, arrival: impl Future<Output = ()> + Send + 'static) {
+        *self.arrival.lock().expect("nothing panics while it is held") = Some(arrival.boxed().shared());
+        self.expects.store(true, Ordering::Release);
+    }
+
+    /// Waits for the handlers that are on their way.
+    async fn arrived(&self) {
+        let arrival = self.arrival.lock().expect("nothing panics while it is held").clone();
+        if let Some(arrival) = arrival {
+            arrival.await;
+            self.expects.store(false, Ordering::Release);
         }
     }
 
@@ -106,6 +130,9 @@ impl Engine {
         scope: &Scope,
         payload: impl FnOnce() -> E::Payload,
     ) -> Outcome<E> {
+        if E::CLASS == Class::Guard && self.expects.load(Ordering::Acquire) {
+            self.arrived().await;
+        }
         if !self.listens(E::ID) {
             return Outcome::default();
         }

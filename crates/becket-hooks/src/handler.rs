@@ -63,7 +63,7 @@ impl HandlerInfo {
 /// programs, can make something less of a guard.
 pub(crate) fn is_loosened(event: EventId, class: Class, dialect: Dialect, lane: LaneKind) -> bool {
     let is_own = dialect == Dialect::Becket && matches!(lane, LaneKind::Command | LaneKind::Worker);
-    is_own && class == Class::Transform && event.info().class == Class::Guard
+    is_own && class == Class::Transform && event.info().class >= Class::Filter
 }
 
 /// The formats that handlers are written for, in the order in which they are asked.

@@ -52,7 +52,8 @@ pub struct HookEntry {
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
     timeout: Option<Spanned<toml::Value>>,
-    /// What a guard that breaks means: `deny` (default) or `allow`.
+    /// What a guard that breaks means: `deny` (default) or `allow`. What a hook that breaks means which stands between
+    /// data and the model: `deny` (default), nothing passes, or `continue`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
@@ -91,6 +92,8 @@ pub enum OnFailure {
     Deny,
     /// The action may happen.
     Allow,
+    /// The data goes on as it was.
+    Continue,
 }
 
 /// A file that holds nothing but hooks.
@@ -189,7 +192,7 @@ impl OwnHook {
             working_dir: entry.working_dir.map(|directory| folder.join(directory)),
             folder,
             preparation: None,
-            loosened: class < event.info().class && event.info().class == Class::Guard,
+            loosened: class < event.info().class,
         })
     }
 
@@ -440,15 +443,15 @@ fn class_of(
     let declared = event.info().class;
     match on_failure {
         None => Ok(declared),
-        Some(policy) if declared != Class::Guard => {
+        Some(policy) if declared < Class::Filter => {
             let message = format!(
-                "`on_failure` means nothing on {}: only guards refuse",
+                "`on_failure` means nothing on {}: nothing is refused or withheld there",
                 event.info().name
             );
             Err(place.error(policy.span().start, message))
         }
-        Some(policy) if *policy.get_ref() == OnFailure::Allow => Ok(Class::Transform),
-        Some(_) => Ok(declared),
+        Some(policy) if *policy.get_ref() == OnFailure::Deny => Ok(declared),
+        Some(_) => Ok(Class::Transform),
     }
 }
 

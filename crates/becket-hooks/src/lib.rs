@@ -20,6 +20,7 @@ mod rehearsal;
 mod replay;
 mod row;
 mod settings_file;
+mod strict_json;
 mod trace;
 
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
@@ -30,7 +31,7 @@ pub use hookfile::{
 };
 pub use lane::{
     Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
-    Program, ScriptHandler, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
+    Program, ScriptHandler, Unanswerable, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
     inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
@@ -39,4 +40,5 @@ pub use outcome::Outcome;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler, own_row, trouble_of_answer};
 pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
+pub use strict_json::read_strictly;
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

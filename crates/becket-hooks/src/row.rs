@@ -7,6 +7,7 @@ use std::time::Duration;
 use becket_events::{Class, Event, EventId, Reply, Visitor};
 use futures_util::future::BoxFuture;
 
+use crate::strict_json::read_strictly;
 use crate::{Cause, Failure, Finished, Handler, Invocation, Lane, Occasion};
 
 /// One event in the words of one format.
@@ -101,9 +102,9 @@ fn decode_own<E: Event>(finished: Finished) -> Result<E::Reply, Failure> {
         complete,
     } = finished;
     match code {
-        0 if !complete && E::CLASS == Class::Guard => parse_incomplete::<E>(&stdout),
+        0 if !complete && E::CLASS >= Class::Filter => parse_incomplete::<E>(&stdout),
         0 => parse_reply::<E>(&stdout),
-        REFUSED if E::CLASS == Class::Guard => {
+        REFUSED if E::CLASS >= Class::Filter => {
             // A reply beside the exit code may hold a reason too; one that cannot be read changes nothing.
             let reply = parse_reply::<E>(&stdout).unwrap_or_default();
             let reason = match (
@@ -145,7 +146,7 @@ fn parse_reply<E: Event>(stdout: &[u8]) -> Result<E::Reply, Failure> {
     if text.is_empty() {
         return Ok(E::Reply::default());
     }
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+    let value = read_strictly(text).map_err(|error| {
         let detail = format!("standard output is not JSON ({error}): {}", beginning(text));
         Failure::new(Cause::UnreadableOutput, detail)
     })?;

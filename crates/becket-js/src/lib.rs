@@ -36,7 +36,7 @@ pub use clock::{Pause, Watch};
 pub use extension::{Allowed, Extension, Kit, Surroundings};
 pub use host::{Host, HostError, LentTerminal, Meanwhile, Report, Reporter};
 pub use machine::Limits;
-pub use neighbours::{Imports, Sources, imports, sources};
+pub use neighbours::{Imports, imports, own_files};
 pub use node::{NodeModule, Service, node_modules};
 pub use outline::{ApiCall, Compared, DefaultExport, Outline, missing_imports, outline};
 pub use outside::{Engine, Outside};

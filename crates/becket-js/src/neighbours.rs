@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::node::node_modules;
 use crate::opening;
 use crate::packages::{Asked, Packages, is_code};
 
@@ -12,74 +11,31 @@ const MOST_FILES: usize = 200;
 const LARGEST: usize = 4 << 20;
 const LONGEST: usize = 1024;
 
-/// What an extension is made of.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Sources {
-    /// The texts of its own files, the first one first.
-    pub texts: Vec<String>,
-    /// Whether they import something that is not there.
-    pub is_incomplete: bool,
-}
-
-/// The sources of a file and of all its own files that it imports, and these import; `None` if not all of them can be
-/// looked at. They need not be correct: an import is whatever stands in quotes and is the path of a file beside it.
-/// Packages do not belong to it, and modules of the host are always there.
-pub fn sources(file: &Path, is_host_module: impl Fn(&str) -> bool) -> Option<Sources> {
+/// The files of code that a file imports by a path, and those that these import, as their texts say. They need not be
+/// correct; packages do not belong to it.
+pub fn own_files(file: &Path) -> HashSet<PathBuf> {
     let packages = Packages::default();
-    let is_known = |name: &str| is_host_module(name) || is_node_module(name);
-    let first = std::fs::canonicalize(file).ok()?;
-    let (mut seen, mut next, mut sources) = (HashSet::from([first.clone()]), vec![first], Sources::default());
-    while let Some(file) = next.pop() {
-        let source = opening::text(&file, LARGEST).ok()?;
+    let (mut found, mut next) = (HashSet::new(), vec![file.to_path_buf()]);
+    while let Some(file) = next.pop().filter(|_| found.len() < MOST_FILES) {
+        let Ok(source) = opening::text(&file, LARGEST) else {
+            continue;
+        };
         let folder = file.parent().unwrap_or(&file);
-        let is_there = |name: &str| is_known(name) || finds(&packages, folder, name);
-        sources.is_incomplete |= !needed_names(&source).all(is_there);
-        for found in imported(&packages, &file, &source) {
-            if seen.insert(found.clone()) {
-                next.push(found);
-            }
-        }
-        sources.texts.push(source);
-        if seen.len() > MOST_FILES {
-            return None;
+        for name in named_modules(&source).filter(|name| name.starts_with(['.', '/'])) {
+            let path = packages.existing(&folder.join(name)).filter(|path| is_code(path));
+            let path = path.and_then(|path| std::fs::canonicalize(path).ok());
+            next.extend(path.filter(|path| found.insert(path.clone())));
         }
     }
-    Some(sources)
+    found
 }
 
-fn is_node_module(name: &str) -> bool {
-    let bare = name.strip_prefix("node:").unwrap_or(name);
-    node_modules().any(|module| module.name == bare)
-}
-
-fn finds(packages: &Packages, folder: &Path, name: &str) -> bool {
-    let from_package = || {
-        let ways = [Asked::Import, Asked::Require];
-        ways.into_iter()
-            .any(|asked| packages.find(folder, name, asked).is_ok())
-    };
-    match name.starts_with(['.', '/']) {
-        true => packages.existing(&folder.join(name)).is_some(),
-        false => from_package(),
-    }
-}
-
-/// The names of the modules that a file cannot do without: not those of which it has only types.
-fn needed_names(source: &str) -> impl Iterator<Item = &str> {
-    let named = WORDS.iter().flat_map(move |word| {
+/// The names of modules that stand behind a word that loads one.
+fn named_modules(source: &str) -> impl Iterator<Item = &str> {
+    WORDS.iter().flat_map(move |word| {
         let found = source.match_indices(word);
-        found.filter_map(move |(at, _)| Some((at, quoted_name(&source[at + word.len()..])?)))
-    });
-    let statement = |at: usize| {
-        let before = &source[..at];
-        let begins = ["import", "export"]
-            .map(|word| before.rfind(word))
-            .into_iter()
-            .max();
-        begins.flatten().map_or("", |begins| &before[begins..])
-    };
-    let is_of_types = move |at: usize| statement(at).split_whitespace().nth(1) == Some("type");
-    named.filter_map(move |(at, name)| (!is_of_types(at)).then_some(name))
+        found.filter_map(move |(at, _)| quoted_name(&source[at + word.len()..]))
+    })
 }
 
 /// What stands in quotes at the beginning of a text.
@@ -163,11 +119,6 @@ fn open_words(source: &str, at: usize, word: &str) -> String {
 fn manifest_around(packages: &Packages, folder: &Path) -> Option<PathBuf> {
     let (folder, _) = packages.around(folder)?;
     std::fs::canonicalize(folder.join("package.json")).ok()
-}
-
-/// The files of code that stand in quotes.
-fn imported(packages: &Packages, file: &Path, source: &str) -> Vec<PathBuf> {
-    quoted_files(packages, file.parent().unwrap_or(file), source, is_code)
 }
 
 /// The files that stand in quotes.

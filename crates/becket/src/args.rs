@@ -96,6 +96,11 @@ pub struct Options {
     #[arg(long, global = true)]
     pub no_extensions: bool,
 
+    /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each is
+    /// named at every start. `without` in the settings says the same for every run.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub without: Vec<String>,
+
     /// A skill, a file or a folder; may be given several times.
     #[arg(long, global = true, value_name = "PATH")]
     pub skill: Vec<PathBuf>,

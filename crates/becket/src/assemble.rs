@@ -59,6 +59,7 @@ use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
+use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::shelf::RunShelf;
@@ -99,6 +100,14 @@ pub struct Setup {
     pub team: Option<Arc<TeamFile>>,
     /// Hears of dispatches and failures in the place of the store and the front.
     pub witness: Option<Arc<dyn Witness>>,
+    /// Whether hooks are only tried out: then what could not be loaded refuses, and ends nothing.
+    pub is_rehearsal: bool,
+    /// Guests that the user leaves out, by name.
+    pub without: Vec<String>,
+    /// Those of them that are extensions which were found.
+    left_out: Vec<String>,
+    /// The context that was entered.
+    context_name: Option<String>,
 }
 
 /// What others have written for this run.
@@ -122,6 +131,8 @@ pub struct Assembled {
     pub extensions: Extensions,
     /// The files in Scheme that it works with.
     pub scheme: Arc<SchemeFiles>,
+    /// Who brings tools and hooks while it works.
+    guests: Arc<RunGuests>,
     /// Skills, prompt templates and themes.
     pub shelf: Arc<RunShelf>,
     /// Commands that hear of its events.
@@ -133,6 +144,7 @@ pub struct Assembled {
 impl Assembled {
     /// Ends what runs beside the agent, and puts everything on disk.
     pub async fn close(&self) -> Result<(), CliError> {
+        self.guests.close();
         self.extensions.end().await;
         self.event_commands.close().await;
         self.servers.servers.close().await;
@@ -186,7 +198,9 @@ impl Setup {
             .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
             .transpose()?;
         let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
-        let (extensions, judged) = extensions::find(options, &config.pi, &folders, surroundings, &trust)?;
+        let (mut extensions, judged) = extensions::find(options, &config.pi, &folders, surroundings, &trust)?;
+        let without = [options.without.as_slice(), &config.without].concat();
+        let left_out = leave_out(&mut extensions, &without);
         let refusal = project.refusal.take();
         project.refusal = refusal.or_else(|| extensions::refusal(&extensions, &judged, &trust));
         project.things.extend(judged);
@@ -211,6 +225,10 @@ impl Setup {
             extension_keys: OnceLock::new(),
             team,
             witness: None,
+            is_rehearsal: false,
+            without,
+            left_out,
+            context_name: None,
         })
     }
 
@@ -263,6 +281,7 @@ impl Setup {
 
     /// From here on the settings of this context count, too.
     pub fn enter(&mut self, context: &ContextName, surroundings: &Surroundings) -> Result<(), CliError> {
+        self.context_name = Some(context.as_str().to_owned());
         let files = ContextFiles::new(&self.contexts(), context.as_str());
         (self.context, self.context_remark) = self.context_settings(&files, surroundings)?;
         // The agent would go on without it, and that is not what its author wanted.
@@ -300,9 +319,15 @@ impl Setup {
             )
         });
         let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
+        let left_out = self.left_out.iter().map(|name| ("extension", name));
+        let left_out = left_out.chain(plugins.left_out().iter().map(|name| ("plugin", name)));
+        let schemes = self.without.iter().filter(|name| name.starts_with(becket_agent::vfs::SCHEME));
+        let left_out = left_out.chain(schemes.map(|name| ("Scheme file", name)));
+        let left_out = left_out.map(|(kind, name)| format!("the {kind} {name} is left out (`without`)"));
         skipped
             .cloned()
             .chain(loosened)
+            .chain(left_out)
             .chain(self.unknown_tools(plugins, servers, extensions, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
@@ -469,6 +494,13 @@ impl Setup {
         let known = self.becket_tools(&chibi::profile(), &environment, &settings, &store);
         let stage = (&engine, &person.front);
         let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
+        if let Some(context) = &self.context_name {
+            scheme.look(context);
+        }
+        self.go_on_without(&loaded, &scheme, options, surroundings, cancel)
+            .await?;
+        let asking = plugins.asking_again(&engine, &person.front);
+        let guests = Arc::new(RunGuests::new(scheme.clone(), engine.clone(), asking));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
         let export = self.export(options, surroundings, &engine)?;
         let agent = Agent {
@@ -479,7 +511,7 @@ impl Setup {
             front: person.front,
             mail: self.mail_source(),
             team,
-            guests: Some(scheme.clone()),
+            guests: Some(guests.clone()),
             // A person at a terminal may want something of the session that is none of the model's.
             desk: extensions
                 .desk()
@@ -492,10 +524,37 @@ impl Setup {
             servers: loaded.servers,
             extensions: loaded.extensions,
             scheme,
+            guests,
             shelf,
             event_commands,
             export,
         })
+    }
+
+    /// Leaves out what could not be loaded, if the user says so. Otherwise the run ends here.
+    async fn go_on_without(
+        &self,
+        loaded: &Loaded,
+        scheme: &SchemeFiles,
+        options: &Options,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+    ) -> Result<(), CliError> {
+        let Loaded {
+            extensions, plugins, ..
+        } = loaded;
+        let mut unloaded = plugins.unloaded().to_vec();
+        unloaded.extend(self.extensions.unloaded.iter().cloned());
+        unloaded.extend(extensions.unloaded());
+        unloaded.extend(scheme.unloaded());
+        let without = self
+            .decide_about(&unloaded, options, surroundings, cancel)
+            .await?;
+        for name in without {
+            extensions.leave_out(&name);
+            scheme.leave_out(&name);
+        }
+        Ok(())
     }
 
     /// Loads what others have written, and says what is odd about it.
@@ -688,6 +747,9 @@ impl Setup {
         self.keep_snapshots(&builtins, engine);
         for remark in plugins.register(engine) {
             surroundings.remark(&remark.to_string());
+        }
+        if self.is_rehearsal {
+            plugins.refuse_for_unloaded(engine);
         }
         let host = self.hook_host(builtins, provider, surroundings);
         let of_agents = self.team.iter().flat_map(|file| file.register(engine, &host));
@@ -1065,6 +1127,16 @@ fn add_guests(
     let of_servers = servers.add_tools(profile, tools);
     remarks.extend(of_servers.iter().map(ToString::to_string));
     remarks
+}
+
+/// Takes away the extensions that the user leaves out, and names them.
+fn leave_out(extensions: &mut pi::Found, without: &[String]) -> Vec<String> {
+    let is_left_out = |name: &String| without.contains(name);
+    extensions.unloaded.retain(|guest| !is_left_out(&guest.name));
+    let all = std::mem::take(&mut extensions.extensions).into_iter();
+    let (left_out, kept): (Vec<_>, Vec<_>) = all.partition(|candidate| is_left_out(&candidate.name));
+    extensions.extensions = kept;
+    left_out.into_iter().map(|candidate| candidate.name).collect()
 }
 
 /// Says what the person should know.

@@ -24,6 +24,9 @@ use crate::context_settings::ContextSettings;
 pub struct Config {
     /// The model to use where the command line names none, as `provider/name`.
     pub model: Option<String>,
+    /// Plugins, extensions and Scheme files that are left out, by name. They guard nothing then, and each is named at
+    /// every start. Counts only here, never in a project's settings.
+    pub without: Vec<String>,
     /// Providers by name: changes to known ones, and further ones.
     pub providers: BTreeMap<String, ProviderEntry>,
     /// How the agent works.

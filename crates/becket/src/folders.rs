@@ -54,9 +54,9 @@ impl Folders {
         Ok(SqliteStore::open(self.store_file())?)
     }
 
-    /// What plugins have said of themselves.
-    pub fn plugin_cache_file(&self) -> PathBuf {
-        self.cache.join("plugins.json")
+    /// What plugins have said of themselves. It is no mere cache: it says what has been a plugin before.
+    pub fn plugins_file(&self) -> PathBuf {
+        self.data.join("plugins.json")
     }
 
     /// What MCP servers have said that they offer.

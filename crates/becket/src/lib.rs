@@ -28,6 +28,7 @@ mod pictures;
 mod plugins;
 mod programs;
 mod project;
+mod run_guests;
 pub mod scheme;
 mod servers;
 mod session_files;
@@ -40,6 +41,7 @@ mod target;
 mod team;
 mod timeline;
 mod trust;
+mod unloaded;
 mod urls;
 mod workbench;
 

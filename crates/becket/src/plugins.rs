@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::front::{Front, Sight};
 use becket_agent::tool::{Handoff, Tool};
+use becket_dialects::Unloaded;
 use becket_dialects::chibi::{
     self, Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark, TerminalNeed,
 };
@@ -25,8 +27,9 @@ use crate::surroundings::Surroundings;
 /// How many seconds a hook or a tool may take where nothing is said.
 const CALL_SECONDS: u64 = 30;
 
-/// How many seconds a plugin may take to say what it is where nothing is said.
-const SCHEMA_SECONDS: u64 = 10;
+/// How many seconds a plugin may take to say what it is where nothing is said. On a cold machine the first start of an
+/// interpreter that fetches its packages takes its time.
+const SCHEMA_SECONDS: u64 = 120;
 
 /// The plugins of this run.
 #[derive(Default)]
@@ -36,6 +39,7 @@ pub struct Plugins {
 
 struct Found {
     host: Arc<Host>,
+    settings: LoadSettings,
     loaded: Loaded,
     tool_timeout: Duration,
     /// Tools that talk to the network.
@@ -108,7 +112,7 @@ impl Plugins {
             verbose: config.verbose,
         };
         let settings = LoadSettings {
-            cache: Some(setup.folders.plugin_cache_file()),
+            cache: Some(setup.folders.plugins_file()),
             asking,
             schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
             // What a plugin is does not depend on where becket was started.
@@ -118,12 +122,15 @@ impl Plugins {
                 .unwrap_or_else(|| surroundings.cwd.clone()),
             older: names(&config.older),
             newer: names(&config.newer),
+            without: setup.without.clone(),
         };
-        let mut loaded = chibi::load(&host, &settings).await;
+        let tell = |words: String| surroundings.remark(&words);
+        let mut loaded = chibi::load(&host, &settings, &tell).await;
         loaded.remarks.extend(emptiness(&host.chibi_home, surroundings));
         Self {
             found: Some(Found {
                 host: Arc::new(host),
+                settings,
                 loaded,
                 tool_timeout: seconds(config.tool_timeout.as_ref(), CALL_SECONDS),
                 network: setup.config.tools.network.clone(),
@@ -139,6 +146,26 @@ impl Plugins {
     /// What is wrong with those that are there, and with those that could not be loaded.
     pub fn faults(&self) -> &[Remark] {
         self.found.as_ref().map_or(&[], |found| &found.loaded.remarks)
+    }
+
+    /// Those that were found and could not say what they are.
+    pub fn unloaded(&self) -> &[Unloaded] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.unloaded)
+    }
+
+    /// Those that are left out because the user says so.
+    pub fn left_out(&self) -> &[String] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.left_out)
+    }
+
+    /// Lets those that could not say what they are refuse whatever a guard may judge.
+    pub fn refuse_for_unloaded(&self, engine: &Engine) {
+        let Some(Found { host, loaded, .. }) = &self.found else {
+            return;
+        };
+        for unloaded in &loaded.unloaded {
+            chibi::refuse_for(unloaded, engine, host);
+        }
     }
 
     /// The same in words.
@@ -174,6 +201,35 @@ impl Plugins {
                 .map(|remark| Remark::new(&plugin.name, remark))
         });
         remarks.collect()
+    }
+
+    /// What asks those plugins again that said some time ago what they are: hooks that they have gained are asked from
+    /// then on, and one that can no longer say what it is refuses. `None` if all have said it lately.
+    pub fn asking_again(
+        &self,
+        engine: &Arc<Engine>,
+        front: &Arc<dyn Front>,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let found = self.found.as_ref().filter(|found| !found.loaded.stale.is_empty())?;
+        let (host, settings) = (Arc::clone(&found.host), found.settings.clone());
+        let (stale, before) = (found.loaded.stale.clone(), found.loaded.plugins.clone());
+        let (engine, front) = (Arc::clone(engine), Arc::clone(front));
+        Some(async move {
+            let warn = |words: String| front.show(Sight::Warning(&words));
+            for answer in chibi::ask_again(stale, &host, &settings, &warn).await {
+                match answer {
+                    Ok(plugin) => {
+                        let known = before.iter().find(|known| known.name == plugin.name);
+                        let asked = known.map(Plugin::hooks).unwrap_or_default();
+                        chibi::register_further(&engine, &plugin, &asked, &host);
+                    }
+                    Err(unloaded) => {
+                        warn(format!("{unloaded}; what a guard may judge is refused"));
+                        chibi::refuse_for(&unloaded, &engine, &host);
+                    }
+                }
+            }
+        })
     }
 
     /// Plugins that read languages for the code index.

@@ -522,7 +522,7 @@ fn request_options(agent: &AgentDefinition) -> RequestOptions {
         frequency_penalty: sampling.frequency_penalty,
         presence_penalty: sampling.presence_penalty,
         parallel_tool_calls: sampling.parallel_tool_calls,
-        thinking: None,
+        ..RequestOptions::default()
     }
 }
 

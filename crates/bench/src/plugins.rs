@@ -82,16 +82,17 @@ fn discovery(home: &Path, log: &Path, report: &mut Report) -> Result<(), Problem
         directory: PathBuf::from("/"),
         older: Vec::new(),
         newer: Vec::new(),
+        without: Vec::new(),
     };
     let runtime = runtime()?;
-    let (cold, cold_time) = time(|| runtime.block_on(load(&host, &settings)));
+    let (cold, cold_time) = time(|| runtime.block_on(load(&host, &settings, &|_| {})));
     if cold.plugins.len() != PLUGINS {
         return Err(format!("not all plugins were found: {:?}", cold.remarks).into());
     }
     std::fs::write(log, "")?;
     let mut warm = Samples::default();
     for _ in 0..WARM_STARTS {
-        let (_, taken) = time(|| runtime.block_on(load(&host, &settings)));
+        let (_, taken) = time(|| runtime.block_on(load(&host, &settings, &|_| {})));
         warm.add(taken);
     }
     let started = std::fs::read_to_string(log)?.lines().count();

@@ -4,7 +4,7 @@
 //! is a failure: `"block": "true"` was surely meant as a refusal.
 
 use becket_events::Class;
-use becket_hooks::{Cause, Failure, Finished};
+use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
 /// The fields of an answer.
@@ -14,6 +14,9 @@ pub(super) struct Answer(Map<String, Value>);
 impl Answer {
     /// Reads the output of a run. What an observer prints means nothing.
     pub(super) fn read(class: Class, finished: &Finished) -> Result<Self, Failure> {
+        if class == Class::Filter && is_false_test(finished) {
+            return Ok(Self::default());
+        }
         if finished.code != 0 {
             let detail = format!("exit code {}", finished.code);
             return Err(Failure::new(Cause::ExitStatus, detail));
@@ -27,7 +30,7 @@ impl Answer {
         })?;
         let text = text.trim_start_matches('\u{feff}').trim();
         // More may have been about to come, a refusal among it: only what is whole already counts for a guard.
-        if text.is_empty() && !finished.complete && class == Class::Guard {
+        if text.is_empty() && !finished.complete && class >= Class::Filter {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
                 "it ended without an answer, and a background process still holds standard output, so more might \
@@ -37,9 +40,9 @@ impl Answer {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        match serde_json::from_str(text) {
+        match read_strictly(text) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(Value::Null) => Ok(Self::default()),
+            Ok(Value::Null) if class < Class::Filter => Ok(Self::default()),
             Ok(_) => Err(wrong_shape(format!(
                 "an answer is a JSON object, not {}",
                 beginning(text)
@@ -53,7 +56,7 @@ impl Answer {
 
     /// Reads what a procedure has returned, as JSON text.
     pub(super) fn written(text: &str) -> Result<Self, Failure> {
-        match serde_json::from_str(text) {
+        match read_strictly(text) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
             Ok(Value::Null) => Ok(Self::default()),
             _ => Err(wrong_shape(format!(
@@ -140,6 +143,12 @@ impl Answer {
 }
 
 /// An answer that does not fit its hook.
+/// Whether a shell test at the end of a script was false: the hook had nothing to say.
+fn is_false_test(finished: &Finished) -> bool {
+    let said_nothing = finished.stdout.trim_ascii().is_empty() && finished.stderr.trim().is_empty();
+    finished.code == 1 && finished.complete && said_nothing
+}
+
 pub(super) fn wrong_shape(detail: impl Into<String>) -> Failure {
     Failure::new(Cause::WrongShape, detail)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use becket_events::{Class, CompactScope, Event, EventId, Scope};
 use becket_hooks::{
     Action, Cause, Dialect, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher,
-    Occasion, Registration, Row, RowHandler, ScriptHandler, nearest,
+    Occasion, Registration, Row, RowHandler, ScriptHandler, Unanswerable, nearest,
 };
 use futures_util::future::BoxFuture;
 
@@ -19,6 +19,7 @@ use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, lane, patience};
 use super::plugin::{Generation, Host, Plugin};
 use super::words::Words;
 use super::{read, scheme, show};
+use crate::Unloaded;
 
 /// One hook: an event in chibi's words.
 pub trait Hook: Send + Sync {
@@ -50,6 +51,8 @@ pub struct ScriptHook {
     pub timeout: Duration,
     /// Whose events it hears.
     pub hears: Arc<dyn Fn(&Scope) -> bool + Send + Sync>,
+    /// What would run it.
+    pub lane: LaneKind,
 }
 
 /// Procedures in Scheme are asked after all plugins: no name of a file sorts behind this.
@@ -83,7 +86,7 @@ pub(super) struct Situation<'a, E: Event> {
 /// All hooks.
 // tidy: a table
 pub fn hooks() -> Vec<Box<dyn Hook>> {
-    use Class::{Guard, Observe, Transform};
+    use Class::{Filter, Guard, Observe, Transform};
     vec![
         own("on_start", Observe, show::on_start, read::nothing),
         own("on_end", Observe, show::on_end, read::nothing),
@@ -93,7 +96,7 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
             show::on_context_switch,
             read::nothing,
         ),
-        own("pre_message", Transform, show::pre_message, read::prompt),
+        own("pre_message", Filter, show::pre_message, read::prompt),
         own("post_message", Observe, show::post_message, read::nothing),
         own(
             "pre_system_prompt",
@@ -109,17 +112,17 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
         ),
         row("pre_tool", Guard, show::pre_tool, read::call),
         row("post_tool", Observe, show::post_tool, read::nothing),
-        row("pre_tool_output", Transform, show::pre_tool_output, read::output),
+        row("pre_tool_output", Filter, show::pre_tool_output, read::output),
         row("post_tool_output", Observe, show::post_tool_output, read::nothing),
         row(
             "pre_api_tools",
-            Transform,
+            Filter,
             show::pre_api_tools,
             read::choice_of_tools,
         ),
         row(
             "pre_api_request",
-            Transform,
+            Filter,
             show::pre_api_request,
             read::request_body,
         ),
@@ -271,9 +274,14 @@ pub fn hook_named(name: &str) -> Option<Box<dyn Hook>> {
 /// Lets a plugin answer the hooks that it wants, each once, whichever of its tools lists it. Returns what is wrong with
 /// the names of the others.
 pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
+    register_further(engine, plugin, &[], host)
+}
+
+/// The same for a plugin some of whose hooks are asked already.
+pub fn register_further(engine: &Engine, plugin: &Plugin, asked: &[&str], host: &Host) -> Vec<String> {
     let known = hooks();
     let mut remarks = Vec::new();
-    for name in plugin.hooks() {
+    for name in plugin.hooks().into_iter().filter(|name| !asked.contains(name)) {
         match known.iter().find(|hook| hook.name() == name) {
             Some(hook) => hook.register(engine, plugin, host),
             None => {
@@ -284,6 +292,25 @@ pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// Lets a plugin that could not be loaded refuse whatever a guard may judge.
+pub fn refuse_for(unloaded: &Unloaded, engine: &Engine, host: &Host) {
+    let refusing = Arc::new(Unanswerable(Failure::new(
+        Cause::SpawnFailed,
+        format!("it could not be loaded: {}", unloaded.why),
+    )));
+    for hook in hooks().into_iter().filter(|hook| hook.class() == Class::Guard) {
+        let script = ScriptHook {
+            file: unloaded.name.clone(),
+            source: unloaded.source.clone(),
+            function: refusing.clone(),
+            timeout: host.hook_timeout,
+            hears: Arc::new(|_| true),
+            lane: LaneKind::Command,
+        };
+        hook.register_script(engine, script, host);
+    }
 }
 
 /// A hook that is the whole of its event.
@@ -372,13 +399,14 @@ impl<E: Event> Hook for HookRow<E> {
             function,
             timeout,
             hears,
+            lane,
         } = script;
         let info = HandlerInfo {
             name: file.clone(),
             source,
             dialect: Dialect::Chibi,
             known_as: Some(self.name),
-            lane: LaneKind::Scheme,
+            lane,
             class: self.class,
             priority: 0,
             timeout,

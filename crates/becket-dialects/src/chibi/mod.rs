@@ -39,16 +39,15 @@ pub use call::{
     CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience,
     tool_variables,
 };
-pub use discovery::Remark;
+pub use discovery::{Candidate, Remark};
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
 pub use home::{HOME_VARIABLE, home, plugins_folder};
-pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, register};
+pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, refuse_for, register, register_further};
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
-pub use loading::{Asking, LoadSettings, Loaded, load};
+pub use loading::{Asking, LoadSettings, Loaded, ask_again, load};
 pub use local_settings::{
     HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, UrlAction, UrlRules, model_named,
     read_home_url_rules, read_local_settings,
 };
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
-pub use schema_cache::remembered_failure;
 pub use tools::profile;

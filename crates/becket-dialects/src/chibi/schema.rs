@@ -1,17 +1,21 @@
 //! What plugins say of themselves: `PLUGIN --schema`, an object or a list of objects.
 //!
 //! It is read as leniently as chibi reads it: a tool needs a name and a description, and what is wrong with the rest is
-//! remarked on, not punished.
+//! remarked on, not punished. Hooks are the exception, since a guard may be among them: where they cannot be read, or one
+//! is almost called like a guard, the schema says nothing at all.
 
 use std::path::Path;
 use std::time::Duration;
 
+use becket_events::Class;
 use becket_hooks::{Invocation, Lane, nearest};
 use serde_json::{Map, Value};
 
 use super::call::{Call, lane};
 use super::discovery::Candidate;
+use super::hooks::hooks;
 use super::plugin::{Host, PluginTool};
+use crate::unloaded::misspelt_guard;
 
 /// The fields of a schema.
 const FIELDS: &[&str] = &[
@@ -60,12 +64,20 @@ pub(super) fn read(schema: &Value) -> Result<(Vec<PluginTool>, Vec<String>), Str
     let mut remarks = Vec::new();
     let tools: Vec<PluginTool> = match schema {
         Value::Array(items) => {
-            let read = items.iter().enumerate().filter_map(|(index, item)| {
-                let tool = tool(item, &mut remarks);
-                tool.map_err(|error| remarks.push(format!("tool {} of its schema: {error}", index + 1)))
-                    .ok()
-            });
-            read.collect()
+            let mut tools = Vec::new();
+            for (index, item) in items.iter().enumerate() {
+                match tool(item, &mut remarks) {
+                    Ok(tool) => tools.push(tool),
+                    Err(error) => {
+                        let words = format!("tool {} of its schema: {error}", index + 1);
+                        match has_no_hooks(item) {
+                            true => remarks.push(words),
+                            false => return Err(words),
+                        }
+                    }
+                }
+            }
+            tools
         }
         single => vec![tool(single, &mut remarks)?],
     };
@@ -93,7 +105,7 @@ fn tool(item: &Value, remarks: &mut Vec<String>) -> Result<PluginTool, String> {
     };
     Ok(PluginTool {
         parameters: options.parameters(),
-        hooks: options.words("hooks"),
+        hooks: options.hooks()?,
         parallel: options.truth("parallel", true),
         flow_control: options.truth("flow_control", false),
         ends_turn: options.truth("ends_turn", false),
@@ -153,12 +165,53 @@ impl Options<'_> {
         words
     }
 
+    /// The hooks. Nothing about them is passed over: what cannot be read, or is almost the name of a guard, may be one.
+    fn hooks(&mut self) -> Result<Vec<String>, String> {
+        let mut others = self.fields.keys().filter(|field| *field != "hooks");
+        if let Some(other) = others.find(|field| speaks_of_hooks(field)) {
+            return Err(format!("there is no field `{other}`; did you mean `hooks`?"));
+        }
+        let before = self.remarks.len();
+        let hooks = self.words("hooks");
+        if self.remarks.len() > before {
+            return Err(self.remarks.split_off(before).join("; "));
+        }
+        let unknown = hooks.iter().find_map(|name| Some((name, misspelt(name)?)));
+        match unknown {
+            Some((name, guard)) => Err(format!(
+                "it wants the hook `{name}`, which does not exist; did you mean `{guard}`?"
+            )),
+            None => Ok(hooks),
+        }
+    }
+
     fn wrong(&mut self, name: &str, expected: &str, found: &Value) {
         self.remarks.push(format!(
             "`{name}` of the tool {} must be {expected}, not {}; it is left out",
             self.tool,
             beginning(found)
         ));
+    }
+}
+
+/// Whether an item of a schema that cannot be read surely brings no hooks.
+fn has_no_hooks(item: &Value) -> bool {
+    match item {
+        Value::Object(fields) => !fields.keys().any(|field| speaks_of_hooks(field)),
+        _ => false,
+    }
+}
+
+fn speaks_of_hooks(field: &str) -> bool {
+    field.to_ascii_lowercase().contains("hook")
+}
+
+/// The guard whose name is almost this one.
+fn misspelt(name: &str) -> Option<&'static str> {
+    let hooks = hooks();
+    match hooks.iter().any(|hook| hook.name() == name) {
+        true => None,
+        false => misspelt_guard(name, hooks.iter().map(|hook| (hook.name(), hook.class() == Class::Guard))),
     }
 }
 
@@ -206,18 +259,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_and_the_rest_counts() {
         let (tools, remarks) = read(&json!([
-            7,
             {"name": "a"},
-            {"name": "b", "description": "d", "hooks": "on_start", "parallel": "yes", "parameters": [],
+            {"name": "b", "description": "d", "parallel": "yes", "parameters": [],
              "summary_params": [1, "x"]}
         ]))
         .unwrap();
         assert_eq!(tools.len(), 1);
         assert_eq!(tools[0].summary_params, ["x"]);
         for words in [
-            "tool 1 of its schema: a schema is an object, not 7",
-            "tool 2 of its schema: `description` is missing",
-            "`hooks` of the tool b must be a list of names, not \"on_start\"",
+            "tool 1 of its schema: `description` is missing",
             "`parallel` of the tool b must be true or false",
             "`parameters` of the tool b must be a JSON Schema",
             "`summary_params` of the tool b must be a list of names, not 1",
@@ -250,6 +300,26 @@ mod tests {
             let error = read(&schema).unwrap_err();
             assert!(error.contains(words), "{schema}: {error}");
         }
+    }
+
+    #[test]
+    fn where_a_guard_may_hide_nothing_is_left_out() {
+        let with = |field: &str, value: Value| json!({"name": "a", "description": "d", field: value});
+        let table = [
+            (with("hooks", json!("pre_tool")), "must be a list of names"),
+            (with("hooks", json!(["on_start", 7])), "must be a list of names"),
+            (with("hooks", json!(["pre_tol"])), "did you mean `pre_tool`?"),
+            (with("hooks", json!(["PreTools"])), "did you mean `pre_tool`?"),
+            (with("hooks", json!(["pre_shell_exce"])), "did you mean `pre_shell_exec`?"),
+            (with("hook", json!(["pre_tool"])), "did you mean `hooks`?"),
+            (json!([with("hooks", json!([])), 7]), "tool 2 of its schema: a schema is an object"),
+            (json!([with("hooks", json!([])), {"hooks": ["pre_tool"]}]), "`name` is missing"),
+        ];
+        for (schema, words) in table {
+            let error = read(&schema).unwrap_err();
+            assert!(error.contains(words), "{schema}: {error}");
+        }
+        assert!(read(&with("hooks", json!(["post_tol", "on_moon"]))).is_ok(), "no guard is called so");
     }
 
     fn anything() -> impl Strategy<Value = Value> {

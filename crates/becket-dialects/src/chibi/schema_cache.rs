@@ -1,18 +1,17 @@
 //! Remembers what plugins said of themselves, so that a warm start runs none of them.
 //!
-//! An answer counts as long as the program is the same: path, size, time of change and contents. That it gave none
-//! counts as well, or a plugin that hangs would cost every start its deadline. What a plugin reads besides its program
-//! is out of sight, but for what lies beside it in a folder of its own. The file holds nothing that cannot be made
-//! again: one that cannot be read is ignored, and of two writers the last one wins.
+//! An answer counts as long as the program is the same: path, size, time of change and contents, and what lies beside it
+//! in a folder of its own. What a plugin reads besides is out of sight, so an answer that is no longer fresh is asked for
+//! again while the run goes on. Failures are never remembered: a plugin that gave no answer is asked at every start.
 //!
-//! The last answer stays with the place where the plugin lies until nothing lies there any more: a guard that cannot be
-//! run has not been taken away.
+//! An entry stays with the place where the plugin lies until nothing lies there any more: a plugin that can no longer be
+//! run has not been taken away. A file that cannot be read is ignored, and of two writers the last one wins.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +20,10 @@ use super::discovery::Candidate;
 use super::traits::Traits;
 
 /// The form of the file. Another number is another form, and is ignored.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+
+/// For so many seconds an answer of an unchanged plugin is not asked for again.
+const FRESH_SECONDS: u64 = 600;
 
 /// Files beside a program that are looked into are at most so large, and so many.
 const SCRIPT_BYTES: u64 = 256 * 1024;
@@ -41,20 +43,38 @@ struct CacheFile {
     plugins: BTreeMap<String, Entry>,
 }
 
-/// What is known of the plugin at one place.
+/// What the plugin at one place has said of itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
-    /// The state in which it was asked last.
+pub(super) struct Entry {
+    /// The state in which it said so.
     print: Fingerprint,
-    traits: Traits,
-    /// The last schema that it gave, in whatever state.
-    schema: Option<Value>,
-    /// Why it gave none when it was asked last.
-    failure: Option<String>,
+    pub(super) traits: Traits,
+    pub(super) schema: Value,
+    /// When it said so, in seconds since 1970.
+    asked: u64,
 }
 
-/// What a program answered: its schema, or why there is none.
-pub(super) type Answer = Result<Value, String>;
+impl Entry {
+    /// What a plugin says now.
+    pub(super) fn new(print: Fingerprint, traits: Traits, schema: Value) -> Self {
+        Self {
+            print,
+            traits,
+            schema,
+            asked: now(),
+        }
+    }
+
+    /// Whether it was said a short while ago. A clock that was set back makes nothing fresh.
+    pub(super) fn is_fresh(&self) -> bool {
+        now().checked_sub(self.asked).is_some_and(|age| age < FRESH_SECONDS)
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
 
 /// What tells one state of a program from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,15 +149,6 @@ fn modified_ns(metadata: &Metadata) -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Why a program did not say what it is when it was asked last, if it still is the same program.
-pub fn remembered_failure(file: &Path, program: &Path) -> Option<String> {
-    let program = std::fs::canonicalize(program).ok()?;
-    let hash = blake3::hash(&std::fs::read(&program).ok()?).to_hex().to_string();
-    let mut entries = Cache::read(Some(file)).plugins.into_values();
-    let is_same = |entry: &Entry| Path::new(&entry.print.program) == program && entry.print.hash == hash;
-    entries.find(is_same)?.failure
-}
-
 impl Cache {
     /// What the file holds; nothing, if it is not there or cannot be understood.
     pub(super) fn read(file: Option<&Path>) -> Self {
@@ -153,49 +164,23 @@ impl Cache {
         }
     }
 
-    /// What the program at a place has answered in this very state.
-    pub(super) fn known(&self, place: &Path, print: &Fingerprint) -> Option<(Traits, Answer)> {
+    /// What the plugin at a place has said of itself in this very state.
+    pub(super) fn known(&self, place: &Path, print: &Fingerprint) -> Option<&Entry> {
         let entry = self.plugins.get(place.to_str()?)?;
-        let answer = match (&entry.failure, &entry.schema) {
-            (Some(failure), _) => Err(failure.clone()),
-            (None, schema) => Ok(schema.clone()?),
-        };
-        (entry.print == *print).then_some((entry.traits, answer))
+        (entry.print == *print).then_some(entry)
     }
 
-    /// The last schema that a program at this place gave, whatever state it was in.
-    pub(super) fn last_known(&self, place: &Path) -> Option<(Traits, Value)> {
-        let entry = self.plugins.get(place.to_str()?)?;
-        Some((entry.traits, entry.schema.clone()?))
+    /// Whether what lies at a place has been a plugin, in whatever state.
+    pub(super) fn has_been_plugin(&self, place: &Path) -> bool {
+        place.to_str().is_some_and(|place| self.plugins.contains_key(place))
     }
 
-    /// The names of the plugins that are known in a folder.
-    pub(super) fn names_in(&self, folder: &Path) -> Vec<String> {
-        let places = self.plugins.keys().map(Path::new);
-        let names = places.filter_map(|place| (place.parent()? == folder).then(|| place.file_name())?);
-        names.map(|name| name.to_string_lossy().into_owned()).collect()
-    }
-
-    /// Remembers what the program at a place has answered. A failure leaves what it said before.
-    pub(super) fn remember(&mut self, place: &Path, print: Fingerprint, traits: Traits, answer: &Answer) {
-        let Some(key) = place.to_str() else {
-            return;
-        };
-        let (schema, failure) = match answer {
-            Ok(schema) => (Some(schema.clone()), None),
-            Err(failure) => {
-                let before = self.plugins.remove(key).and_then(|entry| entry.schema);
-                (before, Some(failure.clone()))
-            }
-        };
-        let entry = Entry {
-            print,
-            traits,
-            schema,
-            failure,
-        };
-        self.plugins.insert(key.to_owned(), entry);
-        self.changed = true;
+    /// Remembers what the plugin at a place has said.
+    pub(super) fn remember(&mut self, place: &Path, entry: Entry) {
+        if let Some(place) = place.to_str() {
+            self.plugins.insert(place.to_owned(), entry);
+            self.changed = true;
+        }
     }
 
     /// Forgets the plugins that were taken away.

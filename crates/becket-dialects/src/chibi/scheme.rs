@@ -308,19 +308,10 @@ fn hint(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
-/// The guards that a text speaks of: a file that cannot be loaded may have registered them.
-pub fn guards_in(source: &str) -> Vec<&'static str> {
-    if !source.contains("register-hook") {
-        return Vec::new();
-    }
-    let is_part_of_a_name =
-        |character: char| character.is_ascii_alphanumeric() || "_-!?*".contains(character);
-    let words: Vec<&str> = source.split(|character| !is_part_of_a_name(character)).collect();
+/// The hooks whose callbacks judge.
+pub fn guards() -> Vec<&'static str> {
     let guards = hooks().into_iter().filter(|hook| hook.class() == Class::Guard);
-    guards
-        .map(|hook| hook.name())
-        .filter(|name| words.contains(name))
-        .collect()
+    guards.map(|hook| hook.name()).collect()
 }
 
 /// Who sees the tools of a file, and whose events its hooks hear.
@@ -499,16 +490,6 @@ mod tests {
         let answer = json!({"request_body": {"messages": {"role": "system"}, "stop": null, "n": 2, "content": "words"}});
         let expected = json!({"request_body": {"messages": [{"role": "system"}], "stop": [], "n": 2, "content": "words"}});
         assert_eq!(alike(answer, &shown), expected);
-    }
-
-    #[test]
-    fn a_text_that_speaks_of_guards_may_have_been_one() {
-        assert_eq!(
-            guards_in("(register-hook 'pre_tool (lambda (p) '()"),
-            ["pre_tool"]
-        );
-        assert!(guards_in("(register-hook 'pre_tool_output f)").is_empty());
-        assert!(guards_in("pre_tool").is_empty());
     }
 
     #[test]

@@ -171,12 +171,13 @@ pub trait Builtins: Send + Sync {
 
 /// Asks a model for a hook.
 pub trait Judge: Send + Sync {
-    /// The model's answer to a prompt under a system prompt.
+    /// The model's answer to a prompt under a system prompt, in the form of a JSON Schema if there is one.
     fn ask<'a>(
         &'a self,
         model: &'a str,
         system_prompt: &'a str,
         prompt: &'a str,
+        schema: Option<Value>,
         timeout: Duration,
     ) -> BoxFuture<'a, Result<String, String>>;
 }

@@ -1,6 +1,6 @@
 //! What a docker-agent hook prints, in either spelling of its keys.
 
-use becket_hooks::{Cause, Failure, nearest};
+use becket_hooks::{Cause, Failure, nearest, read_strictly};
 use serde_json::{Map, Value};
 
 /// The fields of an answer. Absent ones are `None`.
@@ -89,7 +89,7 @@ pub(super) struct UnknownKey {
 impl Output {
     /// Reads text that must be exactly one JSON object.
     pub(super) fn read(text: &str) -> Result<Printed, Failure> {
-        let value: Value = serde_json::from_str(text).map_err(|error| {
+        let value = read_strictly(text).map_err(|error| {
             let detail = format!("standard output begins with `{{` and is not one JSON object: {error}");
             Failure::new(Cause::UnreadableOutput, detail)
         })?;

@@ -1,7 +1,7 @@
 //! What the end of a command means: its exit code, its output, and whether they make sense together.
 
 use becket_events::Class;
-use becket_hooks::{Cause, Failure, Finished};
+use becket_hooks::{Cause, Failure, Finished, read_strictly};
 
 use super::contract::{Contract, Permission, Plain};
 use super::output::{Output, Printed, UnknownKey, wrong};
@@ -118,7 +118,8 @@ impl Rules {
             ));
         }
         // A verdict with other words around it would be taken for plain text, and a refusal with it.
-        if guard && (text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
+        let is_json = read_strictly(text).is_ok();
+        if guard && (is_json || text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
                 "standard output is no JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \

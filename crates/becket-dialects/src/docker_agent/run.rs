@@ -58,8 +58,8 @@ pub(super) fn register<E: Event>(
 ) -> Vec<String> {
     let mut remarks = Vec::new();
     let blocks =
-        entry.on_error == Some(OnError::Block) && E::CLASS == Class::Guard && row.contract.can_block();
-    let class = if blocks { Class::Guard } else { row.contract.class };
+        entry.on_error == Some(OnError::Block) && E::CLASS >= Class::Filter && row.contract.can_block();
+    let class = if blocks { E::CLASS } else { row.contract.class };
     let phase = if entry.preempt_yolo { PREEMPTING } else { row.phase };
     let place = match owner {
         Owner::Agent { depth, .. } => format!("{depth:04}"),
@@ -359,7 +359,8 @@ impl<E: Event> HookHandler<E> {
             } => {
                 let system = if *judges { judge::JUDGE } else { judge::COMMENTATOR };
                 let prompt = prompt.fill(&input);
-                let answer = host.ask(model, system, &prompt, self.entry.timeout);
+                let schema = judges.then(judge::verdict_schema);
+                let answer = host.ask(model, system, &prompt, schema, self.entry.timeout);
                 let answer = self.in_time(answer).await?.map_err(raised)?;
                 match judges {
                     true => judge::verdict(&answer),

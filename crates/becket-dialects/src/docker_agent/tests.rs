@@ -61,6 +61,7 @@ impl Judge for Stage {
         model: &'a str,
         _: &'a str,
         prompt: &'a str,
+        _: Option<Value>,
         _: Duration,
     ) -> BoxFuture<'a, Result<String, String>> {
         self.asked.lock().unwrap().push(format!("{model}: {prompt}"));

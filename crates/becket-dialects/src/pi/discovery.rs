@@ -11,6 +11,7 @@ use super::extension_files::{in_folder, of_package};
 use super::packages::{Source, installed};
 use super::patterns::{Overrides, chosen, is_pattern};
 use super::settings_file::{Package, Settings};
+use crate::Unloaded;
 
 /// The variable that names pi's folder.
 pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
@@ -105,6 +106,8 @@ pub struct Found {
     pub extensions: Vec<Candidate>,
     /// What is odd, in words for the person.
     pub remarks: Vec<String>,
+    /// What pi would load and is not there.
+    pub unloaded: Vec<Unloaded>,
     /// What in the project is not trusted and was not used.
     pub untrusted: Vec<PathBuf>,
 }
@@ -218,8 +221,7 @@ impl Finder<'_> {
             let real = match file.canonicalize() {
                 Ok(real) => real,
                 Err(error) => {
-                    let words = format!("the extension {} was left out: {error}", file.display());
-                    self.found.remarks.push(words);
+                    self.found.unloaded.push(unloaded(&name, &file, error.to_string()));
                     continue;
                 }
             };
@@ -248,12 +250,9 @@ impl Finder<'_> {
             let path = folder.join(from_home(Path::new(path.trim()), self.search.persons_home));
             match std::fs::metadata(&path) {
                 Err(error) => {
-                    let file = Settings::file(folder);
-                    self.found.remarks.push(format!(
-                        "{} names the extension {}, which cannot be loaded: {error}",
-                        file.display(),
-                        path.display()
-                    ));
+                    let why = format!("{error}; it is named in {}", Settings::file(folder).display());
+                    let Entry { name, file } = Entry::of_file(path);
+                    self.found.unloaded.push(unloaded(&name, &file, why));
                 }
                 Ok(metadata) if metadata.is_dir() => named.extend(in_folder(&path)?),
                 Ok(_) => named.push(Entry::of_file(path)),
@@ -278,10 +277,10 @@ impl Finder<'_> {
         };
         let Some(root) = installed(&package.source, Some(folder), global, search.persons_home) else {
             let source = &package.source;
-            self.found.remarks.push(format!(
-                "{} names the package {source}, which is not installed; try `pi install {source}`",
-                Settings::file(folder).display()
-            ));
+            let why = format!("the package is not installed; try `pi install {source}`");
+            self.found
+                .unloaded
+                .push(unloaded(source, &Settings::file(folder), why));
             return Ok(());
         };
         let entries = match root.is_dir() {
@@ -290,6 +289,15 @@ impl Finder<'_> {
         };
         self.add(entries, &Origin::Package(package.source.clone()));
         Ok(())
+    }
+}
+
+fn unloaded(name: &str, file: &Path, why: String) -> Unloaded {
+    Unloaded {
+        kind: "extension",
+        name: name.to_owned(),
+        source: file.display().to_string(),
+        why,
     }
 }
 

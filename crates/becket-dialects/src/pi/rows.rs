@@ -88,6 +88,19 @@ pub fn guard_events() -> Vec<&'static str> {
     guards.map(|row| row.name()).collect()
 }
 
+/// The guard that an event which pi does not have was probably meant to be.
+pub fn misspelt_guard(event: &str) -> Option<&'static str> {
+    let rows = rows();
+    let known = rows.iter().map(|row| (row.name(), row.class() == Class::Guard));
+    let known: Vec<(&str, bool)> = known
+        .chain(NEVER_FIRED.iter().map(|name| (*name, false)))
+        .collect();
+    match known.iter().any(|(name, _)| *name == event) {
+        true => None,
+        false => crate::unloaded::misspelt_guard(event, known),
+    }
+}
+
 /// What an extension is told that was loaded in the middle of a session: the event and its fields.
 pub fn loaded_again() -> (&'static str, Vec<Field>) {
     let event = "session_start";

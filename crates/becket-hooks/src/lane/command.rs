@@ -108,7 +108,8 @@ impl CommandLane {
         invocation: &Invocation,
         deadline: Instant,
     ) -> Result<Finished, Failure> {
-        let mut output = Output::new(stdout, self.limits.output);
+        let most = self.limits.output_for(invocation.input.len());
+        let mut output = Output::new(stdout, most);
         let writing = feed(stdin, invocation.input.as_bytes());
         let ending = converse(writing, &mut output, &mut tail, &mut tree, deadline).await;
         if let Ending::Exited { status, complete } = &ending
@@ -128,7 +129,7 @@ impl CommandLane {
         let failure = match ending {
             Ending::Exited { status, .. } => killed(status),
             Ending::TimedOut => timed_out(invocation.timeout, self.timeout_setting),
-            Ending::TooLarge => too_large(self.limits.output),
+            Ending::TooLarge => too_large(most),
             Ending::Lost(error) => {
                 Failure::new(Cause::SpawnFailed, format!("lost sight of the process: {error}"))
             }

@@ -35,7 +35,7 @@ pub use living::end_programs;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
 pub use process::{Limits, Preparation, Program, inherited_environment};
-pub use script::{Answered, Field, ScriptHandler};
+pub use script::{Answered, Field, ScriptHandler, Unanswerable};
 pub use terminal::{Terminal, TerminalInput};
 pub use tree::Tree;
 pub use worker::WorkerLane;

@@ -29,6 +29,11 @@ impl Output {
         }
     }
 
+    /// From now on so much may be read.
+    pub(super) fn limit_to(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Reads until nobody holds the other end any more.
     pub(super) async fn read_to_end(&mut self) -> Result<(), TooLarge> {
         while self.read_some().await? > 0 {}

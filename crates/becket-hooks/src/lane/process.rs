@@ -49,6 +49,17 @@ impl Default for Limits {
     }
 }
 
+/// No answer may be longer than this, however much was asked about.
+const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
+
+impl Limits {
+    /// How much a program may write that was given so many bytes: one that hands back what it got, in other words and
+    /// escaped, must find room.
+    pub(super) fn output_for(self, input: usize) -> usize {
+        self.output.max(input.saturating_mul(4).min(LONGEST_ANSWER))
+    }
+}
+
 /// What must be seen to before each start of a program.
 pub trait Preparation: fmt::Debug + Send + Sync {
     /// Sees to it. The error says why the program must not be started.

@@ -53,3 +53,13 @@ impl Field {
         }
     }
 }
+
+/// Stands in the place of a handler that could not be loaded: it cannot judge, and so a guard refuses.
+#[derive(Debug, Clone)]
+pub struct Unanswerable(pub Failure);
+
+impl ScriptHandler for Unanswerable {
+    fn call<'a>(&'a self, _: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+}

@@ -94,6 +94,8 @@ impl WorkerLane {
         let mut may_start_again = true;
         loop {
             let mut worker = self.take_worker(&mut seat, &invocation, deadline).await?;
+            let most = self.limits.output_for(invocation.input.len());
+            worker.output.limit_to(most);
             let trouble = match worker.exchange(&invocation.input, deadline).await {
                 Ok(finished) => {
                     seat.keep(worker);
@@ -111,7 +113,7 @@ impl WorkerLane {
                 may_start_again = false;
                 continue;
             }
-            let failure = self.dismiss(worker, trouble, invocation.timeout).await;
+            let failure = self.dismiss(worker, trouble, invocation.timeout, most).await;
             seat.note_failure(&failure);
             return Err(failure);
         }
@@ -130,7 +132,7 @@ impl WorkerLane {
                 // Dropping it ends what it may have left running.
                 Idle::Ended => drop(worker),
                 Idle::Talking => {
-                    let failure = self.dismiss(worker, Trouble::Unasked, invocation.timeout).await;
+                    let failure = self.dismiss(worker, Trouble::Unasked, invocation.timeout, 0).await;
                     seat.note_failure(&failure);
                     return Err(failure);
                 }
@@ -141,7 +143,7 @@ impl WorkerLane {
     }
 
     /// Ends a worker that broke, and says how it broke.
-    async fn dismiss(&self, worker: Worker, trouble: Trouble, limit: Duration) -> Failure {
+    async fn dismiss(&self, worker: Worker, trouble: Trouble, limit: Duration, most: usize) -> Failure {
         let Worker {
             stdin,
             output,
@@ -149,7 +151,7 @@ impl WorkerLane {
             mut tree,
             ..
         } = worker;
-        let shown = trouble.describe(output.bytes(), limit, self.limits);
+        let shown = trouble.describe(output.bytes(), limit, most);
         drop((stdin, output));
         end_tree(&mut tree, &mut tail).await;
         shown.with_stderr(tail.take_text())
@@ -413,7 +415,7 @@ fn read_answer(line: &[u8], id: u64) -> Result<Result<Vec<u8>, Trouble>, Trouble
 
 impl Trouble {
     /// The failure that it amounts to. `output` is what the worker has written.
-    fn describe(self, output: &[u8], limit: Duration, limits: Limits) -> Failure {
+    fn describe(self, output: &[u8], limit: Duration, most: usize) -> Failure {
         let quoted = || excerpt(output);
         match self {
             Self::Raised(message) => Failure::new(Cause::Raised, message),
@@ -423,7 +425,7 @@ impl Trouble {
                     "a worker must flush after every line, and must not wait for the end of standard input";
                 Failure::new(cause, format!("{detail}; {advice}"))
             }
-            Self::TooLarge => too_large(limits.output),
+            Self::TooLarge => too_large(most),
             Self::Unasked => Failure::new(
                 Cause::WrongShape,
                 format!(

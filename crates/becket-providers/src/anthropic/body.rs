@@ -3,11 +3,11 @@
 //! Roles must alternate there, so messages of one role in a row become one, with results of tools first. What a
 //! message keeps (`Message::wire`) is therefore not a message but its blocks, which are joined by copying.
 
-use becket_agent::provider::{ModelRequest, ThinkingLevel, ToolFace};
+use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, ThinkingLevel, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall};
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::REDACTED;
 use crate::openai::{push_json, to_json};
@@ -69,7 +69,10 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
     body.push_str(r#","messages":["#);
     push_messages(&mut body, request.messages);
     body.push(']');
-    push_tools(&mut body, request.tools);
+    match &request.options.answer_schema {
+        Some(schema) => push_answer_tool(&mut body, schema),
+        None => push_tools(&mut body, request.tools),
+    }
     // A model that thinks refuses both, except for a large share.
     let share = thinking.map_or(0.0, |_| LEAST_SHARE_OF_THOUGHTS);
     if let Some(temperature) = request.options.temperature.filter(|_| thinking.is_none()) {
@@ -85,6 +88,16 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
     }
     body.push_str(r#","stream":true}"#);
     Json::joined(body)
+}
+
+/// The interface knows no form for answers, but can be told that a certain tool must be called.
+fn push_answer_tool(body: &mut String, schema: &Value) {
+    let name = ANSWER_SCHEMA_NAME;
+    let tools = json!([{"name": name, "description": "Gives the answer.", "input_schema": schema}]);
+    body.push_str(r#","tools":"#);
+    push_json(body, &tools);
+    body.push_str(r#","tool_choice":"#);
+    push_json(body, &json!({"type": "tool", "name": name}));
 }
 
 /// How many tokens a model may think, if it can and is told to.

@@ -2,10 +2,10 @@
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
-use becket_agent::provider::{ModelRequest, RequestOptions, ThinkingLevel, ToolFace};
+use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ThinkingLevel, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, text_of};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Whose words the body uses where servers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -312,6 +312,14 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
             body.push_str(&format!(r#","{name}":"#));
             push_json(body, &share);
         }
+    }
+    if let Some(schema) = &options.answer_schema {
+        let format = json!({
+            "type": "json_schema",
+            "json_schema": {"name": ANSWER_SCHEMA_NAME, "strict": true, "schema": **schema}
+        });
+        body.push_str(r#","response_format":"#);
+        push_json(body, &format);
     }
     // The interface refuses it where there are no tools.
     if let Some(parallel) = options.parallel_tool_calls.filter(|_| has_tools) {

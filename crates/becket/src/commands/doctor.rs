@@ -1,8 +1,13 @@
 //! `becket doctor`: looks for what may be wrong.
 
+use std::sync::{Arc, Mutex};
+
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_dialects::Unloaded;
 use becket_dialects::chibi::{Asking, hook_named};
 use becket_events::Profile;
 use becket_hooks::Engine;
+use futures_util::future::BoxFuture;
 
 use super::{print, runtime};
 use crate::args::Options;
@@ -172,13 +177,21 @@ fn examine_plugins(
     for fault in faults {
         findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
     }
+    findings.extend(plugins.unloaded().iter().map(not_loaded));
     let servers = examine_servers(setup, options, surroundings, findings)?;
     let extensions = examine_extensions(setup, options, surroundings, findings)?;
     examine_resources(setup, options, surroundings, findings)?;
+    examine_scheme(setup, &profile, surroundings, findings)?;
     for trouble in setup.unknown_tools(&plugins, &servers, &extensions, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
     Ok(())
+}
+
+/// Something that was found and could not be loaded.
+fn not_loaded(guest: &Unloaded) -> Finding {
+    let what = format!("{} {} ({})", guest.kind, guest.name, guest.source);
+    finding(what, Some(format!("{}; no run starts beside it", guest.why)))
 }
 
 /// Loads every extension that counts here, and says what became of it. Those of a project that is not trusted are told
@@ -192,6 +205,7 @@ fn examine_extensions(
     for remark in &setup.extensions.remarks {
         findings.push(finding("extensions".into(), Some(remark.clone())));
     }
+    findings.extend(setup.extensions.unloaded.iter().map(not_loaded));
     if setup.extensions.extensions.is_empty() {
         return Ok(Extensions::default());
     }
@@ -209,6 +223,45 @@ fn examine_extensions(
         finding(what, guest.trouble.clone())
     }));
     Ok(extensions)
+}
+
+/// Loads the Scheme files of all contexts, and says what became of them.
+fn examine_scheme(
+    setup: &Setup,
+    profile: &Profile,
+    surroundings: &Surroundings,
+    findings: &mut Vec<Finding>,
+) -> Result<(), CliError> {
+    let heard = Arc::new(Warnings::default());
+    let front: Arc<dyn Front> = heard.clone();
+    let stage = (&Arc::new(Engine::new(None)), &front);
+    let files = setup.scheme_files(stage, &mut Vec::new(), Vec::new(), profile, surroundings)?;
+    for context in setup.folders.open_store()?.contexts()? {
+        files.look(&context.name);
+    }
+    let loaded = files.names();
+    findings.extend(loaded.into_iter().map(|name| finding(format!("Scheme file {name}"), None)));
+    findings.extend(files.unloaded().iter().map(not_loaded));
+    let warnings = heard.0.lock().expect("no panic happens while the warnings are held");
+    findings.extend(warnings.iter().map(|words| finding("Scheme files".into(), Some(words.clone()))));
+    Ok(())
+}
+
+/// Collects what Scheme files have to say.
+#[derive(Default)]
+struct Warnings(Mutex<Vec<String>>);
+
+impl Front for Warnings {
+    fn show(&self, sight: Sight<'_>) {
+        if let Sight::Warning(words) = sight {
+            let mut heard = self.0.lock().expect("no panic happens while the warnings are held");
+            heard.push(words.to_owned());
+        }
+    }
+
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        Box::pin(async { PersonsAnswer::Nobody })
+    }
 }
 
 /// Says which skills, prompt templates and themes lie around, and what is odd about them.

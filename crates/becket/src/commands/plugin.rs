@@ -29,7 +29,8 @@ pub fn run(
             let folder = plugins_folder(home);
             surroundings.remark(&format!("there are no plugins in {}", folder.display()));
         }
-        for remark in plugins.remarks() {
+        let unloaded = plugins.unloaded().iter().map(ToString::to_string);
+        for remark in plugins.remarks().into_iter().chain(unloaded) {
             surroundings.remark(&remark);
         }
         let not_offered = plugins.add_tools(&setup.profile(options)?, &mut Vec::new());

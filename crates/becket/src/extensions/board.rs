@@ -21,13 +21,12 @@ use becket_dialects::pi::services::{Bind, Service};
 use becket_dialects::pi::{self, Candidate, ExtensionOwner, Origin};
 use becket_events::{EventId, Profile};
 use becket_hooks::{
-    Answered, Cause, Dialect, DispatchTrace, Engine, Failure, Field, HandlerKey, HandlerRun, LaneKind, Mark,
-    ScriptHandler,
+    Cause, Dialect, DispatchTrace, Engine, Failure, HandlerKey, HandlerRun, LaneKind, Mark, ScriptHandler,
+    Unanswerable,
 };
-use becket_js::{Extension, Kit, Report, Reporter, Sources};
+use becket_js::{Extension, Kit, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
-use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::bus::Bus;
@@ -162,8 +161,6 @@ pub struct Guest {
     pub channels: Vec<String>,
     /// What takes away again what it shows.
     pub undoing: Vec<Shown>,
-    /// The events that it would judge, had it been loaded.
-    lost_guards: Vec<&'static str>,
 }
 
 impl Guest {
@@ -259,7 +256,6 @@ impl Guest {
             providers: Vec::new(),
             channels: Vec::new(),
             undoing: Vec::new(),
-            lost_guards: Vec::new(),
         }
     }
 
@@ -272,79 +268,6 @@ impl Guest {
         }
     }
 
-    /// The events that it judges, as far as can be told of one that does not load: those that it hears already, and
-    /// those that its files name in quotes. Where these cannot be read, or leave open what is heard, it may judge
-    /// anything.
-    fn guards(&self) -> Vec<&'static str> {
-        let is_host_module = |name: &str| {
-            pi::host_modules()
-                .iter()
-                .any(|module| module.names.contains(&name))
-        };
-        let sources = becket_js::sources(self.candidate.code(), is_host_module);
-        let sources = sources.filter(says_what_it_hears);
-        let named = |event: &str| {
-            let quoted = ['"', '\''].map(|quote| format!("{quote}{event}{quote}"));
-            let names = |source: &String| quoted.iter().any(|quoted| source.contains(quoted));
-            let any = |sources: &Sources| sources.texts.iter().any(names);
-            sources.as_ref().is_none_or(any)
-        };
-        let heard = |event: &str| self.hooks.iter().any(|hook| hook.event == event);
-        let guards = pi::guard_events().into_iter();
-        guards.filter(|event| named(event) || heard(event)).collect()
-    }
-}
-
-/// Whether the sources of an extension name all events that it hears. One that is incomplete may hand itself to what is
-/// not there.
-fn says_what_it_hears(sources: &Sources) -> bool {
-    let names_events = |source: &String| {
-        let mut calls = source
-            .match_indices(".on(")
-            .map(|(at, call)| &source[at + call.len()..]);
-        calls.all(|rest| rest.trim_start().starts_with(['"', '\'', ')']))
-    };
-    let keeps_to_itself = || {
-        sources
-            .texts
-            .first()
-            .is_some_and(|source| !hands_itself_on(source))
-    };
-    sources.texts.iter().all(names_events) && (!sources.is_incomplete || keeps_to_itself())
-}
-
-/// Whether an extension gives what it listens with to somebody else, or is not what its own file says.
-fn hands_itself_on(source: &str) -> bool {
-    const BEFORE_PARAMETERS: &[&str] = &["async", "function"];
-    let exported = source.split_once("export default").map(|(_, rest)| rest);
-    let Some((head, rest)) = exported.and_then(|rest| rest.split_once('(')) else {
-        return true;
-    };
-    let words: Vec<&str> = head.split_whitespace().collect();
-    let is_function =
-        words.contains(&"function") || words.iter().all(|word| BEFORE_PARAMETERS.contains(word));
-    if !is_function {
-        return true;
-    }
-    let is_letter = |letter: char| letter.is_alphanumeric() || ['_', '$'].contains(&letter);
-    let rest = rest.trim_start();
-    let parameter = &rest[..rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len())];
-    let place = source.len() - rest.len();
-    let is_handed = |(at, _): (usize, &str)| {
-        let before = source[..at].trim_end().chars().next_back();
-        let after = source[at + parameter.len()..].trim_start().chars().next();
-        at != place && matches!(before, Some('(' | ',')) && matches!(after, Some(',' | ')'))
-    };
-    !parameter.is_empty() && source.match_indices(parameter).any(is_handed)
-}
-
-/// In the place of a guard that could not be loaded: it cannot judge, and so it refuses.
-struct NeverLoaded(Failure);
-
-impl ScriptHandler for NeverLoaded {
-    fn call<'a>(&'a self, _: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {
-        Box::pin(std::future::ready(Err(self.0.clone())))
-    }
 }
 
 impl Board {
@@ -377,30 +300,20 @@ impl Board {
         self.with(name, |guest| guest.extension = Some(extension));
     }
 
-    /// It could not be loaded: nothing of what it has registered counts, except that its guards refuse. Gives back
-    /// words for the person.
-    pub fn turn_away(&self, name: &str, failure: &Failure) -> String {
-        let trouble = match failure.detail.is_empty() {
-            true => failure.to_string(),
-            false => failure.detail.clone(),
-        };
-        let turned_away = self.with(name, |guest| {
+    /// It could not be loaded: nothing of what it has registered counts, and whatever a guard may judge is refused.
+    pub fn turn_away(&self, name: &str, trouble: String) {
+        self.with(name, |guest| {
             *guest = Guest {
-                trouble: Some(trouble.clone()),
-                lost_guards: guest.guards(),
+                trouble: Some(trouble),
                 ..Guest::new(guest.candidate.clone())
             };
-            let guards = match guest.lost_guards.len() {
-                0 => "",
-                all if all == pi::guard_events().len() => {
-                    "; it may have a guard, and what that one would judge is refused"
-                }
-                _ => "; it has a guard, and what that one would judge is refused",
-            };
-            (guest.candidate.file.display().to_string(), guards)
         });
-        let (file, guards) = turned_away.unwrap_or_default();
-        format!("the extension {name} ({file}) could not be loaded: {trouble}{guards}")
+        self.refuse_for_lost(name);
+    }
+
+    /// Why an extension is not loaded.
+    pub fn trouble(&self, name: &str) -> Option<String> {
+        self.with(name, |guest| guest.trouble.clone()).flatten()
     }
 
     /// There is an agent: hooks that have waited are asked from now on.
@@ -421,31 +334,25 @@ impl Board {
             }
             self.refuse_for_stale_guards(&name, &stage.engine);
         }
-        self.refuse_for_lost_guards();
     }
 
-    /// Where an extension would have judged that could not be loaded, nobody knows what it would have said.
-    fn refuse_for_lost_guards(&self) {
-        for name in self.each(|guest| guest.candidate.name.clone()) {
-            self.refuse_for_lost(&name);
-        }
-    }
-
-    /// The same for one of them.
-    pub(super) fn refuse_for_lost(&self, name: &str) {
-        let lost = self.with(name, |guest| {
-            let trouble = guest.trouble.clone().unwrap_or_default();
-            (trouble, guest.lost_guards.clone())
-        });
-        if let (Some((trouble, lost)), Some(stage), Some(owner)) = (lost, self.stage(), self.owner(name)) {
-            let failure = Failure::new(Cause::SpawnFailed, format!("it could not be loaded: {trouble}"));
-            let refusing: Arc<dyn ScriptHandler> = Arc::new(NeverLoaded(failure));
-            for event in lost {
-                if let Err(remark) = pi::register(&stage.engine, event, Arc::clone(&refusing), &owner) {
-                    self.warn(&remark);
+    /// Nobody knows what an extension would have judged that could not be loaded: its guards refuse everything.
+    fn refuse_for_lost(&self, name: &str) {
+        self.with(name, |guest| {
+            for event in pi::guard_events().into_iter().filter(|_| guest.trouble.is_some()) {
+                if !guest.hooks.iter().any(|hook| hook.is_stale && hook.event == event) {
+                    guest.hooks.push(Hook {
+                        event: event.to_owned(),
+                        number: 0,
+                        key: None,
+                        is_stale: true,
+                    });
                 }
             }
-        }
+        });
+        self.stage()
+            .iter()
+            .for_each(|stage| self.refuse_for_stale_guards(name, &stage.engine));
     }
 
     /// The agent's parts, once there are some.
@@ -454,7 +361,15 @@ impl Board {
     }
 
     /// A function wants to hear an event: at once if there is an engine, else as soon as there is one.
-    pub fn hear(&self, name: &str, event: String, number: u32) {
+    /// The error says which guard was probably meant by an event that does not exist; the extension then counts as one
+    /// that could not be loaded, whatever it makes of the error.
+    pub fn hear(&self, name: &str, event: String, number: u32) -> Result<(), String> {
+        if let Some(guard) = pi::misspelt_guard(&event) {
+            let words = format!("there is no event `{event}`; did you mean `{guard}`?");
+            self.with(name, |guest| guest.trouble = Some(words.clone()));
+            self.refuse_for_lost(name);
+            return Err(words);
+        }
         let is_new = Hook {
             event: event.clone(),
             number,
@@ -463,6 +378,7 @@ impl Board {
         };
         self.with(name, |guest| guest.hooks.push(is_new));
         self.listen(name, &event, number);
+        Ok(())
     }
 
     pub(super) fn listen(&self, name: &str, event: &str, number: u32) {
@@ -518,10 +434,10 @@ impl Board {
         if let Err(failure) = loaded {
             let trouble = failure.to_string();
             self.warn(&format!(
-                "the extension {name} could not be loaded again: {trouble}; what it guards is refused"
+                "the extension {name} could not be loaded again: {trouble}; what a guard may judge is refused"
             ));
             self.with(name, |guest| guest.trouble = Some(trouble));
-            return;
+            return self.refuse_for_lost(name);
         }
         let back = self.with(name, |guest| {
             let all = std::mem::take(&mut guest.hooks).into_iter();
@@ -576,16 +492,17 @@ impl Board {
         }
     }
 
-    /// Where an extension judged that has not come back until there was an agent.
+    /// Where an extension judged that cannot judge now: it has not come back yet, or could not be loaded.
     fn refuse_for_stale_guards(&self, name: &str, engine: &Engine) {
-        let failure = Failure::new(
-            Cause::SpawnFailed,
-            "what ran it has ended, and it is being loaded again",
-        );
-        let refusing: Arc<dyn ScriptHandler> = Arc::new(NeverLoaded(failure));
+        let words = match self.trouble(name) {
+            Some(trouble) => format!("it could not be loaded: {trouble}"),
+            None => "what ran it has ended, and it is being loaded again".to_owned(),
+        };
+        let failure = Failure::new(Cause::SpawnFailed, words);
+        let refusing: Arc<dyn ScriptHandler> = Arc::new(Unanswerable(failure));
         let Some(owner) = self.owner(name) else { return };
         self.with(name, |guest| {
-            for hook in guest.hooks.iter_mut().filter(|hook| hook.is_stale) {
+            for hook in guest.hooks.iter_mut().filter(|hook| hook.is_stale && hook.key.is_none()) {
                 hook.key = pi::register(engine, &hook.event, Arc::clone(&refusing), &owner).ok();
             }
         });

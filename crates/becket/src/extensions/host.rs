@@ -99,7 +99,7 @@ pub fn answer(board: &Arc<Board>, name: &str, call: HostCall) -> Answer {
     let desk = &board.desk;
     match call {
         HostCall::About => return json_of(&about(board, name)),
-        HostCall::On { event, handler } => board.hear(name, event, handler),
+        HostCall::On { event, handler } => board.hear(name, event, handler).map_err(HostError::new)?,
         HostCall::Off { handler } => board.unhear(name, handler),
         HostCall::RegisterTool(definition) => board.add_tool(name, definition),
         HostCall::RegisterCommand {

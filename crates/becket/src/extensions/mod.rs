@@ -41,10 +41,11 @@ use becket_agent::provider::Provider;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_dialects::pi::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
 use becket_dialects::pi::services::End;
+use becket_dialects::Unloaded;
 use becket_dialects::pi::{self, Candidate};
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_js::{Allowed, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer};
+use becket_js::{Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer};
 use becket_store::SqliteStore;
 use becket_tools::Models;
 use serde_json::Value;
@@ -88,25 +89,16 @@ impl Drop for Extensions {
 }
 
 impl Extensions {
-    /// Loads what was found, in order. What cannot be loaded is told, and the rest goes on.
+    /// Loads what was found, in order, and says what is odd about it.
     pub async fn load(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
         for remark in &setup.extensions.remarks {
             surroundings.remark(remark);
         }
-        Self::try_to_load(setup, options, surroundings, Board::warn).await
+        Self::examine(setup, options, surroundings).await
     }
 
-    /// The same without a word: who asks looks at each of them.
+    /// Loads what was found without a word. `unloaded` says what could not be loaded.
     pub async fn examine(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Self {
-        Self::try_to_load(setup, options, surroundings, |_, _| {}).await
-    }
-
-    async fn try_to_load(
-        setup: &Setup,
-        options: &Options,
-        surroundings: &Surroundings,
-        tell: fn(&Board, &str),
-    ) -> Self {
         let found = &setup.extensions;
         // A program that steers becket, and whoever chooses tools, needs what extensions need.
         let is_steered = options.pi.streams() || options.tool_list().is_some();
@@ -126,11 +118,24 @@ impl Extensions {
         watchdog::begin(&board, Arc::clone(&kit.watch));
         board.set_kit(Arc::clone(&kit));
         for candidate in &found.extensions {
-            if let Err(words) = load(&kit, &board, candidate).await {
-                tell(&board, &words);
+            // `unloaded` tells it.
+            let is_loaded = load(&kit, &board, candidate).await.is_ok();
+            if !is_loaded && is_part_of_another(candidate, &found.extensions) {
+                board.dismiss(&candidate.name);
             }
         }
         Self(Some(board))
+    }
+
+    /// Those that could not be loaded.
+    pub fn unloaded(&self) -> Vec<Unloaded> {
+        let troubles = self.each(|guest| Some(unloaded(&guest.candidate, guest.trouble.clone()?)));
+        troubles.into_iter().flatten().collect()
+    }
+
+    /// Goes on without one of them.
+    pub fn leave_out(&self, name: &str) {
+        self.0.iter().for_each(|board| board.dismiss(name));
     }
 
     /// Asks for something as they do, where the answer is there at once.
@@ -379,14 +384,56 @@ impl Board {
     }
 }
 
-/// The error says in words for the person what could not be loaded.
+/// Loads an extension. One that cannot be loaded counts as a guard, and the error says so.
 async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Result<(), String> {
+    let name = &candidate.name;
     board.welcome(candidate.clone());
-    match Extension::load(kit, &candidate.name, candidate.code()).await {
-        Ok(extension) => board.seat(&candidate.name, extension),
-        Err(failure) => return Err(board.turn_away(&candidate.name, &failure)),
+    let loaded = Extension::load(kit, name, candidate.code()).await;
+    let trouble = match loaded {
+        Ok(extension) => {
+            board.seat(name, extension);
+            board.trouble(name)
+        }
+        Err(failure) if failure.detail.is_empty() => Some(failure.to_string()),
+        Err(failure) => Some(failure.detail),
+    };
+    match trouble {
+        None => Ok(()),
+        Some(trouble) => {
+            board.turn_away(name, trouble.clone());
+            Err(format!(
+                "{}; what a guard may judge is refused",
+                unloaded(candidate, trouble)
+            ))
+        }
     }
-    Ok(())
+}
+
+fn unloaded(candidate: &Candidate, why: String) -> Unloaded {
+    Unloaded {
+        kind: "extension",
+        name: candidate.name.clone(),
+        source: candidate.file.display().to_string(),
+        why,
+    }
+}
+
+/// Whether a file is a part of an extension and none itself: it exports nothing by default, and one of the others
+/// imports it. pi tries to load such files, too, and goes on without them.
+fn is_part_of_another(candidate: &Candidate, all: &[Candidate]) -> bool {
+    let exports_nothing = || {
+        let source = std::fs::read_to_string(&candidate.file).ok()?;
+        let outline = becket_js::outline(&candidate.file, &source, "").ok()?;
+        (outline.default == DefaultExport::Missing).then_some(())
+    };
+    let Ok(file) = candidate.file.canonicalize() else {
+        return false;
+    };
+    let others = all.iter().filter(|other| other.file != candidate.file);
+    exports_nothing().is_some()
+        && others
+            .into_iter()
+            .any(|other| becket_js::own_files(&other.file).contains(&file))
 }
 
 fn facts(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Facts {

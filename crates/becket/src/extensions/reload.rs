@@ -101,10 +101,7 @@ impl Board {
         }
         match super::load(kit, self, &candidate).await {
             Ok(()) => self.catch_up(&candidate.name),
-            Err(words) => {
-                self.warn(&words);
-                self.refuse_for_lost(&candidate.name);
-            }
+            Err(words) => self.warn(&words),
         }
     }
 

@@ -46,7 +46,7 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     };
     let told = Told { subject };
     match guest.kind {
-        GuestKind::Plugin => plugin(&told, guest, &text),
+        GuestKind::Plugin => plugin(&told, &text),
         GuestKind::Extension => extension(&told, guest, &text),
     }
 }
@@ -179,7 +179,7 @@ fn compared(told: &Told<'_>, outline: &Outline) -> Vec<Finding> {
 
 // ---------------------------------------------------------------- plugins of chibi
 
-fn plugin(told: &Told<'_>, guest: &Guest, text: &str) -> Vec<Finding> {
+fn plugin(told: &Told<'_>, text: &str) -> Vec<Finding> {
     let known: Vec<&str> = chibi::hooks().iter().map(|hook| hook.name()).collect();
     let wanted = plugin_events(text);
     let mut findings: Vec<Finding> = wanted
@@ -189,11 +189,6 @@ fn plugin(told: &Told<'_>, guest: &Guest, text: &str) -> Vec<Finding> {
     findings.extend(misnamed_list(told, text));
     let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
     findings.extend(plugin_answers(told, text, &names));
-    let failure = chibi::remembered_failure(&told.subject.machine.remembered, &guest.file);
-    findings.extend(failure.map(|failure| {
-        let message = format!("when it was asked last, it did not say what it is: {failure}");
-        told.subject.finding(Kind::BadScript, message)
-    }));
     findings
 }
 

@@ -144,8 +144,6 @@ pub struct Machine {
     pub own_jq: Option<PathBuf>,
     /// Where they run.
     pub directory: PathBuf,
-    /// The file in which it is remembered what plugins said of themselves.
-    pub remembered: PathBuf,
 }
 
 /// One hook with everything around it.

@@ -706,16 +706,3 @@ impl ScriptHandler for Callback {
         })
     }
 }
-
-/// Stands for a callback of a file that could not be loaded: it fails, and so a guard refuses.
-pub struct Broken(pub String);
-
-impl ScriptHandler for Broken {
-    fn call<'a>(&'a self, _: Vec<Field>) -> BoxFuture<'a, Result<Answered, HookFailure>> {
-        let words = format!("its file cannot be loaded: {}", self.0);
-        Box::pin(std::future::ready(Err(HookFailure::new(
-            HookCause::Raised,
-            words,
-        ))))
-    }
-}

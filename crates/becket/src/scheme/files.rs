@@ -16,21 +16,23 @@ use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
-use becket_dialects::chibi::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards_in, zone_of};
+use becket_dialects::chibi::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
+use becket_dialects::Unloaded;
 use becket_dialects::chibi::{Host, ScriptHook, hook_named};
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
-use becket_hooks::{Cause, Engine, Failure, HandlerKey, ScriptHandler};
+use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};
 
 use super::calls::Callers;
-use super::file::{Broken, Callback, Defined, SchemeFile, World};
+use super::file::{Callback, Defined, SchemeFile, World};
 use super::marks::{Marks, Trust};
 use super::tool::SchemeTool;
 
 /// A larger file is no program that somebody wrote.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// So many files are loaded.
-const MOST_FILES: usize = 500;
+/// So many files that models have written are loaded. Files of the user's are never left out for their number: one that
+/// comes after many others may be a guard.
+const MOST_WRITTEN_BY_MODELS: usize = 500;
 
 /// The deepest folder that is looked into.
 const DEEPEST: usize = 8;
@@ -54,6 +56,8 @@ pub struct Around {
     pub world: World,
     /// Names of tools that no file can have.
     pub taken: Vec<String>,
+    /// Addresses of files that the user leaves out.
+    pub without: Vec<String>,
 }
 
 /// The files of a run.
@@ -68,6 +72,8 @@ struct State {
     files: BTreeMap<VfsPath, Loaded>,
     /// The contexts that have sessions here.
     contexts: BTreeSet<String>,
+    /// Addresses of files that the user leaves out.
+    without: BTreeSet<String>,
     revision: u64,
 }
 
@@ -78,7 +84,8 @@ struct Loaded {
     tools: Vec<Arc<SchemeTool>>,
     /// Its hooks in the engine.
     keys: Vec<HandlerKey>,
-    trust: Trust,
+    /// Why it never was what its user wrote: it counts as a guard.
+    trouble: Option<String>,
 }
 
 /// How a file looks from outside. Another look means that it is to be loaded again.
@@ -102,10 +109,14 @@ struct Candidate {
 impl SchemeFiles {
     /// The files in that folder. Nothing is loaded yet.
     pub fn new(around: Around, callers: Arc<Callers>) -> Arc<Self> {
+        let state = State {
+            without: around.without.iter().cloned().collect(),
+            ..State::default()
+        };
         let files = Arc::new(Self {
             around,
             callers,
-            state: Mutex::default(),
+            state: Mutex::new(state),
         });
         files.guard_writing();
         files
@@ -114,6 +125,40 @@ impl SchemeFiles {
     /// Who makes calls for them.
     pub fn callers(&self) -> &Arc<Callers> {
         &self.callers
+    }
+
+    /// The user's files that could not be loaded when they were looked at.
+    pub fn unloaded(&self) -> Vec<Unloaded> {
+        let state = self.state();
+        let troubles = state.files.iter().filter_map(|(address, file)| {
+            Some(Unloaded {
+                kind: "Scheme file",
+                name: address.to_string(),
+                source: self.around.vfs.place(address).ok()?.file().display().to_string(),
+                why: file.trouble.clone()?,
+            })
+        });
+        troubles.collect()
+    }
+
+    /// The addresses of the files that were loaded.
+    pub fn names(&self) -> Vec<String> {
+        let state = self.state();
+        let loaded = state.files.iter().filter(|(_, file)| file.trouble.is_none());
+        loaded.map(|(address, _)| address.to_string()).collect()
+    }
+
+    /// Goes on without one of them.
+    pub fn leave_out(&self, address: &str) {
+        let mut state = self.state();
+        state.without.insert(address.to_owned());
+        let (gone, kept) = std::mem::take(&mut state.files)
+            .into_iter()
+            .partition(|(known, _)| known.to_string() == address);
+        state.files = kept;
+        drop(state);
+        let gone: BTreeMap<VfsPath, Loaded> = gone;
+        gone.values().for_each(|file| self.remove_hooks(&file.keys));
     }
 
     /// What code of that tier lives in.
@@ -147,7 +192,8 @@ impl SchemeFiles {
     pub fn look(&self, context: &str) {
         let mut state = self.state();
         state.contexts.insert(context.to_owned());
-        let found = self.find(&state.contexts);
+        let mut found = self.find(&state.contexts);
+        found.retain(|address, _| !state.without.contains(&address.to_string()));
         let gone: Vec<VfsPath> = state
             .files
             .keys()
@@ -181,6 +227,11 @@ impl SchemeFiles {
                 self.walk(&place, contexts, 0, &mut found);
             }
         }
+        let mut by_models = 0;
+        found.retain(|_, candidate| {
+            by_models += usize::from(candidate.print.mark.is_some());
+            candidate.print.mark.is_none() || by_models <= MOST_WRITTEN_BY_MODELS
+        });
         found
     }
 
@@ -192,7 +243,7 @@ impl SchemeFiles {
         found: &mut BTreeMap<VfsPath, Candidate>,
     ) {
         for entry in folder.entries().unwrap_or_default() {
-            if entry.name.starts_with('.') || found.len() >= MOST_FILES {
+            if entry.name.starts_with('.') {
                 continue;
             }
             let Ok(place) = folder.child(&entry.name) else {
@@ -244,25 +295,33 @@ impl SchemeFiles {
             print,
         } = candidate;
         let read = self.read(&address, &file);
-        let trust = match &read {
-            Ok(text) => self.around.marks.trust(&file, text.as_bytes()),
-            Err(_) => Trust::Persons,
+        let trust = match (&read, &print.mark) {
+            (Ok(text), _) => self.around.marks.trust(&file, text.as_bytes()),
+            // Nobody knows what is in it; a model that has written there must not be able to stop every run.
+            (Err(_), Some(_)) => Trust::Models,
+            (Err(_), None) => Trust::Persons,
         };
-        let loaded = read.clone().and_then(|text| self.run(&address, &text, trust));
+        let loaded = read.and_then(|text| self.run(&address, &text, trust));
         let (keys, tools) = match loaded {
-            Ok((file, defined)) => {
+            Ok((scheme, defined)) => {
                 let hooks: Vec<String> = defined
                     .callbacks
                     .iter()
                     .map(|callback| callback.point.clone())
                     .collect();
-                let (mut keys, tools) = self.take(&file, defined, &zone, trust);
-                if let Some(before) = before {
-                    // A model's work does not take the person's hooks away.
-                    if (trust, before.trust) == (Trust::Models, Trust::Persons) {
-                        keys = before.keys;
-                    } else {
-                        self.remove_hooks(&before.keys);
+                let (mut keys, tools) = self.take(&scheme, defined, &zone, trust);
+                match (trust, before) {
+                    (Trust::Persons, before) => {
+                        before.iter().for_each(|before| self.remove_hooks(&before.keys));
+                        self.note_guards(&file, &hooks);
+                    }
+                    // A model's work does not take the user's hooks away.
+                    (Trust::Models, Some(before)) => keys = before.keys,
+                    (Trust::Models, None) => {
+                        let why = format!(
+                            "a model has changed it; look at it, and then `becket vfs trust {address}`"
+                        );
+                        keys = self.miss_guards(&address, &file, &zone, &why);
                     }
                 }
                 if trust == Trust::Models && !hooks.is_empty() {
@@ -274,60 +333,83 @@ impl SchemeFiles {
                 }
                 (keys, tools)
             }
-            Err(words) => {
-                return self.keep(
-                    before,
-                    &address,
-                    &words,
-                    read.ok().as_deref(),
-                    (zone, print, trust),
-                );
-            }
+            Err(words) => return self.keep(before, (&address, &file), words, (zone, print, trust)),
         };
         Loaded {
             print,
             zone,
             tools,
             keys,
-            trust,
+            trouble: None,
         }
     }
 
-    /// What counts of a file that cannot be loaded: what it was before. If it never was anything, its guards refuse.
+    /// What counts of a file that cannot be loaded: what it was before in this run. If it was nothing, a file of the
+    /// user's counts as a guard, and of one that a model has written the guards are missed that it had.
     fn keep(
         &self,
         before: Option<Loaded>,
-        address: &VfsPath,
-        words: &str,
-        text: Option<&str>,
+        (address, file): (&VfsPath, &Path),
+        words: String,
         (zone, print, trust): (Zone, Print, Trust),
     ) -> Loaded {
         if let Some(before) = before {
             self.warn(&format!("{words}; what it was before still counts"));
             return Loaded { print, ..before };
         }
-        let guards = match (trust, text) {
-            (Trust::Persons, Some(text)) => guards_in(text),
-            _ => Vec::new(),
+        let (keys, trouble) = match trust {
+            Trust::Persons => (self.refuse(address, &zone, &words, guards()), Some(words)),
+            Trust::Models => {
+                self.warn(&format!("{words}; it is left out"));
+                (self.miss_guards(address, file, &zone, &words), None)
+            }
         };
-        let consequence = match guards.as_slice() {
-            [] => "it is left out".to_owned(),
-            guards => format!("it speaks of {}, which therefore refuse", guards.join(", ")),
-        };
-        self.warn(&format!("{words}; {consequence}"));
-        let broken: Arc<dyn ScriptHandler> = Arc::new(Broken(words.into()));
-        let name = address.to_string();
-        let keys = guards
-            .into_iter()
-            .filter_map(|point| self.register(point, name.clone(), &name, &zone, Arc::clone(&broken)))
-            .collect();
         Loaded {
             print,
             zone,
             tools: Vec::new(),
             keys,
-            trust,
+            trouble,
         }
+    }
+
+    /// Remembers the guards of a file, for a run in which it cannot be loaded.
+    fn note_guards(&self, file: &Path, hooks: &[String]) {
+        let guards: Vec<&str> = guards()
+            .into_iter()
+            .filter(|guard| hooks.iter().any(|hook| hook == guard))
+            .collect();
+        if let Err(words) = self.around.marks.note_guards(file, &guards) {
+            self.warn(&words);
+        }
+    }
+
+    /// Lets the guards refuse that a file had while it was the user's.
+    fn miss_guards(&self, address: &VfsPath, file: &Path, zone: &Zone, why: &str) -> Vec<HandlerKey> {
+        let noted = self.around.marks.guards(file);
+        let had = guards().into_iter().filter(|guard| noted.iter().any(|noted| noted == guard));
+        let had: Vec<&str> = had.collect();
+        if !had.is_empty() {
+            let names = had.join(", ");
+            self.warn(&format!("{address} had guards of yours ({names}), which refuse now: {why}"));
+        }
+        self.refuse(address, zone, why, had)
+    }
+
+    fn refuse(
+        &self,
+        address: &VfsPath,
+        zone: &Zone,
+        why: &str,
+        points: Vec<&'static str>,
+    ) -> Vec<HandlerKey> {
+        let failure = Failure::new(Cause::Raised, format!("its file could not be loaded: {why}"));
+        let refusing: Arc<dyn ScriptHandler> = Arc::new(Unanswerable(failure));
+        let name = address.to_string();
+        let points = points.into_iter();
+        points
+            .filter_map(|point| self.register(point, name.clone(), &name, zone, Arc::clone(&refusing)))
+            .collect()
     }
 
     fn read(&self, address: &VfsPath, file: &Path) -> Result<Arc<str>, String> {
@@ -419,6 +501,7 @@ impl SchemeFiles {
             function,
             timeout: self.around.world.time,
             hears: Arc::new(move |scope| sees(&flocks, &zone, &scope.context_name)),
+            lane: LaneKind::Scheme,
         };
         Some(hook_named(point)?.register_script(&self.around.engine, script, &self.around.host))
     }
@@ -440,7 +523,7 @@ impl SchemeFiles {
             })?;
             let why = "it has hooks of yours, which a model wants to change or remove";
             Ok(PreVfsWriteReply {
-                verdict: Strictest(verdict.unwrap_or(false).then(|| Verdict::Ask(why.into()))),
+                verdict: Strictest(verdict.unwrap_or(false).then(|| Verdict::Insist(why.into()))),
                 ..Default::default()
             })
         });
@@ -458,7 +541,7 @@ impl SchemeFiles {
     fn has_hooks(&self, address: &VfsPath) -> bool {
         let state = self.state();
         let loaded = state.files.get(address);
-        loaded.is_some_and(|file| file.trust == Trust::Persons && !file.keys.is_empty())
+        loaded.is_some_and(|file| !file.keys.is_empty())
     }
 
     fn warn(&self, message: &str) {

@@ -24,6 +24,9 @@ pub enum Trust {
     Models,
 }
 
+/// How the note about the guards of a file ends, beside the mark.
+const GUARDS: &str = "guards";
+
 const ONLY: &str = "only ";
 const ALL_BUT: &str = "all-but ";
 
@@ -72,16 +75,34 @@ impl Marks {
         }
     }
 
+    /// Notes which guards a file of the user's has, so that they are missed when it can no longer be loaded.
+    pub fn note_guards(&self, file: &Path, guards: &[&str]) -> Result<(), String> {
+        if self.guards(file) == guards {
+            return Ok(());
+        }
+        self.write_to(&self.mark(file).with_extension(GUARDS), &guards.join("\n"))
+    }
+
+    /// The guards that a file of the user's had when it was loaded last.
+    pub fn guards(&self, file: &Path) -> Vec<String> {
+        let noted = std::fs::read_to_string(self.mark(file).with_extension(GUARDS));
+        let noted = noted.unwrap_or_default();
+        noted.lines().map(ToOwned::to_owned).collect()
+    }
+
     fn mark(&self, file: &Path) -> PathBuf {
         self.folder.join(hash(file.as_os_str().as_encoded_bytes()))
     }
 
     fn write(&self, file: &Path, text: &str) -> Result<(), String> {
-        let mark = self.mark(file);
+        self.write_to(&self.mark(file), text)
+    }
+
+    fn write_to(&self, mark: &Path, text: &str) -> Result<(), String> {
         let draft = mark.with_extension(format!("{}", std::process::id()));
         let written = std::fs::create_dir_all(&self.folder)
             .and_then(|()| std::fs::write(&draft, text))
-            .and_then(|()| std::fs::rename(&draft, &mark));
+            .and_then(|()| std::fs::rename(&draft, mark));
         written.map_err(|error| format!("it cannot be noted who wrote the file: {error}"))
     }
 }

@@ -100,6 +100,7 @@ impl Setup {
             host,
             world,
             taken,
+            without: self.without.clone(),
         };
         Ok(SchemeFiles::new(around, callers))
     }

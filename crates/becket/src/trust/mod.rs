@@ -29,7 +29,7 @@ pub use absence::gone;
 use copy::Kept;
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
-pub use question::{Pending, QUESTION, ask, described, may_run};
+pub use question::{Pending, QUESTION, ask, described, is_somebody_there, may_run};
 pub use store::{Record, Store, put};
 
 use crate::args::Options;
@@ -229,7 +229,7 @@ impl Trust {
         let variables = hook.env().iter().filter_map(named).collect();
         let item = self.item(Kind::Hook, name, file, in_words(entry), files);
         self.judge(Item {
-            guards: hook.event.info().class == Class::Guard,
+            guards: hook.event.info().class >= Class::Filter,
             command: Some(command),
             variables,
             ..item

@@ -103,7 +103,8 @@ pub fn may_run(tests: &[PathBuf], options: &Options, surroundings: &Surroundings
     })
 }
 
-fn is_somebody_there(options: &Options, surroundings: &Surroundings) -> bool {
+/// Whether there is a user at a terminal who can be asked before the run begins.
+pub fn is_somebody_there(options: &Options, surroundings: &Surroundings) -> bool {
     let is_terminal = surroundings.stdin_is_terminal && surroundings.stderr_is_terminal;
     is_terminal && !options.json && !options.pi.streams()
 }

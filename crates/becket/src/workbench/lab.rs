@@ -68,6 +68,7 @@ impl Lab {
     ) -> Result<Self, CliError> {
         let mut setup = Setup::read(options, surroundings)?;
         setup.witness = witness;
+        setup.is_rehearsal = true;
         let refusal = setup.project.refusal.clone();
         if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
             return Err(error);

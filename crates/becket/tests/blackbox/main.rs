@@ -67,6 +67,7 @@ mod subagents;
 mod team;
 mod terminal;
 mod trust;
+mod unloaded;
 mod urls;
 mod vfs;
 mod vocabulary;

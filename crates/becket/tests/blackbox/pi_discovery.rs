@@ -70,7 +70,7 @@ fn a_project_with_extensions_that_are_not_trusted_stops_the_run() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_named_and_the_rest_goes_on() {
+fn what_cannot_be_loaded_is_named_and_without_it_the_rest_goes_on() {
     let room = room();
     let folder = "../home/.pi/agent/extensions";
     room.write(&format!("{folder}/a_syntax.ts"), "export default (pi => {");
@@ -85,7 +85,7 @@ fn what_cannot_be_loaded_is_named_and_the_rest_goes_on() {
     room.write(&format!("{folder}/d_nothing.ts"), "export const x = 1;");
     room.write(&format!("{folder}/e_fine.ts"), speaker("fine"));
     let model = room.model(&json!([{"text": "answered"}]));
-    let run = room.run(["--model", &model, "go"]).ended_with(0).said("answered");
+    let run = room.run(["--model", &model, "go"]).ended_with(4);
     for (name, words) in [
         ("a_syntax", "a_syntax.ts"),
         ("b_import", "not-there"),
@@ -100,6 +100,11 @@ fn what_cannot_be_loaded_is_named_and_the_rest_goes_on() {
         assert!(line.contains("could not be loaded"), "{line}");
         assert!(run.stderr.contains(words), "{name}: {run:#?}");
     }
+    let without = ["a_syntax", "b_import", "c_throws", "d_nothing"].map(|name| ["--without", name]);
+    let run = room
+        .run([&["--model", &model][..], &without.concat(), &["go"]].concat())
+        .ended_with(0)
+        .said("answered");
     assert!(run.stderr.contains("here is fine"), "{run:#?}");
     let listed = room.run(["hooks", "list", "--json"]).ended_with(0);
     let lines: Vec<serde_json::Value> = listed

@@ -53,6 +53,23 @@ fn a_handler_that_never_resolves_takes_no_answer_with_it() {
     }
 }
 
+/// No run starts beside what cannot be loaded; without it the good one works.
+fn stopped_by(hostile: &str, turns: &Value) -> Finished {
+    let room = room();
+    room.config("[pi]\ntimeout = 5\nmemory_mb = 32\n");
+    room.write("hostile.ts", hostile);
+    let model = room.model(turns);
+    let run = room
+        .run(["--yes", "--model", &model, "-e", "hostile.ts", "go"])
+        .ended_with(4)
+        .complained("the extension hostile")
+        .complained("--without hostile");
+    assert!(!room.has("made"), "{hostile}: {run:#?}");
+    room.run(["--yes", "--model", &model, "-e", "hostile.ts", "--without", "hostile", "go"])
+        .ended_with(0);
+    run
+}
+
 #[test]
 fn a_guard_that_could_not_be_loaded_refuses() {
     let turns = json!([{"tool_calls": [{"name": "shell", "arguments": {"command": "touch made"}}]}, {"text": "fine"}]);
@@ -66,23 +83,9 @@ fn a_guard_that_could_not_be_loaded_refuses() {
         "import { guard } from './not-there'; export default (pi: any) => guard(pi);",
         "export default (pi: any) => { if (pi) throw new Error('no'); pi.on(['tool', 'call'].join('_'), () => {}); };",
     ] {
-        let room = room();
-        let run = run_beside_a_good_one(&room, broken, &turns).complained("could not be loaded");
-        assert!(!room.has("made"), "{broken}: {run:#?}");
-        assert!(
-            run.stderr
-                .contains("a guard, and what that one would judge is refused"),
-            "{broken}: {run:#?}"
-        );
+        let run = stopped_by(broken, &turns);
+        assert!(run.stderr.contains("could not be loaded"), "{broken}: {run:#?}");
     }
-    // One that guards nothing is only missed.
-    let room = room();
-    run_beside_a_good_one(
-        &room,
-        "import type { A } from 'not-there'; export default () => { throw 1; };",
-        &turns,
-    );
-    assert!(room.has("made"));
 }
 
 #[test]
@@ -170,10 +173,8 @@ fn a_bomb_at_load_is_only_its_own_end() {
             "polluted",
         ),
     ] {
-        let room = room();
         let hostile = format!("export default async (pi: any) => {{ {code} }};");
-        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
-        assert!(run.stderr.contains("the extension hostile"), "{code}: {run:#?}");
+        let run = stopped_by(&hostile, &json!([{"text": "fine"}]));
         assert!(run.stderr.contains(words), "{code}: {run:#?}");
     }
 }
@@ -209,13 +210,8 @@ fn what_breaks_in_the_background_of_a_load_is_told_and_the_extension_lives() {
 #[test]
 fn an_import_that_does_not_exist_names_itself_and_its_file() {
     for import in ["import 'not-there';", "import x from './not-there.js'; x();"] {
-        let room = room();
-        let hostile = format!("{import}\nexport default () => {{}};");
-        let run = run_beside_a_good_one(&room, &hostile, &json!([{"text": "fine"}]));
-        assert!(
-            run.stderr.contains("the extension hostile") && run.stderr.contains("hostile.ts"),
-            "{run:#?}"
-        );
+        let run = stopped_by(&format!("{import}\nexport default () => {{}};"), &json!([{"text": "fine"}]));
+        assert!(run.stderr.contains("hostile.ts"), "{run:#?}");
         assert!(run.stderr.contains("not-there"), "{run:#?}");
     }
 }

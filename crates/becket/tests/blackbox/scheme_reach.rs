@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{ModelServer, Response, Room};
 
 use crate::room;
-use crate::scheme::{backing, call, put, result, results, run};
+use crate::scheme::{backing, call, put, result, results, run, stopped};
 use crate::terminal::{PATIENCE, Terminal};
 
 /// A file whose one tool gives what an expression is.
@@ -39,7 +39,7 @@ fn a_file_reaches_what_the_settings_name_and_nothing_else() {
     let get = |path: &str| format!("(http-get \"{base}{path}\" '((\"x-mine\" . \"yes\")))");
     // Without a word of the person's there is no such library.
     put(&room, PROBE, &returning(import, &get("/api/a")));
-    let told = run(&room, &[], &[]).stderr;
+    let told = stopped(&room, &[]);
     assert!(
         told.contains("there is no library (tein http) here") && told.contains("`tools.http.allow`"),
         "{told}"
@@ -197,7 +197,7 @@ fn libraries_that_no_file_finds_say_what_there_is_instead() {
         "tools/shared/none.scm",
         &returning("(import (no such library))", "1"),
     );
-    let told = run(&room, &[], &[]).stderr;
+    let told = stopped(&room, &[]);
     for (index, (library, hint)) in table.iter().enumerate() {
         let line = told
             .lines()

@@ -55,7 +55,6 @@ fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
         },
         own_jq,
         directory: surroundings.cwd.clone(),
-        remembered: folders.plugin_cache_file(),
     }
 }
 

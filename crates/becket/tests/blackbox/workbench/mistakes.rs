@@ -1165,22 +1165,6 @@ fn a_link_to_a_plugin_that_is_gone_is_told() {
 }
 
 #[test]
-fn what_a_plugin_did_not_say_of_itself_is_remembered() {
-    let room = room();
-    let plugin = "../home/.chibi/plugins/guard";
-    room.script(plugin, "#!/bin/sh\necho not json\n");
-    room.run(["hooks", "check"]).ended_with(0);
-    room.run(["doctor"]);
-    let run = room.run(["hooks", "check"]).ended_with(1);
-    assert!(run.stdout.contains("when it was asked last"), "{run:#?}");
-    room.script(
-        plugin,
-        "#!/bin/sh\necho '{\"name\":\"guard\",\"description\":\"x\"}'\n",
-    );
-    room.run(["hooks", "check"]).ended_with(0);
-}
-
-#[test]
 fn nothing_is_reported_on_the_examples() {
     for folder in [
         "examples",
