@@ -16,6 +16,9 @@ use crate::value::Value;
 /// Data is not nested deeper than this: neither JSON nor a payload is.
 const DEEPEST: usize = 128;
 
+/// Memory that a part of JSON takes.
+const PART_BYTES: usize = 64;
+
 impl Heap {
     /// JSON as Scheme data.
     pub fn from_json(&mut self, json: &Json) -> Value {
@@ -55,7 +58,7 @@ impl Heap {
     pub fn to_json(&self, value: Value) -> Result<Json, Fault> {
         let mut writer = Writer {
             heap: self,
-            left: self.limits.memory / 64,
+            left: self.limits.memory / PART_BYTES,
         };
         writer.json(value, 0)
     }
@@ -69,20 +72,29 @@ struct Writer<'h> {
 }
 
 impl Writer<'_> {
+    /// So many parts more, unless that is too much.
+    fn count(&mut self, parts: usize) -> Result<(), Fault> {
+        self.heap.spend(parts)?;
+        let left = self.left.checked_sub(parts);
+        self.left = left.ok_or(Fault::Limit(Limit::Memory(self.heap.limits.memory)))?;
+        Ok(())
+    }
+
     fn json(&mut self, value: Value, depth: usize) -> Result<Json, Fault> {
         if depth > DEEPEST {
             return Err(Fault::misuse("this is nested too deep for JSON", Vec::new()));
         }
-        let Some(left) = self.left.checked_sub(1) else {
-            return Err(Fault::Limit(Limit::Memory(self.heap.limits.memory)));
-        };
-        self.left = left;
+        self.count(1)?;
         Ok(match value {
             Value::Nil => Json::Null,
             Value::Bool(value) => Json::Bool(value),
             Value::Int(word) => Json::from(word),
             Value::Float(float) => JsonNumber::from_f64(float).map_or(Json::Null, Json::Number),
-            Value::String(at) => Json::String(self.heap.text(at).to_string()),
+            Value::String(at) => {
+                let text = self.heap.text(at);
+                self.count(text.len() / PART_BYTES)?;
+                Json::String(text.to_string())
+            }
             Value::Symbol(symbol) => match self.heap.name(symbol) {
                 "null" => Json::Null,
                 name => Json::String(name.to_owned()),
@@ -98,6 +110,7 @@ impl Writer<'_> {
     fn pair(&mut self, value: Value, depth: usize) -> Result<Json, Fault> {
         let mut list = self.heap.list_items(value);
         let items: Vec<Value> = list.by_ref().collect();
+        self.count(items.len())?;
         match list.rest {
             Value::Nil if items.iter().all(|item| self.is_entry(*item)) => self.object(&items, depth),
             Value::Nil => self.array(&items, depth),

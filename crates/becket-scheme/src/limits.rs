@@ -48,7 +48,7 @@ impl Default for Limits {
         Self {
             steps: 100_000_000,
             memory: 256 << 20,
-            number_bits: 1 << 20,
+            number_bits: 1 << 18,
             time: Some(Duration::from_secs(30)),
             cancel: None,
         }

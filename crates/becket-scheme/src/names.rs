@@ -37,7 +37,7 @@ pub enum Scope {
 #[derive(Debug)]
 pub struct Inner {
     pub parent: Scope,
-    pub bindings: Vec<(Ident, Binding)>,
+    pub bindings: FxHashMap<Ident, Binding>,
 }
 
 /// A name that a macro brought along: what it is called and where it was written.
@@ -122,18 +122,14 @@ impl Names {
     pub fn enter(&mut self, parent: Scope) -> Scope {
         self.inner.push(Inner {
             parent,
-            bindings: Vec::new(),
+            bindings: FxHashMap::default(),
         });
         Scope::Inner((self.inner.len() - 1) as u32)
     }
 
     pub fn bind(&mut self, scope: Scope, ident: Ident, binding: Binding) {
         if let Scope::Inner(index) = scope {
-            let bindings = &mut self.inner[index as usize].bindings;
-            match bindings.iter_mut().find(|(known, _)| *known == ident) {
-                Some(known) => known.1 = binding,
-                None => bindings.push((ident, binding)),
-            }
+            self.inner[index as usize].bindings.insert(ident, binding);
         }
     }
 
@@ -157,7 +153,7 @@ impl Names {
         loop {
             while let Scope::Inner(index) = scope {
                 let inner = &self.inner[index as usize];
-                if let Some((_, binding)) = inner.bindings.iter().rev().find(|(known, _)| *known == ident) {
+                if let Some(binding) = inner.bindings.get(&ident) {
                     return Ok(*binding);
                 }
                 scope = inner.parent;
@@ -201,9 +197,12 @@ impl Names {
         }
     }
 
-    /// Keeps all scopes that are there now: a macro of a program may refer to them.
-    pub fn keep(&mut self) {
+    /// Keeps all scopes that are there now: a macro of a program may refer to them. Says how many are kept that were not
+    /// before.
+    pub fn keep(&mut self) -> usize {
+        let (inner, aliases, _) = self.kept;
         self.kept = (self.inner.len(), self.aliases.len(), self.macros.len());
+        self.inner.len() - inner + self.aliases.len() - aliases
     }
 
     /// Forgets the scopes of a unit that is compiled.

@@ -29,6 +29,9 @@ const SMALL: usize = 2000;
 /// What a label stands for.
 type Node = (u8, u32);
 
+/// What gets a label, and which one it has got.
+type Labels = FxHashMap<Node, Option<usize>>;
+
 impl Heap {
     /// A value as text.
     pub fn show(&self, value: Value, style: Style) -> Result<String, Fault> {
@@ -42,9 +45,9 @@ impl Heap {
         };
         printer.labels = match style {
             Style::Simple => FxHashMap::default(),
-            Style::Shared => shared(self, value),
+            Style::Shared => shared(self, value)?,
             Style::Write | Style::Display if is_small_tree(self, value) => FxHashMap::default(),
-            Style::Write | Style::Display => circles(self, value),
+            Style::Write | Style::Display => circles(self, value)?,
         };
         printer.print(value)?;
         Ok(printer.out)
@@ -108,15 +111,19 @@ fn is_small_tree(heap: &Heap, value: Value) -> bool {
     for _ in 0..SMALL {
         let Some(value) = work.pop() else { return true };
         parts(heap, value, &mut work);
+        if work.len() > SMALL {
+            return false;
+        }
     }
     work.is_empty()
 }
 
 /// Everything that is reached more than once.
-fn shared(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
+fn shared(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     let mut seen: FxHashMap<Node, usize> = FxHashMap::default();
     let mut work = vec![value];
     while let Some(value) = work.pop() {
+        heap.spend(1)?;
         let Some(node) = node(value) else { continue };
         let times = seen.entry(node).or_default();
         *times += 1;
@@ -124,20 +131,19 @@ fn shared(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
             parts(heap, value, &mut work);
         }
     }
-    seen.into_iter()
-        .filter(|(_, times)| *times > 1)
-        .map(|(node, _)| (node, None))
-        .collect()
+    let repeated = seen.into_iter().filter(|(_, times)| *times > 1);
+    Ok(repeated.map(|(node, _)| (node, None)).collect())
 }
 
 /// Everything that is reached again from inside of itself.
-fn circles(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
+fn circles(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     let mut found = FxHashMap::default();
     // Whether a node is being visited (true) or done.
     let mut state: FxHashMap<Node, bool> = FxHashMap::default();
     let mut work = vec![(value, false)];
     let mut inside = Vec::new();
     while let Some((value, leave)) = work.pop() {
+        heap.spend(1)?;
         let Some(node) = node(value) else { continue };
         if leave {
             state.insert(node, false);
@@ -156,7 +162,7 @@ fn circles(heap: &Heap, value: Value) -> FxHashMap<Node, Option<usize>> {
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// What is left to print.
@@ -172,8 +178,7 @@ struct Printer<'a> {
     heap: &'a Heap,
     out: String,
     style: Style,
-    /// What gets a label, and which one it has got.
-    labels: FxHashMap<Node, Option<usize>>,
+    labels: Labels,
     next: usize,
     /// The text may have so many bytes.
     most: usize,
@@ -184,6 +189,7 @@ impl Printer<'_> {
         let limit = self.heap.limits.memory;
         let mut work = vec![Step::Value(value)];
         while let Some(step) = work.pop() {
+            self.heap.spend(1)?;
             if self.out.len() > self.most || work.len() > limit / 16 {
                 return Err(Fault::Limit(Limit::Memory(limit)));
             }
@@ -203,7 +209,10 @@ impl Printer<'_> {
                 }
             }
         }
-        Ok(())
+        match self.out.len() > self.most {
+            true => Err(Fault::Limit(Limit::Memory(limit))),
+            false => Ok(()),
+        }
     }
 
     /// Writes the label of a value; whether the value itself must follow.
@@ -297,8 +306,15 @@ impl Printer<'_> {
                 );
             }
             Object::Bytes(bytes) => {
-                let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
-                self.out.push_str(&format!("#u8({})", bytes.join(" ")));
+                self.out.push_str("#u8(");
+                // A byte more than there is room for, so that it shows.
+                for (index, byte) in bytes.iter().take(self.most.saturating_add(1)).enumerate() {
+                    if index > 0 {
+                        self.out.push(' ');
+                    }
+                    self.out.push_str(&byte.to_string());
+                }
+                self.out.push(')');
             }
             Object::Record { kind, fields } => {
                 let name = match heap.object_at(*kind) {
@@ -350,8 +366,10 @@ impl Printer<'_> {
             }
             Value::Char(value) if display => self.out.push(value),
             Value::Char(value) => write_character(&mut self.out, value),
-            Value::String(at) if display => self.out.extend(self.heap.text(at).chars()),
-            Value::String(at) => write_quoted(&mut self.out, self.heap.text(at).chars(), '"'),
+            Value::String(at) if display => self
+                .out
+                .extend(self.heap.text(at).chars().take(self.most.saturating_add(1))),
+            Value::String(at) => self.quoted(self.heap.text(at).chars(), '"'),
             Value::Symbol(symbol) if display => self.out.push_str(self.heap.name(symbol)),
             Value::Symbol(symbol) => self.symbol(symbol),
             Value::Closure(at) => {
@@ -369,10 +387,22 @@ impl Printer<'_> {
         }
     }
 
+    /// A text between two marks, or as much of it as there is room for.
+    fn quoted(&mut self, text: impl Iterator<Item = char>, mark: char) {
+        self.out.push(mark);
+        for next in text {
+            if self.out.len() > self.most {
+                break;
+            }
+            write_escaped(&mut self.out, next, mark);
+        }
+        self.out.push(mark);
+    }
+
     fn symbol(&mut self, symbol: Symbol) {
         let name = self.heap.name(symbol);
         if needs_bars(name) {
-            write_quoted(&mut self.out, name.chars(), '|');
+            self.quoted(name.chars(), '|');
         } else {
             self.out.push_str(name);
         }
@@ -406,20 +436,16 @@ fn write_character(out: &mut String, value: char) {
     }
 }
 
-fn write_quoted(out: &mut String, text: impl Iterator<Item = char>, mark: char) {
-    out.push(mark);
-    for next in text {
-        match next {
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\\' => out.push_str("\\\\"),
-            _ if next == mark => out.extend(['\\', mark]),
-            _ if next.is_control() => out.push_str(&format!("\\x{:x};", u32::from(next))),
-            _ => out.push(next),
-        }
+fn write_escaped(out: &mut String, next: char, mark: char) {
+    match next {
+        '\u{7}' => out.push_str("\\a"),
+        '\u{8}' => out.push_str("\\b"),
+        '\t' => out.push_str("\\t"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\\' => out.push_str("\\\\"),
+        _ if next == mark => out.extend(['\\', mark]),
+        _ if next.is_control() => out.push_str(&format!("\\x{:x};", u32::from(next))),
+        _ => out.push(next),
     }
-    out.push(mark);
 }

@@ -27,7 +27,17 @@ pub enum Ident {
 
 /// A form, shared by whoever holds it.
 #[derive(Clone, Debug)]
-pub struct Syntax(Arc<(Form, Place)>);
+pub struct Syntax(Arc<Node>);
+
+#[derive(Debug)]
+struct Node {
+    form: Form,
+    place: Place,
+    /// How deep the forms in it are nested.
+    depth: usize,
+    /// How many forms there are in it, those that are shared counted as often as they are there.
+    size: usize,
+}
 
 /// What a form is.
 #[derive(Debug)]
@@ -49,17 +59,49 @@ pub enum Form {
     Value(crate::value::Value),
 }
 
+impl Form {
+    /// The forms in it.
+    pub fn parts(&self) -> impl Iterator<Item = &Syntax> {
+        let (items, last): (&[Syntax], Option<&Syntax>) = match self {
+            Self::List(items, tail) => (items, tail.as_ref()),
+            Self::Vector(items) => (items, None),
+            Self::Labelled(_, inner) => (&[], Some(inner)),
+            _ => (&[], None),
+        };
+        items.iter().chain(last)
+    }
+}
+
 impl Syntax {
     pub fn new(form: Form, place: Place) -> Self {
-        Self(Arc::new((form, place)))
+        let (depth, size) = form.parts().fold((0, 1), |(depth, size): (usize, usize), part| {
+            (depth.max(part.depth() + 1), size.saturating_add(part.size()))
+        });
+        Self(Arc::new(Node {
+            form,
+            place,
+            depth,
+            size,
+        }))
     }
 
     pub fn form(&self) -> &Form {
-        &self.0.0
+        &self.0.form
     }
 
     pub fn place(&self) -> Place {
-        self.0.1
+        self.0.place
+    }
+
+    /// How deep the forms in it are nested.
+    pub fn depth(&self) -> usize {
+        self.0.depth
+    }
+
+    /// How many forms whoever walks through it will see. Shared ones count each time, so this may be far more than
+    /// there is in memory.
+    pub fn size(&self) -> usize {
+        self.0.size
     }
 
     pub fn ident(&self) -> Option<Ident> {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::value::Value;
 
@@ -13,9 +14,9 @@ pub enum Sameness {
 }
 
 impl Sameness {
-    pub fn same(self, heap: &Heap, a: Value, b: Value) -> bool {
+    pub fn same(self, heap: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
         match self {
-            Self::Eqv => heap.eqv(a, b),
+            Self::Eqv => Ok(heap.eqv(a, b)),
             Self::Equal => heap.equal(a, b),
         }
     }
@@ -58,18 +59,23 @@ impl Table {
     }
 
     /// What is stored for a key.
-    pub fn get(&self, heap: &Heap, key: Value) -> Option<Value> {
+    pub fn get(&self, heap: &Heap, key: Value) -> Result<Option<Value>, Fault> {
         let at = self.find(heap, key, self.sameness.hash(heap, key))?;
-        self.entries[at].map(|(_, _, value)| value)
+        Ok(at.and_then(|at| self.entries[at]).map(|(_, _, value)| value))
     }
 
     /// Where a key is.
-    pub fn find(&self, heap: &Heap, key: Value, hash: u64) -> Option<usize> {
-        let candidates = self.index.get(&hash)?;
-        let same = |at: &&u32| {
-            self.entries[**at as usize].is_some_and(|(_, other, _)| self.sameness.same(heap, key, other))
-        };
-        candidates.iter().find(same).map(|at| *at as usize)
+    pub fn find(&self, heap: &Heap, key: Value, hash: u64) -> Result<Option<usize>, Fault> {
+        for at in self.index.get(&hash).into_iter().flatten() {
+            heap.spend(1)?;
+            let at = *at as usize;
+            if let Some((_, other, _)) = self.entries[at]
+                && self.sameness.same(heap, key, other)?
+            {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
     }
 
     /// Stores a value at a place that [`Table::find`] gave, or at a new one.

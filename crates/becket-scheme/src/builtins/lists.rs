@@ -50,7 +50,7 @@ pub const TABLE: &[Builtin] = &[
     Builtin::new("pair?", 1, 1, |_, a| Ok(matches!(a[0], Value::Pair(_)).into())),
     Builtin::new("null?", 1, 1, |_, a| Ok(a[0].is_nil().into())),
     Builtin::new("list?", 1, 1, |heap, a| {
-        Ok(heap.list_length(a[0]).is_some().into())
+        Ok(heap.list_length(a[0])?.is_some().into())
     }),
     Builtin::new("list", 0, MANY, |heap, a| Ok(heap.list(a))),
     Builtin::new("cons*", 1, MANY, |heap, a| {
@@ -72,19 +72,17 @@ pub const TABLE: &[Builtin] = &[
     }),
     Builtin::new("list-copy", 1, 1, list_copy),
     Builtin::new("last-pair", 1, 1, last_pair),
-    Builtin::new("memq", 2, 2, |heap, a| member(heap, "memq", a, |_, x, y| x.is(y))),
-    Builtin::new("memv", 2, 2, |heap, a| member(heap, "memv", a, Heap::eqv)),
+    Builtin::new("memq", 2, 2, |heap, a| member(heap, "memq", a, eq)),
+    Builtin::new("memv", 2, 2, |heap, a| member(heap, "memv", a, eqv)),
     Builtin::new("%member", 2, 2, |heap, a| member(heap, "member", a, Heap::equal)),
-    Builtin::new("assq", 2, 2, |heap, a| {
-        association(heap, "assq", a, |_, x, y| x.is(y))
-    }),
-    Builtin::new("assv", 2, 2, |heap, a| association(heap, "assv", a, Heap::eqv)),
+    Builtin::new("assq", 2, 2, |heap, a| association(heap, "assq", a, eq)),
+    Builtin::new("assv", 2, 2, |heap, a| association(heap, "assv", a, eqv)),
     Builtin::new("%assoc", 2, 2, |heap, a| {
         association(heap, "assoc", a, Heap::equal)
     }),
     Builtin::new("eq?", 2, 2, |_, a| Ok(a[0].is(a[1]).into())),
     Builtin::new("eqv?", 2, 2, |heap, a| Ok(heap.eqv(a[0], a[1]).into())),
-    Builtin::new("equal?", 2, 2, |heap, a| Ok(heap.equal(a[0], a[1]).into())),
+    Builtin::new("equal?", 2, 2, |heap, a| Ok(heap.equal(a[0], a[1])?.into())),
     Builtin::new("not", 1, 1, |_, a| Ok((!a[0].is_true()).into())),
     Builtin::new("boolean?", 1, 1, |_, a| Ok(matches!(a[0], Value::Bool(_)).into())),
     Builtin::new("boolean=?", 2, MANY, |_, a| {
@@ -115,6 +113,17 @@ pub const TABLE: &[Builtin] = &[
         Ok(matches!(a[0], Value::Absent).into())
     }),
 ];
+
+/// By what two values are the same.
+type Same = fn(&Heap, Value, Value) -> Result<bool, Fault>;
+
+fn eq(_: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
+    Ok(a.is(b))
+}
+
+fn eqv(heap: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
+    Ok(heap.eqv(a, b))
+}
 
 /// Whether something can be called.
 pub fn is_procedure(heap: &Heap, value: Value) -> bool {
@@ -155,7 +164,7 @@ fn make_list(heap: &mut Heap, a: &[Value]) -> Answer {
 }
 
 fn length(heap: &mut Heap, a: &[Value]) -> Answer {
-    match heap.list_length(a[0]) {
+    match heap.list_length(a[0])? {
         Some(length) => Ok(Value::Int(length as i64)),
         None => Err(Fault::wrong_type("length", "a list", a[0])),
     }
@@ -168,8 +177,8 @@ fn append(heap: &mut Heap, a: &[Value]) -> Answer {
     let mut items = Vec::new();
     for list in lists {
         items.extend(heap.proper_list("append", *list)?);
+        heap.reserve_items(items.len(), 32)?;
     }
-    heap.reserve_items(items.len(), 32)?;
     Ok(heap.list_with_tail(&items, *last))
 }
 
@@ -186,7 +195,10 @@ fn list_tail(heap: &mut Heap, a: &[Value]) -> Answer {
     let mut rest = a[0];
     for _ in 0..count {
         match rest {
-            Value::Pair(at) => rest = heap.pair(at).cdr,
+            Value::Pair(at) => {
+                heap.spend(1)?;
+                rest = heap.pair(at).cdr;
+            }
             _ => {
                 return Err(Fault::misuse(
                     "list-tail: the list is too short",
@@ -202,6 +214,7 @@ fn list_copy(heap: &mut Heap, a: &[Value]) -> Answer {
     let mut list = heap.list_items(a[0]);
     let items: Vec<Value> = list.by_ref().collect();
     let rest = list.rest;
+    heap.spend(items.len())?;
     if matches!(rest, Value::Pair(_)) {
         return Err(Fault::wrong_type(
             "list-copy",
@@ -218,22 +231,24 @@ fn last_pair(heap: &mut Heap, a: &[Value]) -> Answer {
     let mut list = heap.list_items(a[0]);
     let mut last = a[0];
     while let Some(at) = list.next_pair() {
+        heap.spend(1)?;
         last = Value::Pair(at);
     }
     Ok(last)
 }
 
-fn member(heap: &mut Heap, name: &str, a: &[Value], same: fn(&Heap, Value, Value) -> bool) -> Answer {
+fn member(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
     let mut list = heap.list_items(a[1]);
     while let Some(at) = list.next_pair() {
-        if same(heap, a[0], heap.pair(at).car) {
+        heap.spend(1)?;
+        if same(heap, a[0], heap.pair(at).car)? {
             return Ok(Value::Pair(at));
         }
     }
     end_of_list(name, list.rest, a[1])
 }
 
-fn association(heap: &mut Heap, name: &str, a: &[Value], same: fn(&Heap, Value, Value) -> bool) -> Answer {
+fn association(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
     let mut list = heap.list_items(a[1]);
     for item in list.by_ref() {
         let Value::Pair(at) = item else {
@@ -242,7 +257,8 @@ fn association(heap: &mut Heap, name: &str, a: &[Value], same: fn(&Heap, Value, 
                 vec![item],
             ));
         };
-        if same(heap, a[0], heap.pair(at).car) {
+        heap.spend(1)?;
+        if same(heap, a[0], heap.pair(at).car)? {
             return Ok(item);
         }
     }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use num_rational::BigRational;
+
 use super::arguments::{Answer, text};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
@@ -194,7 +196,11 @@ fn fold(
 ) -> Answer {
     let mut sum = first;
     for value in a {
-        sum = step(&sum, &heap.number_argument(name, *value)?).normal();
+        let number = heap.number_argument(name, *value)?;
+        if let (Number::Ratio(_), Number::Big(_)) | (Number::Big(_), Number::Ratio(_)) = (&sum, &number) {
+            heap.check_fraction([&sum, &number])?;
+        }
+        sum = step(&sum, &number).normal();
         // A row of large factors must not grow beyond the limit before anybody looks.
         heap.check_size(&sum)?;
     }
@@ -234,22 +240,26 @@ fn divide(heap: &mut Heap, a: &[Value]) -> Answer {
     let mut result = first;
     for value in rest {
         let divisor = heap.number_argument("/", *value)?;
+        if result.is_exact() && divisor.is_exact() {
+            heap.check_fraction([&result, &divisor])?;
+        }
         let Some(quotient) = result.divide(&divisor) else {
             return Err(Fault::misuse("/: division by zero", a.to_vec()));
         };
         result = quotient.normal();
+        heap.check_size(&result)?;
     }
     heap.number(result)
 }
 
 fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
-    let numbers = a
-        .iter()
-        .map(|value| heap.number_argument(name, *value))
-        .collect::<Result<Vec<Number>, Fault>>()?;
-    let all = numbers
-        .windows(2)
-        .all(|two| two[0].compare(&two[1]).is_some_and(holds));
+    let mut all = true;
+    let mut before = None;
+    for value in a {
+        let number = heap.number_argument(name, *value)?;
+        all &= before.is_none_or(|before: Number| before.compare(&number).is_some_and(holds));
+        before = Some(number);
+    }
     Ok(all.into())
 }
 
@@ -354,6 +364,7 @@ fn common(heap: &mut Heap, name: &str, a: &[Value], multiple: Multiple, neutral:
     let mut result = Number::Int(neutral);
     for value in a {
         let number = heap.number_argument(name, *value)?;
+        heap.check_fraction([&result, &number])?;
         match result.common(&number, multiple) {
             Some(next) => result = next.normal(),
             None => return Err(Fault::wrong_type(name, "an integer", *value)),
@@ -400,7 +411,8 @@ fn rationalize(heap: &mut Heap, a: &[Value]) -> Answer {
         };
         return Ok(Value::Float(value));
     };
-    let simplest = simplest_between(&(&x - &y), &(&x + &y));
+    heap.check_fraction([&Number::Ratio(x.clone()), &Number::Ratio(y.clone())])?;
+    let simplest = simplest_between(heap, &(&x - &y), &(&x + &y))?;
     heap.number(if exact {
         Number::Ratio(simplest)
     } else {
@@ -408,23 +420,23 @@ fn rationalize(heap: &mut Heap, a: &[Value]) -> Answer {
     })
 }
 
-fn simplest_between(
-    low: &num_rational::BigRational,
-    high: &num_rational::BigRational,
-) -> num_rational::BigRational {
+fn simplest_between(heap: &Heap, low: &BigRational, high: &BigRational) -> Result<BigRational, Fault> {
     use num_traits::{Signed, Zero};
     if low.is_positive() {
         // Continued fractions, with the terms so far kept aside.
         let (mut low, mut high) = (low.clone(), high.clone());
         let mut terms = Vec::new();
+        // Each term takes the square of the bits.
+        let words = (low.denom().bits().max(high.denom().bits()) / 64) as usize;
         loop {
+            heap.spend(1 + words * words)?;
             let floor = low.floor();
-            if floor == low {
+            if low.is_integer() {
                 terms.push(low);
                 break;
             }
             if floor < high.floor() {
-                terms.push(floor + num_rational::BigRational::from_integer(1.into()));
+                terms.push(floor + BigRational::from_integer(1.into()));
                 break;
             }
             terms.push(floor.clone());
@@ -432,20 +444,21 @@ fn simplest_between(
             high = (low - &floor).recip();
             low = next;
         }
-        let mut result = num_rational::BigRational::zero();
+        let mut result = BigRational::zero();
         for term in terms.into_iter().rev() {
+            heap.spend(1 + words * words)?;
             result = if result.is_zero() {
                 term
             } else {
                 term + result.recip()
             };
         }
-        return result;
+        return Ok(result);
     }
     if high.is_negative() {
-        return -simplest_between(&-high, &-low);
+        return Ok(-simplest_between(heap, &-high, &-low)?);
     }
-    num_rational::BigRational::zero()
+    Ok(BigRational::zero())
 }
 
 fn float(heap: &Heap, name: &str, a: &[Value], function: fn(f64) -> f64) -> Answer {

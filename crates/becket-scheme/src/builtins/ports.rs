@@ -380,7 +380,15 @@ fn read(heap: &mut Heap, a: &[Value]) -> Answer {
 
 fn print(heap: &mut Heap, name: &str, text: &Text, given: Option<&Value>) -> Answer {
     let at = output(heap, name, given)?;
-    heap.reserve(text.bytes().saturating_mul(4))?;
+    // The first wide character widens everything that was written before.
+    let widened = match heap.object_at(at) {
+        Object::Port(port) => match &port.kind {
+            PortKind::TextOut(out @ Text::Ascii(_)) if matches!(text, Text::Wide(_)) => out.len(),
+            _ => 0,
+        },
+        _ => 0,
+    };
+    heap.reserve(widened.saturating_add(text.bytes()).saturating_mul(4))?;
     let grown = match heap.object_mut(at) {
         Object::Port(port) => match &mut port.kind {
             PortKind::TextOut(out) => {

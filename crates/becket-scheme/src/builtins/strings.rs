@@ -78,13 +78,8 @@ pub const TABLE: &[Builtin] = &[
     Builtin::new("string->vector", 1, 3, |heap, a| {
         let text = text(heap, "string->vector", a[0])?;
         let (start, end) = range("string->vector", a, 1, text.len())?;
-        let items: Vec<Value> = text
-            .chars()
-            .skip(start)
-            .take(end - start)
-            .map(Value::Char)
-            .collect();
-        heap.reserve_items(items.len(), 16)?;
+        heap.reserve_items(end - start, 16)?;
+        let items = characters(heap, a[0], start, end)?;
         Ok(heap.vector(items))
     }),
     Builtin::new("string-copy!", 3, 5, string_copy_to),
@@ -92,6 +87,7 @@ pub const TABLE: &[Builtin] = &[
         let at = string("string-fill!", a[0])?;
         let fill = character("string-fill!", a[1])?;
         let (start, end) = range("string-fill!", a, 2, heap.text(at).len())?;
+        heap.spend(end - start)?;
         heap.change_text(at, |text| (start..end).for_each(|index| text.set(index, fill)))?;
         Ok(Value::Unspecified)
     }),
@@ -132,6 +128,8 @@ fn folded(text: &str) -> String {
 }
 
 fn mapped(heap: &mut Heap, name: &str, value: Value, map: fn(&str) -> String) -> Answer {
+    let length = text(heap, name, value)?.len();
+    heap.reserve_items(length, 8)?;
     let text = map(&text(heap, name, value)?.to_string());
     Ok(heap.string(text))
 }
@@ -146,15 +144,25 @@ fn make_string(heap: &mut Heap, a: &[Value]) -> Answer {
 fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
     let texts = a
         .iter()
-        .map(|value| text(heap, name, *value))
+        .map(|value| {
+            let text = text(heap, name, *value)?;
+            heap.spend(text.len() / 8).map(|()| text)
+        })
         .collect::<Result<Vec<&Text>, Fault>>()?;
     Ok(texts.windows(2).all(|two| holds(two[0].cmp(two[1]))).into())
 }
 
 fn ordered_ci(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
-    let fold = |value: &Value| text(heap, name, *value).map(|text| folded(&text.to_string()));
-    let texts = a.iter().map(fold).collect::<Result<Vec<String>, Fault>>()?;
-    Ok(texts.windows(2).all(|two| holds(two[0].cmp(&two[1]))).into())
+    let mut all = true;
+    let mut before = None;
+    for value in a {
+        let text = text(heap, name, *value)?;
+        heap.spend(text.len())?;
+        let next = folded(&text.to_string());
+        all &= before.is_none_or(|before: String| holds(before.cmp(&next)));
+        before = Some(next);
+    }
+    Ok(all.into())
 }
 
 fn part(heap: &mut Heap, name: &str, a: &[Value]) -> Answer {
@@ -186,14 +194,18 @@ fn string_append(heap: &mut Heap, a: &[Value]) -> Answer {
 fn string_to_list(heap: &mut Heap, a: &[Value]) -> Answer {
     let text = text(heap, "string->list", a[0])?;
     let (start, end) = range("string->list", a, 1, text.len())?;
-    let items: Vec<Value> = text
-        .chars()
-        .skip(start)
-        .take(end - start)
-        .map(Value::Char)
-        .collect();
-    heap.reserve_items(items.len(), 32)?;
+    heap.reserve_items(end - start, 32)?;
+    let items = characters(heap, a[0], start, end)?;
     Ok(heap.list(&items))
+}
+
+/// The characters of a part of a string.
+fn characters(heap: &Heap, value: Value, start: usize, end: usize) -> Result<Vec<Value>, Fault> {
+    let text = text(heap, "string->list", value)?;
+    Ok((start..end)
+        .filter_map(|at| text.get(at))
+        .map(Value::Char)
+        .collect())
 }
 
 fn list_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
@@ -212,6 +224,7 @@ fn search(heap: &mut Heap, a: &[Value]) -> Answer {
         text(heap, "string-contains", a[1])?,
     );
     let (start, end) = range("string-contains", a, 2, whole.len())?;
+    heap.spend(end - start + pattern.len())?;
     let found = match (whole.slice(start, end), pattern) {
         (Text::Ascii(_), Text::Wide(_)) => None,
         (part @ Text::Ascii(_), Text::Ascii(_)) => match (part.as_ascii(), pattern.as_ascii()) {
@@ -231,6 +244,7 @@ fn string_copy_to(heap: &mut Heap, a: &[Value]) -> Answer {
     let to = string("string-copy!", a[0])?;
     let from = text(heap, "string-copy!", a[2])?;
     let (start, end) = range("string-copy!", a, 3, from.len())?;
+    heap.spend(end - start)?;
     let part = from.slice(start, end);
     let length = heap.text(to).len();
     let at = index("string-copy!", a[1], length + 1)?;

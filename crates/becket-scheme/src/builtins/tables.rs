@@ -29,13 +29,13 @@ pub const TABLE: &[Builtin] = &[
     }),
     // `(%table-ref table key default)`.
     Builtin::new("%table-ref", 3, 3, |heap, a| {
-        Ok(borrowed(heap, a[0])?.get(heap, a[1]).unwrap_or(a[2]))
+        Ok(borrowed(heap, a[0])?.get(heap, a[1])?.unwrap_or(a[2]))
     }),
     Builtin::new("%table-set!", 3, 3, table_set),
     Builtin::new("%table-delete!", 2, 2, |heap, a| {
         let at = table(heap, a[0])?;
         let known = borrowed(heap, a[0])?;
-        let found = known.find(heap, a[1], known.sameness.hash(heap, a[1]));
+        let found = known.find(heap, a[1], known.sameness.hash(heap, a[1]))?;
         if let (Some(found), Object::Table(table)) = (found, heap.object_mut(at)) {
             table.remove(found);
         }
@@ -52,13 +52,16 @@ pub const TABLE: &[Builtin] = &[
         Ok(Value::Int(borrowed(heap, a[0])?.len() as i64))
     }),
     Builtin::new("%table-copy", 1, 1, |heap, a| {
+        let size = borrowed(heap, a[0])?.outside();
+        heap.reserve(size)?;
         let copy = borrowed(heap, a[0])?.clone();
         Ok(heap.object(Object::Table(Box::new(copy))))
     }),
     // Keys and values as a list of pairs, in the order in which they came.
     Builtin::new("%table->alist", 1, 1, |heap, a| {
+        let count = borrowed(heap, a[0])?.len();
+        heap.reserve_items(count, 64)?;
         let entries: Vec<(Value, Value)> = borrowed(heap, a[0])?.entries().collect();
-        heap.reserve_items(entries.len(), 64)?;
         let pairs: Vec<Value> = entries
             .into_iter()
             .map(|(key, value)| heap.cons(key, value))
@@ -91,7 +94,7 @@ fn table_set(heap: &mut Heap, a: &[Value]) -> Answer {
     let at = table(heap, a[0])?;
     let known = borrowed(heap, a[0])?;
     let hash = known.sameness.hash(heap, a[1]);
-    let found = known.find(heap, a[1], hash);
+    let found = known.find(heap, a[1], hash)?;
     if let Object::Table(table) = heap.object_mut(at) {
         table.put(found, hash, a[1], a[2]);
     }

@@ -52,13 +52,14 @@ pub const TABLE: &[Builtin] = &[
         let mut all = Vec::new();
         for value in a {
             all.extend_from_slice(heap.items(vector("vector-append", *value)?));
+            heap.reserve_items(all.len(), 16)?;
         }
-        heap.reserve_items(all.len(), 16)?;
         Ok(heap.vector(all))
     }),
     Builtin::new("vector-fill!", 2, 4, |heap, a| {
         let at = vector("vector-fill!", a[0])?;
         let (start, end) = range("vector-fill!", a, 2, heap.items(at).len())?;
+        heap.spend(end - start)?;
         heap.items_mut(at)[start..end].fill(a[1]);
         Ok(Value::Unspecified)
     }),
@@ -105,14 +106,15 @@ pub const TABLE: &[Builtin] = &[
         let mut all = Vec::new();
         for value in a {
             all.extend_from_slice(heap.bytes_at(bytes(heap, "bytevector-append", *value)?));
+            heap.reserve(all.len())?;
         }
-        heap.reserve(all.len())?;
         Ok(heap.object(Object::Bytes(all)))
     }),
     Builtin::new("bytevector-fill!", 2, 4, |heap, a| {
         let at = bytes(heap, "bytevector-fill!", a[0])?;
         let fill = byte("bytevector-fill!", a[1])?;
         let (start, end) = range("bytevector-fill!", a, 2, heap.bytes_at(at).len())?;
+        heap.spend((end - start) / 16)?;
         heap.bytes_mut(at)[start..end].fill(fill);
         Ok(Value::Unspecified)
     }),
@@ -166,12 +168,14 @@ pub fn vector_set(heap: &mut Heap, a: &[Value]) -> Answer {
 fn slice(heap: &Heap, name: &str, a: &[Value]) -> Result<Vec<Value>, Fault> {
     let items = heap.items(vector(name, a[0])?);
     let (start, end) = range(name, a, 1, items.len())?;
+    heap.spend(end - start)?;
     Ok(items[start..end].to_vec())
 }
 
 fn byte_slice(heap: &Heap, name: &str, a: &[Value]) -> Result<Vec<u8>, Fault> {
     let all = heap.bytes_at(bytes(heap, name, a[0])?);
     let (start, end) = range(name, a, 1, all.len())?;
+    heap.spend((end - start) / 16)?;
     Ok(all[start..end].to_vec())
 }
 
@@ -194,6 +198,7 @@ fn vector_copy_to(heap: &mut Heap, a: &[Value]) -> Answer {
 fn slice_of(heap: &Heap, name: &str, a: &[Value]) -> Result<Vec<Value>, Fault> {
     let items = heap.items(vector(name, a[2])?);
     let (start, end) = range(name, a, 3, items.len())?;
+    heap.spend(end - start)?;
     Ok(items[start..end].to_vec())
 }
 

@@ -2,6 +2,8 @@
 //! can see too early are plain variables, and only the rest needs cells. A procedure that is only ever called at the
 //! end of itself is a loop.
 
+use rustc_hash::FxHashMap;
+
 use super::{Compiler, Location, Loop, Want};
 use crate::code::Op;
 use crate::fault::Fault;
@@ -90,12 +92,16 @@ impl Compiler<'_> {
                 Item::Effect(_) => None,
             })
             .collect();
+        let places: FxHashMap<Var, usize> = (0..)
+            .zip(&defined)
+            .filter_map(|(at, var)| Some(((*var)?, at)))
+            .collect();
         let mut first = vec![usize::MAX; items.len()];
         for (index, item) in items.iter().enumerate() {
             let (Item::Define(_, expr) | Item::Effect(expr)) = item;
             mentions(expr, &mut |var| {
-                if let Some(at) = defined.iter().position(|known| *known == Some(var)) {
-                    first[at] = first[at].min(index);
+                if let Some(at) = places.get(&var) {
+                    first[*at] = first[*at].min(index);
                 }
             });
         }
@@ -104,7 +110,9 @@ impl Compiler<'_> {
             let mut start = 0;
             let mut changed = false;
             for (index, var) in defined.iter().enumerate() {
-                if self.procedures_at(items, index) == 0 {
+                let run = self.procedures_at(items, index);
+                self.heap.spend(run + 1)?;
+                if run == 0 {
                     start = index + 1;
                 }
                 let Some(var) = var else { continue };

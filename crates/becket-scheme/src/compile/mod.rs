@@ -218,6 +218,8 @@ impl<'a> Compiler<'a> {
 
     fn locate(&mut self, var: Var, level: usize) -> Result<Location, Fault> {
         let function = &self.functions[level];
+        self.heap
+            .spend(1 + (function.slots.len() + function.captured.len()) / 16)?;
         if let Some((_, slot)) = function.slots.iter().rev().find(|(known, _)| *known == var) {
             return Ok(Location::Local(*slot));
         }

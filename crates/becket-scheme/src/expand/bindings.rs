@@ -1,9 +1,13 @@
 //! Forms that bind variables: procedures, `let` and its kin, loops.
 
+use rustc_hash::FxHashSet;
+
 use super::Expander;
 use crate::fault::Fault;
 use crate::ir::{Body, Clause, Expr, Item, Lambda, Let, Procedure, Then, Var};
+use crate::limits::Limit;
 use crate::names::{Binding, Scope};
+use crate::reader::DEEPEST_SOURCE;
 use crate::special::Special;
 use crate::syntax::{Form, Ident, Syntax};
 use crate::value::{Symbol, Value};
@@ -103,10 +107,10 @@ impl Expander<'_> {
             Form::List(items, tail) => (items, tail.as_ref()),
             _ => return self.wrong(form, "parameters must be names"),
         };
-        let mut all = Vec::new();
+        let (mut all, mut seen) = (Vec::new(), FxHashSet::default());
         for item in items.iter().chain(rest) {
             match item.ident() {
-                Some(ident) if all.contains(&ident) => {
+                Some(ident) if !seen.insert(ident) => {
                     return self.wrong(item, format!("`{}` is there twice", self.name_of(ident)));
                 }
                 Some(ident) => all.push(ident),
@@ -169,8 +173,9 @@ impl Expander<'_> {
     }
 
     fn no_doubles(&self, pairs: &[(Ident, &Syntax)], form: &Syntax) -> Result<(), Fault> {
-        for (index, (ident, _)) in pairs.iter().enumerate() {
-            if pairs[..index].iter().any(|(other, _)| other == ident) {
+        let mut seen = FxHashSet::default();
+        for (ident, _) in pairs {
+            if !seen.insert(*ident) {
                 return self.wrong(form, format!("`{}` is there twice", self.name_of(*ident)));
             }
         }
@@ -325,7 +330,14 @@ impl Expander<'_> {
             }
             bound.push((value, self.bind_formals(&formals, inner)));
         }
-        let mut result = self.body(body, form, inner)?;
+        // Each binding becomes a procedure inside of the one before, and the body is inside of all of them.
+        if self.depth + bound.len() > DEEPEST_SOURCE {
+            return Err(Fault::Limit(Limit::Nesting(DEEPEST_SOURCE)));
+        }
+        self.depth += bound.len();
+        let body = self.body(body, form, inner);
+        self.depth -= bound.len();
+        let mut result = body?;
         for (value, (parameters, rest)) in bound.into_iter().rev() {
             let receive = self.core_procedure("call-with-values", form.place())?;
             let producer = Expr::lambda(Lambda::thunk(value), form.place());

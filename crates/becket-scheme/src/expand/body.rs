@@ -70,6 +70,7 @@ impl Expander<'_> {
         let mut queue: Vec<Syntax> = forms.iter().rev().cloned().collect();
         let mut pending = Vec::new();
         while let Some(form) = queue.pop() {
+            self.count()?;
             let (special, form) = match self.head(&form, scope)? {
                 Head::Special(special, form) => (special, form),
                 Head::Other(form) => {
@@ -273,7 +274,7 @@ impl Expander<'_> {
         self.names.environments[environment as usize]
             .names
             .insert(symbol, named);
-        self.names.keep();
+        self.keep(rules.size());
         Ok(())
     }
 

@@ -28,6 +28,7 @@ impl Expander<'_> {
         for set in sets {
             for (name, binding) in self.import_set(set, out)? {
                 self.import_name(name, binding, environment)?;
+                self.heap.charge_for_ever(size_of::<(Symbol, Named)>());
             }
         }
         Ok(())
@@ -102,6 +103,9 @@ impl Expander<'_> {
                     return self.wrong(set, "prefix takes one prefix");
                 };
                 let prefix = self.word_of(prefix).to_owned();
+                let longest = names.iter().map(|(name, _)| self.heap.name(*name).len()).max();
+                let length = prefix.len() + longest.unwrap_or_default();
+                self.heap.reserve_items(names.len(), length)?;
                 for (name, _) in &mut names {
                     let longer = format!("{prefix}{}", self.heap.name(*name));
                     *name = self.heap.intern(&longer);
@@ -231,7 +235,7 @@ impl Expander<'_> {
                 format!("{key} exports `{missing}`, which it does not define"),
             );
         }
-        self.names.keep();
+        self.keep(library.exports.len());
         self.names.libraries.insert(
             key,
             Library::Ready {
@@ -382,15 +386,12 @@ impl Expander<'_> {
                 text.insert_str(0, "#!fold-case ");
             }
             let file = self.heap.file(name);
-            forms.extend(read_forms(
-                self.heap,
-                &text,
-                Place {
-                    file,
-                    line: 1,
-                    column: 1,
-                },
-            )?);
+            let start = Place {
+                file,
+                line: 1,
+                column: 1,
+            };
+            forms.extend(read_forms(self.heap, &text, start)?);
         }
         Ok(forms)
     }

@@ -13,8 +13,9 @@ use crate::compile;
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::ir::{Expr, Var, Variable};
-use crate::limits::{Budget, Limit};
+use crate::limits::Limit;
 use crate::names::{Binding, CORE, LateState, Names, Scope};
+use crate::printer::shorten;
 use crate::reader::{Build, DEEPEST_SOURCE, Data, read_forms};
 use crate::special::Special;
 use crate::syntax::{Form, Ident, Place, Syntax};
@@ -23,20 +24,24 @@ use crate::value::{Symbol, Value};
 pub use libraries::FEATURES;
 pub use rules::Macro;
 
-/// After so many expansions, clock and host are asked whether to go on.
-const PORTION: usize = 256;
+/// Memory that a form takes until it is compiled: itself, what it computes, and its names.
+const FORM_BYTES: usize = 128;
+
+/// A form that a macro has made is not nested deeper than this, even if it is no program and goes away again.
+const DEEPEST_MADE: usize = 1000;
+
+/// A message shows no more of a form than about so many characters.
+const LONGEST_FORM: usize = 200;
 
 /// Expands the forms of one unit: a file, or what `eval` was given.
 pub struct Expander<'a> {
     pub heap: &'a mut Heap,
     pub names: &'a mut Names,
-    budget: &'a Budget,
     pub variables: Vec<Variable>,
     /// How deep forms are nested at the moment.
     depth: usize,
-    expansions: usize,
-    /// Parts of forms that macros have made so far.
-    produced: usize,
+    /// Forms that were looked at or made so far.
+    forms: usize,
 }
 
 /// A form whose first word is known.
@@ -46,15 +51,13 @@ enum Head {
 }
 
 impl<'a> Expander<'a> {
-    pub fn new(heap: &'a mut Heap, names: &'a mut Names, budget: &'a Budget) -> Self {
+    pub fn new(heap: &'a mut Heap, names: &'a mut Names) -> Self {
         Self {
             heap,
             names,
-            budget,
             variables: Vec::new(),
             depth: 0,
-            expansions: 0,
-            produced: 0,
+            forms: 0,
         }
     }
 
@@ -75,11 +78,41 @@ impl<'a> Expander<'a> {
         self.heap.name(self.names.plain(ident))
     }
 
+    /// Another form is looked at or made, unless that is too much.
+    fn count(&mut self) -> Result<(), Fault> {
+        self.heap.spend(1)?;
+        self.forms += 1;
+        let memory = self.heap.limits.memory;
+        match self.forms > memory / FORM_BYTES {
+            true => Err(Fault::Limit(Limit::Memory(memory))),
+            false => Ok(()),
+        }
+    }
+
+    /// A form that was made of others, unless it is too deep or too large for whoever walks through it.
+    fn made(&self, form: Syntax) -> Result<Syntax, Fault> {
+        let memory = self.heap.limits.memory;
+        if form.depth() > DEEPEST_MADE {
+            Err(Fault::Limit(Limit::Nesting(DEEPEST_MADE)))
+        } else if form.size() > memory / FORM_BYTES {
+            Err(Fault::Limit(Limit::Memory(memory)))
+        } else {
+            Ok(form)
+        }
+    }
+
+    /// Keeps what was expanded so far, since macros may refer to it; `forms` of it are the program's own.
+    fn keep(&mut self, forms: usize) {
+        let kept = self.names.keep().saturating_add(forms);
+        self.heap.charge_for_ever(kept.saturating_mul(FORM_BYTES));
+    }
+
     /// One form deeper, unless that is too deep.
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= DEEPEST_SOURCE {
             return Err(Fault::Limit(Limit::Nesting(DEEPEST_SOURCE)));
         }
+        self.count()?;
         self.depth += 1;
         let result = work(self);
         self.depth -= 1;
@@ -115,17 +148,9 @@ impl<'a> Expander<'a> {
     }
 
     fn apply_macro(&mut self, index: u32, name: Ident, form: &Syntax, scope: Scope) -> Result<Syntax, Fault> {
-        self.expansions += 1;
-        if self.expansions.is_multiple_of(PORTION) {
-            self.budget.check(&self.heap.limits).map_err(Fault::Limit)?;
-        }
+        self.count()?;
         let rules = self.names.macros[index as usize].clone();
-        let form = rules.apply(self, name, form, scope)?;
-        let memory = self.heap.limits.memory;
-        if self.produced > memory / size_of::<Syntax>().max(64) {
-            return Err(Fault::Limit(Limit::Memory(memory)));
-        }
-        Ok(form)
+        rules.apply(self, name, form, scope)
     }
 
     /// What a name means, with definitions compiled that were waiting for somebody to use them.
@@ -155,7 +180,7 @@ impl<'a> Expander<'a> {
                     column: 1,
                 },
             )?;
-            let mut inner = Expander::new(self.heap, self.names, self.budget);
+            let mut inner = Expander::new(self.heap, self.names);
             // A definition inside of a definition inside of …: all of them are on the stack.
             inner.depth = self.depth;
             let expr = inner.deeper(|inner| inner.program(&forms, environment))?;
@@ -323,15 +348,30 @@ impl<'a> Expander<'a> {
 
     /// A form as text, for messages.
     fn text_of(&self, form: &Syntax) -> String {
+        let mut text = String::new();
+        self.write_form(form, &mut text);
+        shorten(text, LONGEST_FORM)
+    }
+
+    fn write_form(&self, form: &Syntax, text: &mut String) {
         match form.form() {
-            Form::String(text) => text.clone(),
-            Form::Ident(ident) => self.name_of(*ident).to_owned(),
-            Form::Number(number) => crate::number::number_text(number, 10).unwrap_or_default(),
-            Form::List(items, _) => {
-                let items: Vec<String> = items.iter().take(8).map(|item| self.text_of(item)).collect();
-                format!("({})", items.join(" "))
+            _ if text.len() > LONGEST_FORM => {}
+            Form::String(string) => text.push_str(string),
+            Form::Ident(ident) => text.push_str(self.name_of(*ident)),
+            Form::Number(number) => {
+                text.push_str(&crate::number::number_text(number, 10).unwrap_or_default());
             }
-            _ => "…".to_owned(),
+            Form::List(items, _) => {
+                text.push('(');
+                for (index, item) in items.iter().take(8).enumerate() {
+                    if index > 0 {
+                        text.push(' ');
+                    }
+                    self.write_form(item, text);
+                }
+                text.push(')');
+            }
+            _ => text.push('…'),
         }
     }
 
@@ -362,6 +402,7 @@ impl<'a> Expander<'a> {
     }
 
     fn datum_part(&mut self, form: &Syntax, data: &mut Data) -> Result<Value, Fault> {
+        self.count()?;
         Ok(match form.form() {
             Form::Ident(ident) => Value::Symbol(self.names.plain(*ident)),
             Form::Bool(value) => Value::Bool(*value),
@@ -397,6 +438,7 @@ impl<'a> Expander<'a> {
 
     /// A value as a form, for `eval`.
     pub fn form_of(&mut self, value: Value) -> Result<Syntax, Fault> {
+        self.count()?;
         let place = Place::default();
         Ok(match value {
             Value::Symbol(symbol) => Syntax::new(Form::Ident(Ident::Plain(symbol)), place),

@@ -22,7 +22,7 @@ impl Expander<'_> {
     }
 
     fn quasi(&mut self, form: &Syntax, depth: usize, scope: Scope) -> Result<Expr, Fault> {
-        if !self.has_unquote(form, scope) {
+        if !self.has_unquote(form, scope)? {
             return Ok(Expr::Constant(self.datum(form)?));
         }
         self.deeper(|this| match form.form() {
@@ -127,9 +127,10 @@ impl Expander<'_> {
     }
 
     /// Whether something in a template is computed or quoted again.
-    fn has_unquote(&self, form: &Syntax, scope: Scope) -> bool {
+    fn has_unquote(&self, form: &Syntax, scope: Scope) -> Result<bool, Fault> {
         let mut work = vec![form];
         while let Some(form) = work.pop() {
+            self.heap.spend(1)?;
             match form.form() {
                 Form::Ident(_) => {
                     let kinds = [Special::Unquote, Special::UnquoteSplicing, Special::Quasiquote];
@@ -137,14 +138,13 @@ impl Expander<'_> {
                         .into_iter()
                         .any(|special| self.is_keyword(form, scope, special))
                     {
-                        return true;
+                        return Ok(true);
                     }
                 }
-                Form::List(items, tail) => work.extend(items.iter().chain(tail)),
-                Form::Vector(items) => work.extend(items),
-                _ => {}
+                Form::Labelled(..) => {}
+                form => work.extend(form.parts()),
             }
         }
-        false
+        Ok(false)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Expander;
 use crate::fault::Fault;
 use crate::names::{Binding, Scope};
@@ -72,10 +74,12 @@ enum Match {
 struct Compiler<'e, 'a> {
     expander: &'e mut Expander<'a>,
     scope: Scope,
-    literals: Vec<Ident>,
+    literals: FxHashSet<Ident>,
     ellipsis: Option<Ident>,
-    /// The variables of the pattern and how many ellipses each is under.
-    variables: Vec<(Ident, usize)>,
+    /// The variables of the pattern, by number.
+    variables: FxHashMap<Ident, usize>,
+    /// How many ellipses each variable is under, by its number.
+    depths: Vec<usize>,
 }
 
 impl Expander<'_> {
@@ -111,7 +115,8 @@ impl Expander<'_> {
             scope,
             literals,
             ellipsis,
-            variables: Vec::new(),
+            variables: FxHashMap::default(),
+            depths: Vec::new(),
         };
         let rules = rules
             .iter()
@@ -128,6 +133,7 @@ impl Compiler<'_, '_> {
             return self.expander.wrong(rule, "a rule is a pattern and a template");
         };
         self.variables.clear();
+        self.depths.clear();
         // The first word of a pattern is the macro's own name, whatever it says.
         let pattern = match pattern.form() {
             Form::List(items, tail) if !items.is_empty() => {
@@ -139,7 +145,7 @@ impl Compiler<'_, '_> {
         Ok(Rule {
             pattern,
             template,
-            variables: self.variables.len(),
+            variables: self.depths.len(),
         })
     }
 
@@ -155,20 +161,21 @@ impl Compiler<'_, '_> {
     }
 
     fn pattern(&mut self, form: &Syntax, depth: usize) -> Result<Pattern, Fault> {
+        self.expander.count()?;
         match form.form() {
             Form::Ident(ident) if self.literals.contains(ident) => Ok(Pattern::Literal(*ident)),
             Form::Ident(_) if self.expander.is_keyword(form, self.scope, Special::Underscore) => {
                 Ok(Pattern::Anything)
             }
             Form::Ident(ident) => {
-                if self.variables.iter().any(|(known, _)| known == ident) {
+                if self.variables.insert(*ident, self.depths.len()).is_some() {
                     let name = self.expander.name_of(*ident).to_owned();
                     return self
                         .expander
                         .wrong(form, format!("`{name}` is twice in the pattern"));
                 }
-                self.variables.push((*ident, depth));
-                Ok(Pattern::Variable(self.variables.len() - 1))
+                self.depths.push(depth);
+                Ok(Pattern::Variable(self.depths.len() - 1))
             }
             Form::List(items, tail) => Ok(Pattern::List(Box::new(self.list(items, tail.as_ref(), depth)?))),
             Form::Vector(items) => Ok(Pattern::Vector(Box::new(self.list(items, None, depth)?))),
@@ -192,9 +199,9 @@ impl Compiler<'_, '_> {
             }
             Some(at) => {
                 let before = self.patterns(&items[..at - 1], depth)?;
-                let first = self.variables.len();
+                let first = self.depths.len();
                 let repeated = self.pattern(&items[at - 1], depth + 1)?;
-                let variables = (first..self.variables.len()).collect();
+                let variables = (first..self.depths.len()).collect();
                 if let Some(second) = items[at + 1..].iter().find(|item| self.is_ellipsis(item)) {
                     return self.expander.wrong(second, "a list can have one ellipsis");
                 }
@@ -226,13 +233,12 @@ impl Compiler<'_, '_> {
     }
 
     fn template(&mut self, form: &Syntax, dots: Dots) -> Result<Template, Fault> {
+        self.expander.count()?;
         match form.form() {
-            Form::Ident(ident) => Ok(
-                match self.variables.iter().position(|(known, _)| known == ident) {
-                    Some(index) => Template::Variable(index),
-                    None => Template::Name(*ident),
-                },
-            ),
+            Form::Ident(ident) => Ok(match self.variables.get(ident) {
+                Some(index) => Template::Variable(*index),
+                None => Template::Name(*ident),
+            }),
             Form::List(items, None)
                 if items.len() == 2 && dots == Dots::Meant && self.is_ellipsis(&items[0]) =>
             {
@@ -270,7 +276,7 @@ impl Compiler<'_, '_> {
             let mut variables = Vec::new();
             if ellipses > 0 {
                 collect_variables(&template, &mut variables);
-                variables.retain(|index| self.variables[*index].1 > 0);
+                variables.retain(|index| self.depths[*index] > 0);
                 if variables.is_empty() {
                     return self
                         .expander
@@ -339,10 +345,10 @@ impl Macro {
             let Pattern::List(pattern) = &rule.pattern else {
                 continue;
             };
-            if matcher.list(expander, pattern, &items[1..], tail.as_ref(), &mut found) {
+            if matcher.list(expander, pattern, &items[1..], tail.as_ref(), &mut found)? {
                 let mut filler = Filler {
                     scope: self.scope,
-                    renamed: Vec::new(),
+                    renamed: FxHashMap::default(),
                     place: form.place(),
                 };
                 return filler.fill(expander, &rule.template, &found);
@@ -372,13 +378,13 @@ impl Matcher {
         items: &[Syntax],
         tail: Option<&Syntax>,
         found: &mut [Option<Match>],
-    ) -> bool {
+    ) -> Result<bool, Fault> {
         let (before, after) = (pattern.before.len(), pattern.after.len());
         let fixed = before + after;
         if items.len() < fixed
             || (pattern.repeated.is_none() && pattern.tail.is_none() && items.len() > fixed)
         {
-            return false;
+            return Ok(false);
         }
         let middle = if pattern.repeated.is_some() {
             items.len() - fixed
@@ -386,19 +392,21 @@ impl Matcher {
             0
         };
         let all = |patterns: &[Pattern], items: &[Syntax], found: &mut [Option<Match>]| {
-            patterns
-                .iter()
-                .zip(items)
-                .all(|(pattern, item)| self.matches(expander, pattern, item, found))
+            for (pattern, item) in patterns.iter().zip(items) {
+                if !self.matches(expander, pattern, item, found)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         };
-        if !all(&pattern.before, items, found) {
-            return false;
+        if !all(&pattern.before, items, found)? {
+            return Ok(false);
         }
         if let Some((repeated, variables)) = &pattern.repeated {
             let mut many: Vec<Vec<Match>> = variables.iter().map(|_| Vec::new()).collect();
             for item in &items[before..before + middle] {
-                if !self.matches(expander, repeated, item, found) {
-                    return false;
+                if !self.matches(expander, repeated, item, found)? {
+                    return Ok(false);
                 }
                 for (matches, variable) in many.iter_mut().zip(variables) {
                     matches.extend(found[*variable].take());
@@ -408,14 +416,15 @@ impl Matcher {
                 found[*variable] = Some(Match::Many(Arc::new(matches)));
             }
         }
-        if !all(&pattern.after, &items[before + middle..], found) {
-            return false;
+        if !all(&pattern.after, &items[before + middle..], found)? {
+            return Ok(false);
         }
         let rest = &items[before + middle + after..];
         match (&pattern.tail, tail) {
-            (None, None) => true,
-            (None, Some(_)) => false,
+            (None, None) => Ok(true),
+            (None, Some(_)) => Ok(false),
             (Some(pattern), tail) => {
+                expander.heap.spend(rest.len())?;
                 let place = rest.first().map_or(Place::default(), Syntax::place);
                 let rest = Syntax::joined(rest.to_vec(), tail.cloned(), place);
                 self.matches(expander, pattern, &rest, found)
@@ -429,8 +438,9 @@ impl Matcher {
         pattern: &Pattern,
         form: &Syntax,
         found: &mut [Option<Match>],
-    ) -> bool {
-        match pattern {
+    ) -> Result<bool, Fault> {
+        expander.heap.spend(1)?;
+        Ok(match pattern {
             Pattern::Anything => true,
             Pattern::Variable(index) => {
                 found[*index] = Some(Match::One(form.clone()));
@@ -441,14 +451,14 @@ impl Matcher {
                 .is_some_and(|ident| expander.names.same((ident, self.used), (*literal, self.scope))),
             Pattern::Datum(datum) => same_datum(datum, form),
             Pattern::List(pattern) => match form.form() {
-                Form::List(items, tail) => self.list(expander, pattern, items, tail.as_ref(), found),
+                Form::List(items, tail) => self.list(expander, pattern, items, tail.as_ref(), found)?,
                 _ => false,
             },
             Pattern::Vector(pattern) => match form.form() {
-                Form::Vector(items) => self.list(expander, pattern, items, None, found),
+                Form::Vector(items) => self.list(expander, pattern, items, None, found)?,
                 _ => false,
             },
-        }
+        })
     }
 }
 
@@ -467,7 +477,7 @@ fn same_datum(a: &Syntax, b: &Syntax) -> bool {
 /// Fills in a template. Names that are not variables become other names, the same for one use.
 struct Filler {
     scope: Scope,
-    renamed: Vec<(Ident, Ident)>,
+    renamed: FxHashMap<Ident, Ident>,
     /// Where the macro is used: what it makes stands there.
     place: Place,
 }
@@ -479,7 +489,7 @@ impl Filler {
         template: &Template,
         found: &[Option<Match>],
     ) -> Result<Syntax, Fault> {
-        expander.produced += 1;
+        expander.count()?;
         Ok(match template {
             Template::Variable(index) => match &found[*index] {
                 Some(Match::One(form)) => form.clone(),
@@ -491,17 +501,9 @@ impl Filler {
                 }
             },
             Template::Name(ident) => {
-                let known = self
-                    .renamed
-                    .iter()
-                    .find(|(name, _)| name == ident)
-                    .map(|(_, alias)| *alias);
-                let alias = known.unwrap_or_else(|| {
-                    let alias = expander.names.alias(*ident, self.scope);
-                    self.renamed.push((*ident, alias));
-                    alias
-                });
-                Syntax::new(Form::Ident(alias), self.place)
+                let alias = self.renamed.entry(*ident);
+                let alias = alias.or_insert_with(|| expander.names.alias(*ident, self.scope));
+                Syntax::new(Form::Ident(*alias), self.place)
             }
             Template::Datum(form) => form.clone(),
             Template::List(elements, tail) => {
@@ -510,11 +512,11 @@ impl Filler {
                     Some(tail) => Some(self.fill(expander, tail, found)?),
                     None => None,
                 };
-                Syntax::joined(items, tail, self.place)
+                expander.made(Syntax::joined(items, tail, self.place))?
             }
             Template::Vector(elements) => {
                 let items = self.elements(expander, elements, found)?;
-                Syntax::new(Form::Vector(items), self.place)
+                expander.made(Syntax::new(Form::Vector(items), self.place))?
             }
         })
     }
@@ -556,6 +558,7 @@ impl Filler {
             let message = "the variables in front of the ellipsis stand for different numbers of forms";
             return Err(Fault::syntax(message, Some(self.place)));
         }
+        expander.heap.spend(found.len())?;
         let mut inner = found.to_vec();
         for round in 0..count {
             for index in &element.variables {

@@ -2,9 +2,11 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::{Heap, Object};
+use crate::fault::Fault;
+use crate::number::same_ratio;
 use crate::value::Value;
 
 /// After so many comparisons, pairs that were compared are remembered: the data may go around.
@@ -13,48 +15,64 @@ const SUSPICIOUS: usize = 10_000;
 /// A hash looks at no more than so many parts.
 const HASHED_PARTS: usize = 64;
 
+/// A hash looks at no more than so many characters of a string.
+const HASHED_CHARACTERS: usize = 1024;
+
+/// A number for each value that is different for values that are not `eq?`.
+type Identity = (u8, u64);
+
 impl Heap {
     /// `eqv?`: the same place, or the same number.
     pub fn eqv(&self, a: Value, b: Value) -> bool {
         a.is(b)
             || match (self.as_object(a), self.as_object(b)) {
                 (Some(Object::Big(a)), Some(Object::Big(b))) => a == b,
-                (Some(Object::Ratio(a)), Some(Object::Ratio(b))) => a == b,
+                // Their own equality is recursive.
+                (Some(Object::Ratio(a)), Some(Object::Ratio(b))) => same_ratio(a, b),
                 _ => false,
             }
     }
 
     /// `equal?`: the same structure with the same leaves.
-    pub fn equal(&self, a: Value, b: Value) -> bool {
+    pub fn equal(&self, a: Value, b: Value) -> Result<bool, Fault> {
         let mut work = vec![(a, b)];
         let mut steps = 0;
-        let mut seen = FxHashSet::default();
+        let mut classes = Classes::default();
         while let Some((a, b)) = work.pop() {
+            self.spend(1)?;
             steps += 1;
-            if self.eqv(a, b) || (steps > SUSPICIOUS && !seen.insert((identity(a), identity(b)))) {
+            if self.eqv(a, b) {
                 continue;
             }
+            let suspicious = steps + work.len() > SUSPICIOUS;
             match (a, b) {
+                (Value::Pair(_), Value::Pair(_)) | (Value::Vector(_), Value::Vector(_))
+                    if suspicious && !classes.join(identity(a), identity(b)) => {}
                 (Value::Pair(a), Value::Pair(b)) => {
                     let (a, b) = (self.pair(a), self.pair(b));
                     work.extend([(a.cdr, b.cdr), (a.car, b.car)]);
                 }
-                (Value::String(a), Value::String(b)) if self.text(a) == self.text(b) => {}
+                (Value::String(a), Value::String(b)) => {
+                    self.spend(self.text(a).len() / 8)?;
+                    if self.text(a) != self.text(b) {
+                        return Ok(false);
+                    }
+                }
                 (Value::Vector(a), Value::Vector(b)) => {
                     let (a, b) = (self.items(a), self.items(b));
                     if a.len() != b.len() {
-                        return false;
+                        return Ok(false);
                     }
                     work.extend(a.iter().copied().zip(b.iter().copied()));
                 }
                 (Value::Object(a), Value::Object(b)) => match (self.object_at(a), self.object_at(b)) {
                     (Object::Bytes(a), Object::Bytes(b)) if a == b => {}
-                    _ => return false,
+                    _ => return Ok(false),
                 },
-                _ => return false,
+                _ => return Ok(false),
             }
         }
-        true
+        Ok(true)
     }
 
     /// The same for values that are `eqv?`.
@@ -62,7 +80,7 @@ impl Heap {
         let mut hasher = FxHasher::default();
         match self.as_object(value) {
             Some(Object::Big(number)) => number.hash(&mut hasher),
-            Some(Object::Ratio(number)) => number.hash(&mut hasher),
+            Some(Object::Ratio(number)) => (number.numer(), number.denom()).hash(&mut hasher),
             _ => identity(value).hash(&mut hasher),
         }
         hasher.finish()
@@ -80,14 +98,22 @@ impl Heap {
                     1u8.hash(&mut hasher);
                     work.extend([pair.cdr, pair.car]);
                 }
-                Value::String(at) => self.text(at).chars().for_each(|next| next.hash(&mut hasher)),
+                Value::String(at) => {
+                    let text = self.text(at);
+                    text.len().hash(&mut hasher);
+                    text.chars()
+                        .take(HASHED_CHARACTERS)
+                        .for_each(|next| next.hash(&mut hasher));
+                }
                 Value::Vector(at) => {
                     let items = self.items(at);
                     items.len().hash(&mut hasher);
                     work.extend(items.iter().rev().take(HASHED_PARTS));
                 }
                 Value::Object(at) => match self.object_at(at) {
-                    Object::Bytes(bytes) => bytes.hash(&mut hasher),
+                    Object::Bytes(bytes) => {
+                        (bytes.len(), &bytes[..bytes.len().min(HASHED_CHARACTERS)]).hash(&mut hasher);
+                    }
                     _ => self.hash_eqv(value).hash(&mut hasher),
                 },
                 _ => self.hash_eqv(value).hash(&mut hasher),
@@ -97,8 +123,39 @@ impl Heap {
     }
 }
 
+/// What was found or is assumed to be equal, as sets that are joined. There are no more joins than there are values,
+/// however the data goes around.
+#[derive(Default)]
+struct Classes {
+    /// The way from a value to the one that stands for its set.
+    parents: FxHashMap<Identity, Identity>,
+}
+
+impl Classes {
+    /// Puts two values into one set; whether they were in different ones.
+    fn join(&mut self, a: Identity, b: Identity) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return false;
+        }
+        self.parents.insert(a, b);
+        true
+    }
+
+    fn root(&mut self, mut at: Identity) -> Identity {
+        while let Some(parent) = self.parents.get(&at).copied() {
+            // Each look makes the way shorter for the next.
+            if let Some(further) = self.parents.get(&parent).copied() {
+                self.parents.insert(at, further);
+            }
+            at = parent;
+        }
+        at
+    }
+}
+
 /// A number for each value that is different for values that are not `eq?`.
-fn identity(value: Value) -> (u8, u64) {
+fn identity(value: Value) -> Identity {
     match value {
         Value::Nil => (0, 0),
         Value::Unspecified => (0, 1),

@@ -28,6 +28,7 @@ impl Heap {
     pub fn proper_list(&self, procedure: &str, list: Value) -> Result<Vec<Value>, Fault> {
         let mut items = self.list_items(list);
         let values: Vec<Value> = items.by_ref().collect();
+        self.spend(values.len())?;
         if items.rest.is_nil() {
             Ok(values)
         } else {
@@ -36,10 +37,11 @@ impl Heap {
     }
 
     /// How many items a proper list has; none if it is no such list.
-    pub fn list_length(&self, list: Value) -> Option<usize> {
+    pub fn list_length(&self, list: Value) -> Result<Option<usize>, Fault> {
         let mut items = self.list_items(list);
         let length = items.by_ref().count();
-        items.rest.is_nil().then_some(length)
+        self.spend(length)?;
+        Ok(items.rest.is_nil().then_some(length))
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod equal;
 mod lists;
 mod object;
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,7 +20,7 @@ pub use object::{Continuation, ErrorObject, Object, Port, PortKind, RecordProced
 
 use crate::code::CodeStore;
 use crate::fault::Fault;
-use crate::limits::{Limit, Limits};
+use crate::limits::{Budget, Limit, Limits};
 use crate::native::Native;
 use crate::syntax::Place;
 use crate::text::Text;
@@ -85,6 +86,10 @@ pub struct Heap {
     pub(crate) dynamic: Dynamic,
     pub(crate) standard: StandardPorts,
     pub(crate) limits: Limits,
+    /// What is left of the limits of the run.
+    pub(crate) budget: Budget,
+    /// Work that may be done before the clock is looked at again.
+    effort: Cell<usize>,
     pub(crate) natives: Vec<Native>,
     /// The environment of the program that was loaded last.
     pub(crate) interaction: u32,
@@ -121,6 +126,9 @@ pub struct StandardPorts {
 /// No collection before so many bytes are in use.
 const FIRST_COLLECTION: usize = 4 << 20;
 
+/// So many parts of data are looked at between two looks at the clock.
+const EFFORT: usize = 1 << 16;
+
 impl Heap {
     pub fn new(limits: Limits) -> Self {
         let mut heap = Self {
@@ -138,6 +146,8 @@ impl Heap {
             dynamic: Dynamic::default(),
             standard: StandardPorts::default(),
             threshold: FIRST_COLLECTION.min(limits.memory / 2),
+            budget: Budget::new(&limits),
+            effort: Cell::new(EFFORT),
             limits,
             natives: Vec::new(),
             interaction: 0,
@@ -166,8 +176,25 @@ impl Heap {
         })
     }
 
+    /// Notes work that grows with the data: `parts` that are looked at in one step. From time to time this asks clock and
+    /// host whether to go on, so that no single step outlives the limits of its run.
+    #[inline]
+    pub fn spend(&self, parts: usize) -> Result<(), Fault> {
+        match self.effort.get().checked_sub(parts) {
+            Some(left) => {
+                self.effort.set(left);
+                Ok(())
+            }
+            None => {
+                self.effort.set(EFFORT);
+                self.budget.check(&self.limits).map_err(Fault::Limit)
+            }
+        }
+    }
+
     /// Makes sure that there is room for something large, before memory is taken for it.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.spend(bytes / size_of::<Value>())?;
         let wanted = self.used.saturating_add(bytes);
         if bytes > self.limits.memory {
             return Err(Fault::Limit(Limit::Memory(self.limits.memory)));
@@ -188,7 +215,8 @@ impl Heap {
         self.used += bytes;
     }
 
-    fn charge_for_ever(&mut self, bytes: usize) {
+    /// Notes memory that is never given back.
+    pub(crate) fn charge_for_ever(&mut self, bytes: usize) {
         self.used += bytes;
         self.permanent += bytes;
     }

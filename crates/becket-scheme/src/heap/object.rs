@@ -42,8 +42,8 @@ pub enum Object {
     /// The number of an environment, for `eval`.
     Environment(u32),
     Table(Box<Table>),
-    /// Something of the host's or of a library written in Rust, with the name that is printed.
-    Foreign(&'static str, Box<dyn Any + Send>),
+    /// Something of the host's or of a library written in Rust, with the name that is printed and the bytes it takes.
+    Foreign(&'static str, Box<dyn Any + Send>, usize),
 }
 
 /// What `error` makes, and what a procedure raises that was used wrongly.
@@ -96,6 +96,13 @@ pub enum RecordProcedure {
 }
 
 impl RecordProcedure {
+    fn outside(&self) -> usize {
+        match self {
+            Self::Constructor { order, .. } => 64 + order.len() * size_of::<usize>(),
+            _ => 64,
+        }
+    }
+
     pub(crate) fn kind(&self) -> ObjectRef {
         match self {
             Self::Constructor { kind, .. }
@@ -207,7 +214,10 @@ impl Slot for Object {
             Self::Record { fields, .. } => values(fields.len()),
             Self::Port(port) => port.outside() + 64,
             Self::Table(table) => table.outside(),
-            Self::Error(_) | Self::RecordType(_) | Self::RecordProcedure(_) | Self::Foreign(..) => 64,
+            Self::Foreign(_, _, bytes) => *bytes,
+            Self::RecordType(kind) => 64 + kind.fields.len() * size_of::<Symbol>(),
+            Self::RecordProcedure(procedure) => procedure.outside(),
+            Self::Error(_) => 64,
             Self::Free | Self::Promise(_) | Self::Parameter { .. } | Self::Environment(_) => 0,
         }
     }
@@ -237,7 +247,7 @@ impl Object {
             Self::Port(_) => "port",
             Self::Environment(_) => "environment",
             Self::Table(_) => "hash-table",
-            Self::Foreign(name, _) => name,
+            Self::Foreign(name, ..) => name,
         }
     }
 }

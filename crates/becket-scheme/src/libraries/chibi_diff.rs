@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp};
 
 use crate::builtins::arguments::Answer;
+use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::library::Module;
 use crate::native::Builtin;
@@ -31,17 +32,22 @@ fn common_lines(heap: &mut Heap, a: &[Value]) -> Answer {
     let second = heap.proper_list("diff", a[1])?;
     let mut classes: FxHashMap<u64, Vec<(Value, u32)>> = FxHashMap::default();
     let mut count = 0;
-    let mut class = |value: Value| {
-        let known = classes.entry(heap.hash_equal(value)).or_default();
-        if let Some((_, class)) = known.iter().find(|(other, _)| heap.equal(*other, value)) {
-            return *class;
+    let mut class = |value: &Value| {
+        let known = classes.entry(heap.hash_equal(*value)).or_default();
+        for (other, class) in known.iter() {
+            if heap.equal(*other, *value)? {
+                return Ok(*class);
+            }
         }
         count += 1;
-        known.push((value, count));
-        count
+        known.push((*value, count));
+        Ok(count)
     };
-    let old: Vec<u32> = first.iter().map(|value| class(*value)).collect();
-    let new: Vec<u32> = second.iter().map(|value| class(*value)).collect();
+    let old = first
+        .iter()
+        .map(&mut class)
+        .collect::<Result<Vec<u32>, Fault>>()?;
+    let new = second.iter().map(class).collect::<Result<Vec<u32>, Fault>>()?;
     let deadline = Some(Instant::now() + PATIENCE);
     let mut common = Vec::new();
     for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
@@ -54,6 +60,7 @@ fn common_lines(heap: &mut Heap, a: &[Value]) -> Answer {
             common.extend((0..len).map(|offset| (old_index + offset, new_index + offset)));
         }
     }
+    heap.reserve_items(common.len(), 128)?;
     let entry = |(in_first, in_second): (usize, usize)| {
         heap.list(&[
             first[in_first],

@@ -1,10 +1,11 @@
-//! `(tein safe-regexp)`: regular expressions that take no longer than the text is long.
+//! `(tein safe-regexp)`: regular expressions that take no longer than the text is long, times the size of the pattern.
+//! Both are limited, and clock and host are asked between two matches.
 //!
 //! A match is a vector with a vector for each group, `#(text start end)`, or `#f` for one that took no part. Places
 //! are those of `string-ref`. A pattern may be given as a string wherever one is taken; `(regexp "[")` answers with a
 //! string that says what is wrong with it.
 
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, RegexBuilder};
 
 use crate::builtins::arguments::{Answer, text};
 use crate::fault::Fault;
@@ -18,9 +19,14 @@ const TABLE: &[Builtin] = &[
         if compiled(heap, a[0]).is_some() {
             return Ok(a[0]);
         }
-        match Regex::new(&text(heap, "regexp", a[0])?.to_string()) {
-            Ok(regex) => Ok(heap.object(Object::Foreign("regexp", Box::new(regex)))),
-            Err(error) => Ok(heap.string(error.to_string())),
+        let pattern = text(heap, "regexp", a[0])?.to_string();
+        heap.reserve(pattern.len())?;
+        match Pattern::new(&pattern) {
+            Ok(pattern) => {
+                let bytes = pattern.bytes;
+                Ok(heap.object(Object::Foreign("regexp", Box::new(pattern), bytes)))
+            }
+            Err(error) => Ok(heap.string(error)),
         }
     }),
     Builtin::new("regexp?", 1, 1, |heap, a| {
@@ -45,28 +51,23 @@ const TABLE: &[Builtin] = &[
         replace(heap, "regexp-replace", a, 1)
     }),
     Builtin::new("regexp-replace-all", 3, 3, |heap, a| {
-        replace(heap, "regexp-replace-all", a, 0)
+        replace(heap, "regexp-replace-all", a, usize::MAX)
     }),
     Builtin::new("regexp-split", 2, 2, |heap, a| {
         let (regex, text) = given(heap, "regexp-split", a)?;
-        let parts: Vec<Value> = regex.split(&text).map(|part| heap.string(part)).collect();
-        Ok(heap.list(&parts))
+        collected(heap, regex.split(&text), |heap, part| heap.string(part))
     }),
     Builtin::new("regexp-extract", 2, 2, |heap, a| {
         let (regex, text) = given(heap, "regexp-extract", a)?;
-        let parts: Vec<Value> = regex
-            .find_iter(&text)
-            .map(|part| heap.string(part.as_str()))
-            .collect();
-        Ok(heap.list(&parts))
+        collected(heap, regex.find_iter(&text), |heap, part| {
+            heap.string(part.as_str())
+        })
     }),
     Builtin::new("%regexp-all", 2, 2, |heap, a| {
         let (regex, text) = given(heap, "regexp-fold", a)?;
-        let all: Vec<Value> = regex
-            .captures_iter(&text)
-            .map(|found| matched(heap, &found, &text))
-            .collect();
-        Ok(heap.list(&all))
+        collected(heap, regex.captures_iter(&text), |heap, found| {
+            matched(heap, &found, &text)
+        })
     }),
     Builtin::new("regexp-quote", 1, 1, |heap, a| {
         let quoted = regex::escape(&text(heap, "regexp-quote", a[0])?.to_string());
@@ -94,33 +95,86 @@ pub fn module() -> Module {
     Module::new("(tein safe-regexp)", &["(core)"], TABLE, DEFINITIONS)
 }
 
-fn compiled(heap: &Heap, value: Value) -> Option<&Regex> {
+/// A pattern that was compiled, and the memory it may take.
+struct Pattern {
+    regex: Regex,
+    bytes: usize,
+}
+
+/// The sizes that a compiled pattern may have. One that needs no more than the first is charged no more than that.
+const SIZES: [usize; 3] = [16 << 10, 128 << 10, 1 << 20];
+
+/// The size of a pattern times the length of a text is at most this: no search takes longer than some seconds.
+const MOST_WORK: usize = 1 << 36;
+
+impl Pattern {
+    fn new(pattern: &str) -> Result<Self, String> {
+        let mut problem = String::new();
+        for bytes in SIZES {
+            match RegexBuilder::new(pattern)
+                .size_limit(bytes)
+                .dfa_size_limit(bytes)
+                .build()
+            {
+                Ok(regex) => return Ok(Self { regex, bytes }),
+                Err(regex::Error::CompiledTooBig(_)) => problem = "this pattern is too large".into(),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Err(problem)
+    }
+}
+
+fn compiled(heap: &Heap, value: Value) -> Option<&Pattern> {
     match heap.as_object(value) {
-        Some(Object::Foreign(_, inner)) => inner.downcast_ref(),
+        Some(Object::Foreign(_, inner, _)) => inner.downcast_ref(),
         _ => None,
     }
 }
 
 /// The pattern and the text that a procedure was given.
 fn given(heap: &Heap, name: &str, a: &[Value]) -> Result<(Regex, String), Fault> {
+    let wrong = |problem: &str| Fault::misuse(format!("{name}: {problem}"), Vec::new());
     let subject = text(heap, name, a[1])?.to_string();
-    if let Some(regex) = compiled(heap, a[0]) {
-        return Ok((regex.clone(), subject));
-    }
-    match Regex::new(&text(heap, name, a[0])?.to_string()) {
-        Ok(regex) => Ok((regex, subject)),
-        Err(error) => Err(Fault::misuse(format!("{name}: {error}"), Vec::new())),
+    let (regex, bytes) = match compiled(heap, a[0]) {
+        Some(pattern) => (pattern.regex.clone(), pattern.bytes),
+        None => {
+            let pattern =
+                Pattern::new(&text(heap, name, a[0])?.to_string()).map_err(|problem| wrong(&problem))?;
+            (pattern.regex, pattern.bytes)
+        }
+    };
+    heap.spend(subject.len() + bytes)?;
+    match subject.len().saturating_mul(bytes) > MOST_WORK {
+        true => Err(wrong("the text is too long for this pattern")),
+        false => Ok((regex, subject)),
     }
 }
 
 /// The same pattern for all of a text.
 fn whole(regex: &Regex) -> Result<Regex, Fault> {
-    Regex::new(&format!("^(?:{})$", regex.as_str()))
-        .map_err(|error| Fault::misuse(error.to_string(), Vec::new()))
+    Pattern::new(&format!("^(?:{})$", regex.as_str()))
+        .map(|pattern| pattern.regex)
+        .map_err(|error| Fault::misuse(error, Vec::new()))
+}
+
+/// A list of what is found. Each search begins anew, so each is followed by a look at the clock.
+fn collected<T>(
+    heap: &mut Heap,
+    found: impl Iterator<Item = T>,
+    value: impl Fn(&mut Heap, T) -> Value,
+) -> Answer {
+    let mut values = Vec::new();
+    for item in found {
+        values.push(value(heap, item));
+        heap.reserve_items(values.len(), 48)?;
+    }
+    Ok(heap.list(&values))
 }
 
 fn matched(heap: &mut Heap, found: &Captures<'_>, text: &str) -> Value {
-    let place = |offset: usize| match text.is_ascii() {
+    let is_ascii = text.is_ascii();
+    let place = |offset: usize| match is_ascii {
         true => offset as i64,
         false => text[..offset].chars().count() as i64,
     };
@@ -141,18 +195,24 @@ fn matched(heap: &mut Heap, found: &Captures<'_>, text: &str) -> Value {
 fn replace(heap: &mut Heap, name: &str, a: &[Value], limit: usize) -> Answer {
     let (regex, subject) = given(heap, name, &a[..2])?;
     let replacement = text(heap, name, a[2])?.to_string();
-    // `$1` in a replacement can make much of little.
-    let found = if limit == 1 {
-        1
-    } else {
-        regex.find_iter(&subject).count()
-    };
-    let dollars = 1 + replacement.matches('$').count();
-    let most = subject
-        .len()
-        .saturating_mul(dollars)
-        .saturating_add(found.saturating_mul(replacement.len()));
-    heap.reserve(most.saturating_add(subject.len()))?;
-    let replaced = regex.replacen(&subject, limit, replacement.as_str()).into_owned();
+    let mut replaced = String::new();
+    let mut end = 0;
+    for found in regex.captures_iter(&subject).take(limit) {
+        let Some(all) = found.get(0) else { continue };
+        replaced.push_str(&subject[end..all.start()]);
+        // `$1` in a replacement can make much of little, but no one match can make more than this.
+        let dollars = 1 + replacement.matches('$').count();
+        heap.reserve(
+            replaced.len()
+                + all
+                    .len()
+                    .saturating_mul(dollars)
+                    .saturating_add(replacement.len()),
+        )?;
+        found.expand(&replacement, &mut replaced);
+        end = all.end();
+    }
+    replaced.push_str(&subject[end..]);
+    heap.reserve(replaced.len())?;
     Ok(heap.string(replaced))
 }

@@ -25,7 +25,7 @@ impl Machine {
 
     fn look_at_limits(&mut self) -> Result<(), Limit> {
         if self.fuel == 0 {
-            self.fuel = self.budget.next_portion(&self.heap.limits)?;
+            self.fuel = self.heap.budget.next_portion(&self.heap.limits)?;
             let stack = self.stack.len() * size_of::<Value>();
             if self.heap.used().saturating_add(stack) > self.heap.limits.memory {
                 self.collect()?;
@@ -354,6 +354,7 @@ impl Machine {
                     Some(Object::Values(values)) => self.stack.extend_from_slice(values),
                     _ => self.stack.push(values),
                 }
+                self.check_stack(pc)?;
                 self.call(at, self.stack.len() - at - 1, pc)
             }
             Control::CallCc => self.call_cc(at, pc),
@@ -362,6 +363,18 @@ impl Machine {
             Control::Environment => self.make_environment(at, pc),
             Control::Inspect => self.inspect(at, pc),
         }
+    }
+
+    /// Many arguments at once may be more than fits, which must not wait until the next look at the limits.
+    fn check_stack(&mut self, pc: usize) -> Result<(), Stop> {
+        let stack = self.stack.len() * size_of::<Value>();
+        if self.heap.used().saturating_add(stack) <= self.heap.limits.memory {
+            return Ok(());
+        }
+        self.collect().map_err(|limit| {
+            let at = self.stack.len();
+            Stop::Fault(Fault::Limit(limit), self.place_of(pc, at))
+        })
     }
 
     /// `(apply procedure argument … list)`.
@@ -374,6 +387,7 @@ impl Machine {
             };
             self.stack.truncate(at + count);
             self.stack.extend(items);
+            self.check_stack(pc)?;
         }
         self.stack.remove(at);
         self.call(at, self.stack.len() - at - 1, pc)

@@ -1,7 +1,7 @@
 //! From text and data to something that runs: `load`, `eval`, environments.
 
 use super::calls::Next;
-use super::{Environment, Failure, Machine, Outcome};
+use super::{Environment, Failure, Machine, Outcome, Stop};
 use crate::compile;
 use crate::expand::Expander;
 use crate::fault::Fault;
@@ -67,7 +67,7 @@ impl Machine {
         let forms = room.and_then(|()| read_forms(&mut self.heap, source, start));
         match forms.and_then(|forms| self.unit(&forms, environment.0, Frame::Kept)) {
             Ok(thunk) => self.start(thunk, &[]),
-            Err(fault) => Err(self.failure(fault, None)),
+            Err(fault) => self.finish(Stop::Fault(fault, None)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     fn late(&mut self, index: u32) -> Result<Binding, Fault> {
-        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let mut expander = Expander::new(&mut self.heap, &mut self.names);
         expander.late(index)
     }
 
@@ -137,7 +137,7 @@ impl Machine {
 
     /// Compiles forms into a procedure that runs them.
     fn unit(&mut self, forms: &[Syntax], environment: u32, frame: Frame) -> Result<Value, Fault> {
-        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let mut expander = Expander::new(&mut self.heap, &mut self.names);
         let result = expander.program(forms, environment);
         let mut variables = std::mem::take(&mut expander.variables);
         let result = result.map(|expr| match frame {
@@ -172,7 +172,7 @@ impl Machine {
                 return self.fault_in_call(fault, at, pc);
             }
         };
-        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let mut expander = Expander::new(&mut self.heap, &mut self.names);
         let form = expander.form_of(datum);
         match form.and_then(|form| self.unit(&[form], environment, Frame::Left)) {
             Ok(thunk) => {
@@ -205,7 +205,7 @@ impl Machine {
 
     fn imported(&mut self, sets: &[Value]) -> Result<(u32, Value), Fault> {
         let environment = self.names.environment();
-        let mut expander = Expander::new(&mut self.heap, &mut self.names, &self.budget);
+        let mut expander = Expander::new(&mut self.heap, &mut self.names);
         let place = Place::default();
         let symbol = expander.heap.intern("import");
         let import = expander.names.alias(Ident::Plain(symbol), Scope::Top(CORE));

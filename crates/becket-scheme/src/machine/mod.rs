@@ -29,7 +29,6 @@ pub struct Machine {
     stack: Vec<Value>,
     /// Where frames go on below the stack: a continuation, and how many of its values count.
     below: Option<(ObjectRef, usize)>,
-    budget: Budget,
     /// Steps that may be made before limits are looked at again.
     fuel: u64,
     waiting: Vec<Option<Task>>,
@@ -122,13 +121,11 @@ enum Stop {
 
 impl Machine {
     pub fn new(limits: Limits) -> Self {
-        let budget = Budget::new(&limits);
         let mut machine = Self {
             heap: Heap::new(limits),
             names: Names::default(),
             stack: Vec::new(),
             below: None,
-            budget,
             fuel: 0,
             waiting: Vec::new(),
             roots: Vec::new(),
@@ -227,8 +224,8 @@ impl Machine {
         self.stack.clear();
         self.below = None;
         self.heap.dynamic = Dynamic::default();
-        self.budget = Budget::new(&self.heap.limits);
-        self.budget.start();
+        self.heap.budget = Budget::new(&self.heap.limits);
+        self.heap.budget.start();
         self.fuel = 0;
     }
 
@@ -254,9 +251,9 @@ impl Machine {
         };
         self.stack = task.stack;
         self.below = task.below;
-        self.budget = task.budget;
+        self.heap.budget = task.budget;
         self.heap.dynamic = task.dynamic;
-        self.budget.start();
+        self.heap.budget.start();
         self.fuel = 0;
         // What stood for the request goes, the answer comes.
         self.stack.pop();
@@ -286,17 +283,17 @@ impl Machine {
     }
 
     fn finish(&mut self, stop: Stop) -> Result<Outcome, Failure> {
+        self.heap.budget.pause();
         let outcome = match stop {
             Stop::Done(value) => Ok(Outcome::Done(value)),
             Stop::Suspended(request, pc, fp) => {
-                self.budget.give_back(self.fuel);
-                self.budget.pause();
+                self.heap.budget.give_back(self.fuel);
                 // The request is on the stack while the run waits, so that it is not collected.
                 self.stack.push(request);
                 let task = Task {
                     stack: std::mem::take(&mut self.stack),
                     below: self.below.take(),
-                    budget: self.budget.clone(),
+                    budget: self.heap.budget.clone(),
                     dynamic: self.heap.dynamic,
                     pc,
                     fp,

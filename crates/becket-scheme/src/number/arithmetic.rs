@@ -87,7 +87,8 @@ impl Number {
                 })
             }
             _ => match (self.to_ratio(), other.to_ratio()) {
-                (Some(a), Some(b)) => Some(a.cmp(&b)),
+                // Denominators are positive.
+                (Some(a), Some(b)) => Some((a.numer() * b.denom()).cmp(&(b.numer() * a.denom()))),
                 _ => None,
             },
         }

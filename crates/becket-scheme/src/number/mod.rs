@@ -20,7 +20,7 @@ use crate::limits::Limit;
 use crate::value::Value;
 
 /// A number outside of the heap.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Number {
     Int(i64),
     /// Never one that fits into a word, except in the middle of a computation.
@@ -28,6 +28,27 @@ pub enum Number {
     /// Never a whole one, except in the middle of a computation.
     Ratio(BigRational),
     Float(f64),
+}
+
+/// The parts of a fraction have no more bits than this: to reduce one takes the square of its bits.
+pub const FRACTION_BITS: u64 = 1 << 16;
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::Big(a), Self::Big(b)) => a == b,
+            (Self::Ratio(a), Self::Ratio(b)) => same_ratio(a, b),
+            (Self::Float(a), Self::Float(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// Whether two reduced fractions are the same. The crate's own comparison and hash call themselves once for each term
+/// of the continued fraction, which are more than a stack holds.
+pub fn same_ratio(a: &BigRational, b: &BigRational) -> bool {
+    a.numer() == b.numer() && a.denom() == b.denom()
 }
 
 impl Number {
@@ -110,7 +131,7 @@ impl Number {
         }
     }
 
-    fn bits(&self) -> u64 {
+    pub(crate) fn bits(&self) -> u64 {
         match self {
             Self::Int(_) | Self::Float(_) => 64,
             Self::Big(big) => big.bits(),
@@ -193,7 +214,10 @@ impl Heap {
 
     /// Refuses a number that is too large.
     pub(crate) fn check_size(&self, number: &Number) -> Result<(), Fault> {
-        let most = self.limits.number_bits;
+        let most = match number {
+            Number::Ratio(_) => self.limits.number_bits.min(FRACTION_BITS),
+            _ => self.limits.number_bits,
+        };
         if number.bits() > most {
             Err(Fault::Limit(Limit::NumberBits(most)))
         } else {
@@ -203,7 +227,23 @@ impl Heap {
 
     /// The number that a procedure was given.
     pub fn number_argument(&self, procedure: &str, value: Value) -> Result<Number, Fault> {
-        self.as_number(value)
-            .ok_or_else(|| Fault::wrong_type(procedure, "a number", value))
+        let number = self
+            .as_number(value)
+            .ok_or_else(|| Fault::wrong_type(procedure, "a number", value))?;
+        if let Number::Big(_) | Number::Ratio(_) = number {
+            // Most of what is done with large numbers takes the square of their size.
+            let words = (number.bits() / 64) as usize;
+            self.spend(words + words * words / 64)?;
+        }
+        Ok(number)
+    }
+
+    /// Refuses numbers that are too large to make a fraction of them.
+    pub(crate) fn check_fraction(&self, numbers: [&Number; 2]) -> Result<(), Fault> {
+        let most = self.limits.number_bits.min(FRACTION_BITS);
+        match numbers.iter().any(|number| number.bits() > most) {
+            true => Err(Fault::Limit(Limit::NumberBits(most))),
+            false => Ok(()),
+        }
     }
 }

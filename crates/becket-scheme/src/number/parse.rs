@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Pow, Zero};
 
-use super::Number;
+use super::{FRACTION_BITS, Number};
 use crate::limits::Limit;
 
 /// The number that a text is, if it is one. A limit, if it is one that is too large.
@@ -72,6 +72,9 @@ fn real(text: &str, radix: u32, exactness: Option<char>, bits: u64) -> Result<Op
         return Ok(Some(Number::Float(f64::NAN)));
     }
     if let Some((above, below)) = digits.split_once('/') {
+        if digits.len() as u64 > FRACTION_BITS / 6 {
+            return Err(Limit::NumberBits(FRACTION_BITS));
+        }
         let parts = (natural(above, radix), natural(below, radix));
         return Ok(match parts {
             (Some(_), Some(below)) if below.is_zero() => None,
@@ -138,8 +141,13 @@ fn decimal(text: &str, exact: bool, bits: u64) -> Result<Option<Number>, Limit> 
         .parse()
         .map_err(|_| Limit::NumberBits(bits))?;
     let exponent = exponent.saturating_sub(fraction.len() as i64);
-    if exponent.unsigned_abs().saturating_mul(3) > bits {
-        return Err(Limit::NumberBits(bits));
+    let most = if exponent < 0 {
+        bits.min(FRACTION_BITS)
+    } else {
+        bits
+    };
+    if exponent.unsigned_abs().saturating_mul(3) > most || (exponent < 0 && digits.bits() > most) {
+        return Err(Limit::NumberBits(most));
     }
     let power: BigInt = Pow::pow(BigInt::from(10), exponent.unsigned_abs());
     Ok(Some(Number::Ratio(if exponent >= 0 {

@@ -14,10 +14,13 @@ use crate::heap::{Heap, Object};
 use crate::limits::{Limit, Limits};
 use crate::syntax::{Form, Ident, Place, Syntax};
 use crate::text::Text;
-use crate::value::Value;
+use crate::value::{ObjectRef, Value};
 
 /// Source code is not nested deeper than this: what works on it does so recursively.
 pub const DEEPEST_SOURCE: usize = 200;
+
+/// Memory that a token takes at least, as long as the datum around it is open.
+const TOKEN_BYTES: usize = 64;
 
 /// Makes data of what was read.
 pub trait Build {
@@ -59,6 +62,8 @@ pub struct Reader<'a, B: Build> {
     lexer: Lexer<'a>,
     /// How deep data may be nested.
     deepest: usize,
+    /// How much was read so far.
+    tokens: usize,
     builder: PhantomData<B>,
 }
 
@@ -68,6 +73,7 @@ impl<'a, B: Build> Reader<'a, B> {
         Self {
             lexer,
             deepest,
+            tokens: 0,
             builder: PhantomData,
         }
     }
@@ -77,11 +83,23 @@ impl<'a, B: Build> Reader<'a, B> {
         self.lexer.at
     }
 
+    /// Another token was read, unless that is too much.
+    fn count(&mut self, heap: &Heap) -> Result<(), Fault> {
+        heap.spend(1)?;
+        self.tokens += 1;
+        let memory = heap.limits.memory;
+        match self.tokens > memory / TOKEN_BYTES {
+            true => Err(Fault::Limit(Limit::Memory(memory))),
+            false => Ok(()),
+        }
+    }
+
     /// The next datum; none at the end of the text.
     pub fn next(&mut self, heap: &mut Heap, builder: &mut B) -> Result<Option<B::Node>, Fault> {
         let mut stack: Vec<(Open<B::Node>, Place)> = Vec::new();
         loop {
             let (token, place) = self.lexer.next()?;
+            self.count(heap)?;
             let open = match token {
                 Token::Open => Some(Open::List {
                     items: Vec::new(),
@@ -356,9 +374,17 @@ impl Data {
         if !self.forward {
             return root;
         }
-        let meaning = |value: Value| {
-            let known = self.labels.values().find(|(stand_in, _)| stand_in.is(value));
-            known.and_then(|(_, known)| *known).unwrap_or(value)
+        let meanings: FxHashMap<ObjectRef, Value> = self
+            .labels
+            .values()
+            .filter_map(|(stand_in, known)| match stand_in {
+                Value::Object(at) => Some((*at, (*known)?)),
+                _ => None,
+            })
+            .collect();
+        let meaning = |value: Value| match value {
+            Value::Object(at) => meanings.get(&at).copied().unwrap_or(value),
+            _ => value,
         };
         let root = meaning(root);
         let mut seen = rustc_hash::FxHashSet::default();

@@ -3,6 +3,7 @@
 mod conformance;
 mod fuzz;
 mod host;
+mod hostile;
 mod libraries;
 mod limits;
 mod nonsense;
