@@ -69,6 +69,11 @@ impl Folders {
         self.data.join("scheme-marks")
     }
 
+    /// Which files in Scheme failed.
+    pub fn attempts_folder(&self) -> PathBuf {
+        self.data.join("scheme-attempts")
+    }
+
     /// What of projects is trusted.
     pub fn trust_folder(&self) -> PathBuf {
         self.data.join("trust")

@@ -4,6 +4,7 @@
 //! of the same file may run meanwhile.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use std::time::Duration;
 use becket_dialects::chibi::scheme::{self, Reach, Tier};
 use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
 use becket_scheme::{
-    Cancel, Cause, Environment, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style, Suspended, Value,
+    Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
+    Suspended, Value,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json};
@@ -117,6 +119,7 @@ pub struct Trouble {
 pub enum Why {
     Mistake,
     Time,
+    Cancelled,
     OtherLimit,
     /// It wants to end everything, and says that all went well, or that it did not.
     Exit(Leaving),
@@ -375,7 +378,7 @@ impl SchemeFile {
         self.entered.store(self.signals.count(), Ordering::Relaxed);
         let name = machine.heap_mut().string(context);
         machine.define(*environment, scheme::CONTEXT_VARIABLE, name);
-        match run(machine, *environment) {
+        match contained(|| run(machine, *environment)) {
             Ok(Outcome::Done(value)) => {
                 Step::Done(finish(machine.heap(), value).map_err(|words| self.trouble(words)))
             }
@@ -399,7 +402,7 @@ impl SchemeFile {
         let mut inner = self.inner();
         let Inner { machine, environment } = &mut *inner;
         self.entered.store(self.signals.count(), Ordering::Relaxed);
-        match run(machine, *environment) {
+        match contained(|| run(machine, *environment)) {
             Ok(Outcome::Done(value)) => Ok(value),
             Ok(Outcome::Suspended(suspended)) => {
                 machine.abandon(suspended);
@@ -487,6 +490,7 @@ impl SchemeFile {
             words: format!("{place}: {}{form}", failure.message),
             why: match failure.cause {
                 Cause::Limit(Limit::Time(_)) => Why::Time,
+                Cause::Limit(Limit::Cancelled) => Why::Cancelled,
                 Cause::Limit(_) => Why::OtherLimit,
                 Cause::Exit(Value::Unspecified | Value::Absent | Value::Bool(true) | Value::Int(0)) => {
                     Why::Exit(Leaving::Well)
@@ -514,6 +518,17 @@ impl SchemeFile {
         }
         (!words.is_empty()).then_some(words)
     }
+}
+
+/// A machine that panics is a failure of the run in it, and of nothing else.
+fn contained(run: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        Err(Failure {
+            cause: Cause::Rejected(ErrorKind::Misuse),
+            message: "the machine broke, which is a fault of becket's".into(),
+            place: None,
+        })
+    })
 }
 
 fn without_column(place: &str) -> &str {

@@ -22,8 +22,9 @@ use becket_dialects::chibi::{Host, ScriptHook, hook_named};
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
 use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};
 
+use super::attempts::{Attempts, Blame};
 use super::calls::Callers;
-use super::file::{Callback, Defined, SchemeFile, World};
+use super::file::{Callback, Defined, SchemeFile, Why, World};
 use super::marks::{Marks, Trust};
 use super::tool::SchemeTool;
 
@@ -50,6 +51,8 @@ pub struct Around {
     /// What files may see of the environment, if the settings say so.
     pub variables: Variables,
     pub marks: Marks,
+    /// Which files failed, so that they are not executed again.
+    pub attempts: Attempts,
     /// What callbacks are told of their host.
     pub host: Host,
     /// The world of a file that may do nothing.
@@ -301,7 +304,7 @@ impl SchemeFiles {
             (Err(_), Some(_)) => Trust::Models,
             (Err(_), None) => Trust::Persons,
         };
-        let loaded = read.and_then(|text| self.run(&address, &text, trust));
+        let loaded = read.and_then(|text| self.run(&address, &file, &text, trust));
         let (keys, tools) = match loaded {
             Ok((scheme, defined)) => {
                 let hooks: Vec<String> = defined
@@ -432,6 +435,7 @@ impl SchemeFiles {
     fn run(
         &self,
         address: &VfsPath,
+        file: &Path,
         text: &Arc<str>,
         trust: Trust,
     ) -> Result<(Arc<SchemeFile>, Defined), String> {
@@ -440,7 +444,28 @@ impl SchemeFiles {
             // Nobody has looked at it, wherever it lies.
             Trust::Models => self.world(Tier::Sandboxed),
         };
-        SchemeFile::load(&address.to_string(), Arc::clone(text), &world).map_err(|trouble| trouble.words)
+        let load = || SchemeFile::load(&address.to_string(), Arc::clone(text), &world);
+        // What the user wrote is tried at every start, like everything of theirs.
+        if trust == Trust::Persons {
+            return load().map_err(|trouble| trouble.words);
+        }
+        let World {
+            tier,
+            reach,
+            variables,
+            ..
+        } = &world;
+        let version = env!("CARGO_PKG_VERSION");
+        let subject = format!("{version} {tier:?} {reach:?} {variables:?}\n{text}");
+        self.around.attempts.run(file, &subject, || {
+            load().map_err(|trouble| {
+                let blame = match trouble.why {
+                    Why::Cancelled => Blame::Circumstances,
+                    _ => Blame::File,
+                };
+                (trouble.words, blame)
+            })
+        })
     }
 
     /// Registers what a file has defined.

@@ -12,6 +12,7 @@ use becket_dialects::chibi::{self, HOME_SETTINGS_FILE, Host};
 use becket_events::Profile;
 use becket_hooks::Engine;
 
+use super::attempts::Attempts;
 use super::calls::Callers;
 use super::eval::EvalTool;
 use super::file::World;
@@ -97,6 +98,7 @@ impl Setup {
                 Arc::new(move |name| surroundings.variable(name))
             },
             marks: self.scheme_marks(),
+            attempts: Attempts::new(self.folders.attempts_folder()),
             host,
             world,
             taken,

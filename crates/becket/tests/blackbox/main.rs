@@ -59,6 +59,7 @@ mod plugins;
 mod project;
 mod replay;
 mod scheme;
+mod scheme_hostile;
 mod scheme_reach;
 mod session_tree;
 mod sessions;

@@ -87,7 +87,7 @@ fn is_offered(run: &Finished, turn: usize, name: &str) -> bool {
 }
 
 /// A file whose one tool returns what an expression gives.
-fn returning(expression: &str) -> String {
+pub fn returning(expression: &str) -> String {
     format!(
         "(define-tool probe (description \"Probes.\") (parameters '()) (execute (lambda (args) {expression})))"
     )
