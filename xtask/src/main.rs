@@ -1,7 +1,7 @@
 //! The project's chores.
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
-//! (`tidy/`), `bench` runs the benchmarks. Nothing here is part of the program that people install.
+//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets. Nothing here is part of the program that people install.
 
 #![allow(
     clippy::print_stdout,
@@ -9,6 +9,7 @@
     reason = "a chore talks to whoever started it"
 )]
 
+mod fuzz;
 mod generate;
 mod tidy;
 mod workspace;
@@ -22,7 +23,8 @@ const USAGE: &str = "\
 cargo xtask generate          write the files that are made from code
 cargo xtask generate --check  fail if one of them is stale
 cargo xtask tidy              check the habits that no compiler checks
-cargo xtask bench [ARGS]      run the benchmarks";
+cargo xtask bench [ARGS]      run the benchmarks
+cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 
 /// Why a chore failed, in words.
 type Problem = String;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::run(&workspace, Mode::Check),
         ["tidy"] => tidy::run(&workspace),
         ["bench", rest @ ..] => bench(&workspace, rest),
+        ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

@@ -26,3 +26,11 @@ pub use survey::{Limits, Skipped};
 pub use symbol::{Extract, Reference, Symbol};
 pub use tool::{IndexSettings, LanguagePlugin, index_tool_names, index_tools};
 pub use update::{Indexed, Pending, Summary, Update, UpdateWish};
+
+/// What a text in the language of a file's name defines and mentions: a reader that only its fuzz target calls from
+/// outside.
+#[doc(hidden)]
+pub fn extracted(path: &std::path::Path, source: &[u8]) -> Option<Result<Extract, String>> {
+    let grammar = language::grammar_of(path)?;
+    Some(extract::Extractor::default().extract(grammar, source, &|| false))
+}

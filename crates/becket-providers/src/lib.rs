@@ -23,3 +23,30 @@ pub use secret::Secret;
 pub use select::{
     Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, has_key, key_variables, select,
 };
+
+/// Reads an answer in pieces, as it would come from a provider, and says of how many parts it is made: a reader that only
+/// its fuzz target calls from outside.
+#[doc(hidden)]
+pub async fn read_answer(api: Api, pieces: Vec<Vec<u8>>) -> (usize, bool) {
+    use futures_util::StreamExt;
+    let origin = answer::Origin {
+        place: "fuzz".into(),
+        key: None,
+    };
+    let framing = match pieces.first().and_then(|piece| piece.first()) {
+        Some(b'{') => answer::Framing::Document,
+        _ => answer::Framing::Events,
+    };
+    let bytes = futures_util::stream::iter(pieces.into_iter().map(|piece| Ok(bytes::Bytes::from(piece))));
+    let idle = std::time::Duration::from_secs(60);
+    let mut parts = match api {
+        Api::Anthropic => answer::parts(bytes, framing, anthropic::reader(), origin, idle),
+        Api::OpenAi => answer::parts(bytes, framing, openai::reader(), origin, idle),
+    };
+    let (mut count, mut is_whole) = (0, true);
+    while let Some(part) = parts.next().await {
+        count += 1;
+        is_whole &= part.is_ok();
+    }
+    (count, is_whole)
+}

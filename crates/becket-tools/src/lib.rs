@@ -60,3 +60,9 @@ pub use stand_in::StandIn;
 pub use subagent_tools::{Models, Preset, SubagentToolSettings, subagent_tool_names, subagent_tools};
 pub use team_tools::{team_tool_names, team_tools};
 pub use todo_tools::{todo_tool_names, todo_tools};
+
+/// A web page as text: a reader that only its fuzz target calls from outside.
+#[doc(hidden)]
+pub fn page_text(html: &str, base: &url::Url) -> String {
+    html::to_text(html, base, html::Style::Markdown) + &html::to_text(html, base, html::Style::Plain)
+}

@@ -28,6 +28,8 @@ mod pictures;
 mod plugins;
 mod programs;
 mod project;
+#[doc(hidden)]
+pub mod readers;
 mod run_guests;
 pub mod scheme;
 mod servers;

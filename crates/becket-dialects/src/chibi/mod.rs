@@ -51,3 +51,9 @@ pub use local_settings::{
 };
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
 pub use tools::profile;
+
+/// Whether a text is what a plugin can say of itself: a reader that only its fuzz target calls from outside.
+#[doc(hidden)]
+pub fn is_schema(text: &str) -> bool {
+    serde_json::from_str(text).is_ok_and(|value| schema::read(&value).is_ok())
+}

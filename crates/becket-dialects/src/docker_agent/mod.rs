@@ -55,5 +55,11 @@ pub use sources::{
 pub use template::Template;
 pub use tools::{profile, tool_names, toolset_tools};
 
+/// Whether a text is the verdict of a model: a reader that only its fuzz target calls from outside.
+#[doc(hidden)]
+pub fn is_verdict(text: &str) -> bool {
+    judge::verdict(text).is_ok()
+}
+
 #[cfg(test)]
 mod tests;

@@ -44,6 +44,8 @@ pub use entries::{Entry, EntryKind};
 pub use modules::host_modules;
 pub use packages::global_folders;
 pub use prelude::{Module, PRELUDE, prelude_modules};
+#[doc(hidden)]
+pub use resources::is_theme_or_has_front_matter;
 pub use resources::{
     Brought, Colour, Resources, SKILL_PREFIX, ShownTheme, Skill, Template, Theme, Wanted, WantedResources,
     may_bring_resources, skills_for_prompt,

@@ -74,6 +74,11 @@ fn messages_url(base: &Url) -> Url {
     url
 }
 
+/// What reads an answer, for the fuzz target.
+pub(crate) fn reader() -> Reader {
+    Reader::new("fuzz")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,6 +76,11 @@ fn completions_url(base: &Url) -> Url {
     url
 }
 
+/// What reads an answer, for the fuzz target.
+pub(crate) fn reader() -> Reader {
+    Reader::new("fuzz")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! How a run is shown: answers on standard output, everything else on standard error.
 
-mod markdown;
+pub(crate) mod markdown;
 mod output;
 mod person;
 mod screen;

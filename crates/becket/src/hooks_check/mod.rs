@@ -9,11 +9,11 @@ mod answers;
 mod guests;
 mod sarif;
 mod scripts;
-mod shell;
+pub(crate) mod shell;
 mod sources;
 mod syntax;
 mod trusted;
-mod written;
+pub(crate) mod written;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@
 //! together, `details.rs` says everything about one of them, `tally.rs` counts. This file is the record that the page
 //! shows.
 
-mod asked;
+pub(crate) mod asked;
 mod details;
 mod tally;
 mod tree;

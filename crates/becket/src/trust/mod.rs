@@ -10,7 +10,7 @@
 
 mod absence;
 mod copy;
-mod follow;
+pub(crate) mod follow;
 mod gather;
 mod item;
 mod lock;

@@ -25,6 +25,14 @@ use super::patterns::{Overrides, is_pattern};
 use super::settings_file::{Package, Settings};
 use files::{Kind, Look};
 
+/// Whether a text is that of a theme, and of a file with front matter: readers that only their fuzz target calls from
+/// outside.
+#[doc(hidden)]
+pub fn is_theme_or_has_front_matter(text: &str) -> (bool, bool) {
+    let front_matter = front_matter::front_matter(text, Path::new("fuzz.md"));
+    (Theme::of(text).is_ok(), front_matter.is_ok())
+}
+
 /// The folder in which programs share skills.
 const SHARED_FOLDER: &str = ".agents";
 

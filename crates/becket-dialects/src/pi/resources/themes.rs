@@ -68,7 +68,7 @@ impl Theme {
         }
     }
 
-    fn of(text: &str) -> Result<Self, String> {
+    pub(super) fn of(text: &str) -> Result<Self, String> {
         let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if written.name.trim().is_empty() || written.name.contains('/') {
             return Err(format!("{:?} is no name for a theme", written.name));

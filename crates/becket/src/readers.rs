@@ -1,0 +1,76 @@
+//! The program's own readers of text that others wrote, by name: for the fuzz targets, which run them all.
+
+use std::path::Path;
+
+use becket_store::RawTrace;
+
+use crate::commands::tool_arguments;
+use crate::config::{Config, ProjectConfig};
+use crate::event_commands::EventCommand;
+use crate::front::markdown::render;
+use crate::front::{Style, harmless, harmless_indented, harmless_name};
+use crate::hooks_check::{shell, written};
+use crate::moments::{parse_moment, parse_since, parse_span};
+use crate::target::parse_name;
+use crate::timeline::asked::{Asked, Stretch};
+use crate::trust::Lock;
+use crate::trust::follow::{Language, follow};
+use crate::workbench::Suite;
+
+/// Reads a text, whatever comes of it.
+pub type Reader = fn(&str);
+
+/// The readers, by the name of what they read.
+// tidy: a table
+pub const READERS: &[(&str, Reader)] = &[
+    ("config", |text| {
+        let _ = Config::read(text, Path::new("config.toml"));
+    }),
+    ("project", |text| {
+        let _ = ProjectConfig::read(text, Path::new("becket.toml"));
+    }),
+    ("hooktest", |text| {
+        let _ = Suite::read(text, Path::new("fuzz.hooktest.toml"));
+    }),
+    ("lock", |text| {
+        let _ = Lock::read(text, Path::new("becket.lock"));
+    }),
+    ("follow_shell", |text| drop(follow(text, Language::Shell))),
+    ("follow_python", |text| drop(follow(text, Language::Python))),
+    ("follow_scheme", |text| drop(follow(text, Language::Scheme))),
+    ("check_shell", |text| {
+        drop(shell::used(text));
+        for statement in written::by_shell(text) {
+            drop(written::objects(&statement));
+        }
+        drop(written::by_lines(text));
+    }),
+    ("markdown", |text| drop(render(text, Style::plain()))),
+    ("harmless", |text| {
+        drop((harmless(text), harmless_name(text), harmless_indented(text, "  ")));
+    }),
+    ("moments", |text| {
+        let _ = (parse_moment(text), parse_since(text, u64::MAX), parse_span(text));
+    }),
+    ("words", |text| {
+        let _ = (parse_name(text), EventCommand::read(text), tool_arguments(text));
+    }),
+    ("trace", |text| {
+        let trace = RawTrace {
+            seq: 1,
+            session_id: String::new(),
+            dispatch: text.to_owned(),
+        };
+        if let Some(asked) = Asked::read(&trace) {
+            let _ = (
+                asked.start_ms(),
+                asked.end_ms(),
+                asked.starts_ms(),
+                asked.reason(),
+            );
+        }
+        if let Some(stretch) = Stretch::read(&trace) {
+            let _ = (stretch.start_ms(), stretch.end_ms());
+        }
+    }),
+];
