@@ -39,6 +39,6 @@ pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler, own_row, trouble_of_answer};
-pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
+pub use settings_file::{SettingsError, in_plain_words, is_nested_too_deep, nearest, read_toml};
 pub use strict_json::read_strictly;
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -16,6 +16,7 @@ use oxc::syntax::module_record::{ExportExportName, ExportImportName, ImportImpor
 use serde::{Deserialize, Serialize};
 
 use crate::needs::Needs;
+use crate::room::with_room;
 
 /// Names that CommonJS gives to every file, and that extensions use in ES modules too.
 const COMMONJS: &[&str] = &["require", "module", "exports", "__filename", "__dirname"];
@@ -57,6 +58,10 @@ pub(crate) struct Facts {
 impl Facts {
     /// Looks at JavaScript.
     pub(crate) fn of(source: &str) -> Self {
+        with_room(source, || Self::looked_at(source)).unwrap_or_default()
+    }
+
+    fn looked_at(source: &str) -> Self {
         let allocator = Allocator::default();
         let parsed = Parser::new(&allocator, source, SourceType::unambiguous()).parse();
         let module_syntax = parsed.module_record.has_module_syntax;

@@ -30,6 +30,7 @@ mod outline;
 mod outside;
 mod packages;
 mod resolve;
+mod room;
 mod transform;
 
 pub use clock::{Pause, Watch};

@@ -19,6 +19,7 @@ use oxc::syntax::symbol::SymbolId;
 use crate::facts::Facts;
 use crate::node;
 use crate::packages::{Asked, Packages};
+use crate::room::with_room;
 use crate::transform::{TransformError, Transformer, in_plain_words};
 
 /// A module, as far as its text shows it.
@@ -74,6 +75,10 @@ pub struct Compared {
 
 /// Looks at a module. Parameters of the type `api` are the same object as the one that its function is given.
 pub fn outline(file: &Path, source: &str, api: &str) -> Result<Outline, TransformError> {
+    with_room(source, || looked_at(file, source, api)).unwrap_or_else(|| Err(TransformError::too_deep(file)))
+}
+
+fn looked_at(file: &Path, source: &str, api: &str) -> Result<Outline, TransformError> {
     let allocator = Allocator::default();
     let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
     let parsed = Parser::new(&allocator, source, kind).parse();

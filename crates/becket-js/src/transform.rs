@@ -18,6 +18,7 @@ use oxc::transformer::{HelperLoaderMode, HelperLoaderOptions, TransformOptions, 
 
 use crate::facts::Facts;
 use crate::opening;
+use crate::room::with_room;
 
 /// Part of every hash: another number when the same source would give other JavaScript.
 const VERSION: &str = "5";
@@ -56,6 +57,19 @@ pub struct TransformError {
     pub what: String,
     /// The line's text.
     pub text: String,
+}
+
+impl TransformError {
+    /// The error of a file that no parser should be given.
+    pub(crate) fn too_deep(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            line: 1,
+            column: 1,
+            what: "it is nested too deep to be read".into(),
+            text: String::new(),
+        }
+    }
 }
 
 /// What a transformation gives: code, and for each place in it the place in the source.
@@ -106,7 +120,8 @@ impl Transformer {
             self.files().insert(path.into(), Places::Kept(hash));
             return Ok(code.into());
         }
-        let made = transform(path, source)?;
+        let made = with_room(source, || transform(path, source))
+            .unwrap_or_else(|| Err(TransformError::too_deep(path)))?;
         let kept = self.keep(&hash, "places", &made.places) && self.keep(&hash, "js", &made.code);
         let places = if kept {
             Places::Kept(hash)
@@ -119,11 +134,14 @@ impl Transformer {
 
     /// What is wrong with a file that the engine did not take, if it is its grammar.
     pub(crate) fn problem(&self, path: &Path, source: &str) -> Option<TransformError> {
-        let allocator = Allocator::default();
         let kind = SourceType::from_path(path).ok()?;
-        let parsed = Parser::new(&allocator, source, kind).parse();
-        let problem = parsed.diagnostics.errors().next()?;
-        Some(in_plain_words(path, source, problem))
+        let looked = with_room(source, || {
+            let allocator = Allocator::default();
+            let parsed = Parser::new(&allocator, source, kind).parse();
+            let problem = parsed.diagnostics.errors().next()?;
+            Some(in_plain_words(path, source, problem))
+        });
+        looked.unwrap_or_else(|| Some(TransformError::too_deep(path)))
     }
 
     // ---------------------------------------------------------------- places

@@ -356,7 +356,10 @@ fn read_chord(raw: &str, protocol: Protocol) -> (Option<Chord>, Phase) {
     match raw.strip_prefix('\x1b') {
         Some("") => (Some(Chord::new(0, "escape")), Phase::Press),
         Some(rest) => {
-            let (chord, phase) = read_chord(rest, protocol);
+            // Of any number of them, the last one may begin a sequence, and the others say the same.
+            let plain = rest.trim_start_matches('\x1b').len();
+            let last = rest.len().saturating_sub(plain + 1).min(rest.len() - plain);
+            let (chord, phase) = read_chord(&rest[last..], protocol);
             (chord.map(|chord| chord.with(ALT)), phase)
         }
         None => (raw.chars().next().map(plain_chord), Phase::Press),

@@ -19,7 +19,7 @@ const UNITS: &[(&str, u64)] = &[
 pub fn parse_moment(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u64>() {
-        return (seconds <= 100 * MAX_SECONDS).then_some(seconds * 1000);
+        return (seconds <= 100 * MAX_SECONDS).then(|| seconds * 1000);
     }
     let moment = match DateTime::parse_from_rfc3339(text) {
         Ok(moment) => moment.with_timezone(&Local),
@@ -62,7 +62,7 @@ pub fn parse_span(text: &str) -> Option<u64> {
     let unit = if unit.is_empty() { "s" } else { unit.trim_start() };
     let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
     let seconds = number.parse::<u64>().ok()?.checked_mul(*seconds)?;
-    (1..=MAX_SECONDS).contains(&seconds).then_some(seconds * 1000)
+    (1..=MAX_SECONDS).contains(&seconds).then(|| seconds * 1000)
 }
 
 /// A span in the largest unit that fits it without a rest.

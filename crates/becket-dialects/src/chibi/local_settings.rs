@@ -101,6 +101,9 @@ pub fn read_home_url_rules(text: &str) -> Result<Option<UrlRules>, String> {
 }
 
 pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+    if becket_hooks::is_nested_too_deep(text) {
+        return Err("it is nested too deep to be read".into());
+    }
     toml::from_str(text).map_err(|error| {
         let before = error
             .span()

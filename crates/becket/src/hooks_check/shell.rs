@@ -333,7 +333,9 @@ impl Scanner {
                 Expected::Probed
             }
             Expected::Sourced => {
-                self.sourced.push(self.text[begin..self.at].iter().collect());
+                // A last backslash is followed by nothing.
+                let end = self.at.min(self.text.len());
+                self.sourced.push(self.text[begin.min(end)..end].iter().collect());
                 Expected::Argument
             }
             Expected::Function => {

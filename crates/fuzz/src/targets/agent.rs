@@ -389,7 +389,6 @@ pub fn jq(u: &mut Unstructured<'_>) -> Result<()> {
         "implode?",
         "explode?",
         "strptime(\"%Y\")?",
-        "todate?",
         "splits(\"a\")?",
         "getpath([\"a\",0])?",
         ".[2:4]?",

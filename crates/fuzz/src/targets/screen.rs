@@ -80,10 +80,7 @@ pub fn rows(u: &mut Unstructured<'_>) -> Result<()> {
     assert!(width(&clipped) <= columns, "{clipped:?} is wider than {columns}");
     let row = Row::read(&line);
     let over = Row::read(&text(u, ESCAPES)?);
-    drop(
-        row.covered(&over, columns / 2, columns)
-            .encode(Colours::All),
-    );
+    drop(row.covered(&over, columns / 2, columns).encode(Colours::All));
     drop(row.wrapped(columns));
     Ok(())
 }
