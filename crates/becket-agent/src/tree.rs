@@ -11,6 +11,8 @@ pub struct Tree {
     entries: Vec<Arc<StoredEntry>>,
     /// Where an entry is among them.
     places: HashMap<String, usize>,
+    /// Where the entries are that come after one, the oldest first; those that begin a conversation come after nothing.
+    children: HashMap<Option<String>, Vec<usize>>,
     leaf_id: Option<String>,
     labels: HashMap<String, Label>,
     name: Option<String>,
@@ -71,8 +73,9 @@ impl Tree {
 
     /// The entries that come after this one, or without one those that begin a conversation; the oldest first.
     pub fn children(&self, id: Option<&str>) -> Branch {
-        let is_child = |entry: &&Arc<StoredEntry>| entry.parent_id.as_deref() == id;
-        self.entries.iter().filter(is_child).cloned().collect()
+        let children = self.children.get(&id.map(ToOwned::to_owned));
+        let places = children.into_iter().flatten();
+        places.map(|place| Arc::clone(&self.entries[*place])).collect()
     }
 
     /// What an entry was labelled with last.
@@ -106,13 +109,19 @@ impl Tree {
             entry.parent_id = None;
         }
         self.note(&entry);
-        self.places.insert(entry.id.clone(), self.entries.len());
+        let place = self.entries.len();
+        self.places.insert(entry.id.clone(), place);
+        self.children
+            .entry(entry.parent_id.clone())
+            .or_default()
+            .push(place);
         self.leaf_id = Some(entry.id.clone());
         self.entries.push(Arc::new(entry));
     }
 
     /// Takes entries away; what stood behind them stands behind what is left before them.
     pub(crate) fn remove(&mut self, ids: &[String]) {
+        let ids: HashSet<&String> = ids.iter().collect();
         let before = std::mem::take(self);
         let left = |mut id: Option<String>| {
             while let Some(gone) = id.as_ref().filter(|id| ids.contains(id)) {

@@ -76,8 +76,12 @@ impl SqliteStore {
     }
 
     /// Goes through the whole log and says where it ends, or what is wrong with it. A hash that was noted earlier must
-    /// still be among the records.
-    pub fn verify_audit(&self, noted: Option<&str>) -> Result<Result<AuditHead, Flaw>, StoreError> {
+    /// still be among the records. `seen` is told after each record how many there are so far, and in all.
+    pub fn verify_audit(
+        &self,
+        noted: Option<&str>,
+        mut seen: impl FnMut(u64, u64),
+    ) -> Result<Result<AuditHead, Flaw>, StoreError> {
         self.look("verify the audit log", |connection| {
             // One moment for everything: others may write meanwhile.
             let _moment = connection.unchecked_transaction()?;
@@ -86,9 +90,11 @@ impl SqliteStore {
             let mut rows = connection.prepare(&format!("{SELECT} ORDER BY seq"))?;
             let mut rows = rows.query([])?;
             while let Some(row) = rows.next()? {
-                if let Err(flaw) = check.next(&AuditEntry::read(row)?, noted) {
+                let entry = AuditEntry::read(row)?;
+                if let Err(flaw) = check.next(&entry, noted) {
                     return Ok(Err(flaw));
                 }
+                seen(entry.seq, end.head.count);
             }
             Ok(check.end(&end, noted))
         })

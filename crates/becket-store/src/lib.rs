@@ -40,6 +40,6 @@ pub use claim::Claim;
 pub use contexts::{Archive, ChosenContexts, Due, Lifetime};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
-pub use reading::{ContextSummary, InboxMessage, Recorded, SessionSummary, StoredTrace};
+pub use reading::{ContextSummary, InboxMessage, Recorded, SessionSummary, StoredTrace, TurnPage};
 pub use record::{Mark, RawTrace};
 pub use sqlite::SqliteStore;

@@ -407,7 +407,72 @@ pub(crate) fn record_of(
          WHERE session_id IN (SELECT id FROM family) AND heard >= ?3 AND seq > ?2 ORDER BY seq",
     )?;
     let least = i64::from(wanted == Wanted::Heard);
-    let mut rows = record.query(params![session_id, after, least])?;
+    recorded(record.query(params![session_id, after, least])?)
+}
+
+/// Some turns of a session that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnPage {
+    /// The first of them; a session's first turn has the number 1.
+    pub first: u64,
+    /// The last of them; one less than the first if there are none.
+    pub last: u64,
+    /// How many turns the session has.
+    pub total: u64,
+    /// The place in the record after which they begin.
+    after: i64,
+    /// The place at which they end.
+    until: i64,
+}
+
+/// The last turns of a session, or the last before one of them, at most so many.
+pub(crate) fn turn_page(
+    connection: &Connection,
+    session_id: &str,
+    most: u64,
+    before: Option<u64>,
+) -> Result<TurnPage, Problem> {
+    // A turn is recorded when it is over, so everything of the next one stands behind it.
+    let mut turns =
+        connection.prepare("SELECT seq FROM trace WHERE session_id = ? AND event = 'turn' ORDER BY seq")?;
+    let rows = turns.query_map([session_id], |row| row.get(0))?;
+    let ends: Vec<i64> = rows.collect::<Result<_, _>>()?;
+    let total = ends.len() as u64;
+    let last = before.map_or(total, |before| before.saturating_sub(1).min(total));
+    let first = last.saturating_sub(most) + 1;
+    let end_of = |turn: u64| ends.get(usize::try_from(turn).ok()?.checked_sub(1)?).copied();
+    Ok(TurnPage {
+        first,
+        last,
+        total,
+        after: end_of(first - 1).unwrap_or(0),
+        until: end_of(last).filter(|_| last < total).unwrap_or(i64::MAX),
+    })
+}
+
+/// What was recorded of a session in these turns, and of the sub-agents that began in them.
+pub(crate) fn record_of_turns(
+    connection: &Connection,
+    session_id: &str,
+    page: &TurnPage,
+) -> Result<Vec<Recorded>, Problem> {
+    let mut record = connection.prepare(
+        "WITH RECURSIVE family(id) AS (
+             SELECT id FROM sessions WHERE parent_id = ?1
+                 AND (SELECT min(seq) FROM trace WHERE session_id = sessions.id) BETWEEN ?2 + 1 AND ?3
+             UNION SELECT sessions.id FROM family JOIN sessions ON sessions.parent_id = family.id
+         )
+         SELECT event, time_ms, dispatch, seq AS place, session_id FROM trace
+         WHERE session_id = ?1 AND heard AND seq > ?2 AND seq <= ?3
+         UNION ALL
+         SELECT event, time_ms, dispatch, seq AS place, session_id FROM trace
+         WHERE session_id IN (SELECT id FROM family) AND heard
+         ORDER BY place",
+    )?;
+    recorded(record.query(params![session_id, page.after, page.until])?)
+}
+
+fn recorded(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Recorded>, Problem> {
     let mut recorded = Vec::new();
     while let Some(row) = rows.next()? {
         let stored = StoredTrace::read(row)?;

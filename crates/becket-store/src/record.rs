@@ -1,5 +1,7 @@
 //! What happened, for those who look at it: what each session wrote and what its hooks were asked, as it was stored.
 
+use std::collections::HashMap;
+
 use becket_agent::store::{StoreError, StoredEntry};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -158,21 +160,23 @@ fn traces<P: rusqlite::Params>(
 
 /// The session with that id and its descendants, each after its parent, sisters in the order in which they began.
 fn family_of(sessions: &[SessionSummary], session_id: &str) -> Vec<SessionSummary> {
-    let mut family: Vec<SessionSummary> = sessions
+    let mut below: HashMap<&str, Vec<&SessionSummary>> = HashMap::new();
+    for session in sessions {
+        if let Some(parent) = &session.parent_id {
+            below.entry(parent).or_default().push(session);
+        }
+    }
+    // The next one stands at the end. Sessions are listed newest first, so the oldest sister is taken first.
+    let mut waiting: Vec<&SessionSummary> = sessions
         .iter()
         .filter(|session| session.id == session_id)
-        .cloned()
         .collect();
-    let mut next = 0;
-    while let Some(parent) = family.get(next) {
-        let parent_id = parent.id.clone();
-        // They are listed newest first.
-        let children = sessions.iter().rev();
-        let children = children.filter(|session| session.parent_id.as_deref() == Some(&parent_id));
-        let is_new = |session: &&SessionSummary| family.iter().all(|known| known.id != session.id);
-        let children: Vec<_> = children.filter(is_new).cloned().collect();
-        family.splice(next + 1..next + 1, children);
-        next += 1;
+    let mut family = Vec::new();
+    while let Some(session) = waiting.pop() {
+        // Whoever is taken out has had its turn: a circle has an end.
+        let children = below.remove(session.id.as_str()).unwrap_or_default();
+        waiting.extend(children.into_iter().filter(|child| child.id != session_id));
+        family.push(session.clone());
     }
     family
 }

@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::problem::Problem;
 
 /// One step for every version; the first makes the tables of version 1. A step that was released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7,
+];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
@@ -175,6 +177,12 @@ CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
     BEGIN SELECT raise(ABORT, 'records of the audit log are never deleted'); END;
 ";
 
+/// Ways to the sub-agents of a session, and to its turns, that do not lead through everything else.
+const VERSION_7: &str = "
+CREATE INDEX sessions_by_parent ON sessions(parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX trace_turns ON trace(session_id) WHERE event = 'turn';
+";
+
 /// Brings the file to the newest version among the steps. A file that is there already costs one read.
 pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
     if checked_version(connection, steps)? == steps.len() {
@@ -280,7 +288,7 @@ mod tests {
             crate::Lifetime::default()
         );
         assert_eq!(store.integrity_check().unwrap(), Vec::<String>::new());
-        assert_eq!(store.verify_audit(None).unwrap().unwrap().count, 0);
+        assert_eq!(store.verify_audit(None, |_, _| {}).unwrap().unwrap().count, 0);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::name::ContextName;
 use crate::open;
 use crate::problem::Problem;
 use crate::reading::{
-    self, ContextSummary, InboxMessage, RawEntry, Recorded, SessionSummary, StoredTrace, Wanted,
+    self, ContextSummary, InboxMessage, RawEntry, Recorded, SessionSummary, StoredTrace, TurnPage, Wanted,
 };
 use crate::writer::{Job, Request, Target, TraceBuffer, Traced, WaitingTrace, Writer};
 use crate::writing;
@@ -141,6 +141,25 @@ impl SqliteStore {
     pub fn record_of(&self, session_id: &str, after: i64) -> Result<Vec<Recorded>, StoreError> {
         self.look("read the trace", |connection| {
             reading::record_of(connection, session_id, after, Wanted::Heard)
+        })
+    }
+
+    /// Which are the last turns of a session, at most so many, or the last before one of them.
+    pub fn turn_page(
+        &self,
+        session_id: &str,
+        most: u64,
+        before: Option<u64>,
+    ) -> Result<TurnPage, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::turn_page(connection, session_id, most, before)
+        })
+    }
+
+    /// Everything that is traced of a session in these turns, and of the sub-agents that began in them.
+    pub fn record_of_turns(&self, session_id: &str, page: &TurnPage) -> Result<Vec<Recorded>, StoreError> {
+        self.look("read the trace", |connection| {
+            reading::record_of_turns(connection, session_id, page)
         })
     }
 

@@ -1074,8 +1074,14 @@ pub struct TraceArgs {
     /// The session, or how its id begins; the newest when absent.
     pub session: Option<String>,
     /// Go on until the session ends.
-    #[arg(short = 'f', long)]
+    #[arg(short = 'f', long, conflicts_with_all = ["turns", "before"])]
     pub follow: bool,
+    /// Show so many turns, the last ones [default: 100, and all for programs]; 0 shows all of them.
+    #[arg(long, value_name = "COUNT")]
+    pub turns: Option<u64>,
+    /// Show the turns before this one.
+    #[arg(long, value_name = "TURN")]
+    pub before: Option<u64>,
     /// Print it in another form: `jsonl`, one line for each thing; `chrome`, for Perfetto and the browser's own viewer;
     /// `otlp`, the spans that `--otel` sends.
     #[arg(long, value_name = "FORM", conflicts_with = "follow")]

@@ -119,7 +119,7 @@ fn replayed() -> Result<Duration, Problem> {
     let record = (0..EVENTS).map(recorded).collect::<Result<Vec<_>, Problem>>()?;
     runtime()?.block_on(async {
         let started = Instant::now();
-        let replay = Replay::of(&engine, &record).await;
+        let replay = Replay::of(&engine, &record, |_, _| {}).await;
         let taken = started.elapsed();
         match (replay.replayed, replay.differences.len()) {
             (count, 0) if count == u64::from(EVENTS) => Ok(taken),

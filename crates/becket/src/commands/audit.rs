@@ -11,7 +11,7 @@ use super::{print, since, trace};
 use crate::args::{AuditCommand, Options};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::front::{counted, harmless};
+use crate::front::{Progress, counted, harmless};
 use crate::surroundings::Surroundings;
 
 /// Does what is asked for.
@@ -23,20 +23,28 @@ pub fn run(
     let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
     match command {
         None => ledgers(options, &store),
-        Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref()),
+        Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref(), surroundings),
         Some(AuditCommand::Export { session, since }) => export(&store, session.as_deref(), since.as_deref()),
         Some(AuditCommand::Head) => head(options, &store),
     }
 }
 
-fn verify(options: &Options, store: &SqliteStore, noted: Option<&str>) -> Result<Exit, CliError> {
+fn verify(
+    options: &Options,
+    store: &SqliteStore,
+    noted: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     let noted = noted.map(|hash| hash.trim().to_lowercase());
     let is_hash = |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     if noted.as_ref().is_some_and(|hash| !is_hash(hash)) {
         let problem = "a hash of the audit log has 64 hexadecimal digits";
         return Err(CliError::usage(problem).hint("`becket audit head` prints one"));
     }
-    match store.verify_audit(noted.as_deref())? {
+    let mut progress = Progress::of("records", options, surroundings);
+    let verified = store.verify_audit(noted.as_deref(), |done, total| progress.at(done, total))?;
+    drop(progress);
+    match verified {
         Ok(end) => {
             match options.json {
                 true => print(&format!(

@@ -3,7 +3,6 @@
 //! An update passes hooks and rules, as the model's own does. Looking things up is the person's own doing: no hook is
 //! asked.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use becket_events::EventId;
@@ -16,7 +15,7 @@ use super::{print, tool};
 use crate::args::{IndexCommand, Options};
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
-use crate::front::harmless;
+use crate::front::{self, harmless};
 use crate::surroundings::Surroundings;
 
 /// Updates the index, or looks something up in it.
@@ -138,21 +137,17 @@ fn progress_bar() -> Watcher {
             _ => output.and_then(bar),
         };
         if let Some(line) = line {
-            // A terminal that has gone away needs no bar.
-            let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+            front::write_over(&line);
         }
     })
 }
 
 /// `12 of 48 files` as a bar.
 fn bar(progress: &str) -> Option<String> {
-    const WIDTH: usize = 30;
     let mut words = progress.split_whitespace();
-    let done: usize = words.next()?.parse().ok()?;
-    let total: usize = words.nth(1)?.parse().ok()?;
-    let full = (WIDTH * done).checked_div(total)?.min(WIDTH);
-    let (full, empty) = ("█".repeat(full), "░".repeat(WIDTH - full));
-    Some(format!("{full}{empty} {done} of {total} files"))
+    let done: u64 = words.next()?.parse().ok()?;
+    let total: u64 = words.nth(1)?.parse().ok()?;
+    (total > 0).then(|| front::bar(done, total, "files"))
 }
 
 fn told(problem: IndexProblem) -> CliError {

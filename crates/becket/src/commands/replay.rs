@@ -10,7 +10,7 @@ use super::{cancellable, print, since, trace};
 use crate::args::{Options, ReplayArgs};
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
-use crate::front::harmless;
+use crate::front::{Progress, harmless};
 use crate::surroundings::Surroundings;
 use crate::workbench::{Difference, Lab, Replay, Said, Speaker};
 
@@ -34,7 +34,8 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
                 let mut there = surroundings.clone();
                 there.cwd = folder;
                 let lab = Lab::open(&options, &there, None, &cancel).await?.begin().await;
-                let replayed = replay_all(&lab, &store, &sessions, &mut report).await;
+                let progress = Progress::of("events", &options, surroundings);
+                let replayed = replay_all(&lab, &store, &sessions, (&mut report, progress)).await;
                 lab.close(&there).await?;
                 replayed?;
             }
@@ -79,11 +80,12 @@ async fn replay_all(
     lab: &Lab,
     store: &SqliteStore,
     sessions: &[SessionSummary],
-    report: &mut Report,
+    (report, mut progress): (&mut Report, Progress),
 ) -> Result<(), CliError> {
     for session in sessions {
         let record = store.whole_record_of(&session.id)?;
-        let replay = Replay::of(lab.engine(), &record).await;
+        let replay = Replay::of(lab.engine(), &record, |done, total| progress.at(done, total)).await;
+        progress.clear();
         report.add(session, &replay)?;
     }
     Ok(())

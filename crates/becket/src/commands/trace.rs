@@ -1,11 +1,11 @@
 //! `becket trace`: what happened in a session, as a tree of turns, requests, tool calls and hook runs.
 
 mod otlp;
+mod tree;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use becket_store::{Recorded, SessionSummary, SqliteStore};
+use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
 use serde_json::{Value, json};
 
 use url::Url;
@@ -20,6 +20,11 @@ use crate::otel;
 use crate::surroundings::Surroundings;
 use crate::workbench::in_ms;
 
+use tree::{Family, Node, What};
+
+/// So many turns are shown at once.
+const TURNS: u64 = 100;
+
 /// How often somebody who follows looks again.
 const PACE: Duration = Duration::from_millis(200);
 
@@ -30,25 +35,48 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
     if wanted.follow {
         return follow(&store, &session, options);
     }
-    let record = items(&store.record_of(&session.id, 0)?);
-    let parents = parents(&store)?;
-    let family = Family { record, parents };
-    if let Some(endpoint) = otel_endpoint(options, surroundings)? {
-        return send(
-            &endpoint,
-            &otlp::request(&family, &session),
-            options,
-            surroundings,
-        );
-    }
+    let otel = otel_endpoint(options, surroundings)?;
     let form = wanted.export.or(options.json.then_some(TraceForm::Jsonl));
-    match form {
-        Some(TraceForm::Jsonl) => print(&family.record.iter().map(Item::line).collect::<String>())?,
-        Some(TraceForm::Chrome) => print(&format!("{}\n", chrome(&session, &family.record)))?,
-        Some(TraceForm::Otlp) => print(&format!("{}\n", otlp::request(&family, &session)))?,
-        None => print(&harmless(&family.tree(&session)))?,
+    let usual = (otel.is_none() && form.is_none()).then_some(TURNS);
+    let page = page(&store, &session, wanted, usual)?;
+    let record = match &page {
+        Some(page) => store.record_of_turns(&session.id, page)?,
+        None => store.record_of(&session.id, 0)?,
+    };
+    if form == Some(TraceForm::Jsonl) && otel.is_none() {
+        record
+            .iter()
+            .try_for_each(|recorded| print(&Item::read(recorded).line()))?;
+        return Ok(Exit::Answered);
+    }
+    let family = Family::of(record.iter().map(Item::read), parents(&store)?);
+    drop(record);
+    match (otel, form) {
+        (Some(endpoint), _) => {
+            let spans = otlp::request(&family, &session);
+            return send(&endpoint, &spans, options, surroundings);
+        }
+        (None, Some(TraceForm::Otlp)) => print(&format!("{}\n", otlp::request(&family, &session)))?,
+        (None, Some(_)) => print(&format!("{}\n", chrome(&session, &family)))?,
+        (None, None) => print(&harmless(&family.tree(&session, page.as_ref())))?,
     }
     Ok(Exit::Answered)
+}
+
+/// The turns that are shown. Without a usual number it is the whole record, unless the command line says otherwise.
+fn page(
+    store: &SqliteStore,
+    session: &SessionSummary,
+    wanted: &TraceArgs,
+    usual: Option<u64>,
+) -> Result<Option<TurnPage>, CliError> {
+    let most = match (wanted.turns.or(usual), wanted.before) {
+        (None, None) => return Ok(None),
+        (None, Some(_)) => TURNS,
+        (Some(0), _) => u64::MAX,
+        (Some(most), _) => most,
+    };
+    Ok(Some(store.turn_page(&session.id, most, wanted.before)?))
 }
 
 /// Where the spans are to be sent, if that is what the person wants here: what settings want concerns runs.
@@ -98,7 +126,7 @@ pub(super) fn find(store: &SqliteStore, named: Option<&str>) -> Result<SessionSu
 }
 
 /// The sessions of sub-agents, each with the one that asked it.
-fn parents(store: &SqliteStore) -> Result<BTreeMap<String, String>, CliError> {
+fn parents(store: &SqliteStore) -> Result<Vec<(String, String)>, CliError> {
     let sessions = store.sessions(None)?.into_iter();
     Ok(sessions
         .filter_map(|session| Some((session.id, session.parent_id?)))
@@ -117,7 +145,7 @@ fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> R
             .is_none_or(|known| known.reason.is_some());
         let news = store.record_of(&session.id, after)?;
         after = news.last().map_or(after, |last| last.seq);
-        for item in items(&news) {
+        for item in news.iter().map(Item::read) {
             match options.json {
                 true => print(&item.line())?,
                 false => print(&harmless(&format!("{}\n", item.told())))?,
@@ -139,18 +167,17 @@ struct Item {
     json: Value,
 }
 
-fn items(record: &[Recorded]) -> Vec<Item> {
-    let read = |recorded: &Recorded| Item {
-        seq: recorded.seq,
-        session_id: recorded.session_id.clone(),
-        is_span: recorded.is_span,
-        name: recorded.name.clone(),
-        json: serde_json::from_str(recorded.json.text()).unwrap_or_default(),
-    };
-    record.iter().map(read).collect()
-}
-
 impl Item {
+    fn read(recorded: &Recorded) -> Self {
+        Self {
+            seq: recorded.seq,
+            session_id: recorded.session_id.clone(),
+            is_span: recorded.is_span,
+            name: recorded.name.clone(),
+            json: serde_json::from_str(recorded.json.text()).unwrap_or_default(),
+        }
+    }
+
     fn number(&self, name: &str) -> u64 {
         self.json[name].as_u64().unwrap_or_default()
     }
@@ -234,204 +261,6 @@ fn request_facts(ended: &Value) -> String {
     }
 }
 
-/// A line of the tree with what stands below it.
-struct Node<'a> {
-    began: u64,
-    text: String,
-    what: What<'a>,
-    below: Vec<Node<'a>>,
-}
-
-/// What a line of the tree is about.
-enum What<'a> {
-    /// A dispatch or a stretch of time.
-    Item(&'a Item),
-    /// The session of a sub-agent.
-    Session(&'a str),
-    /// What stands above it, in more words.
-    Words,
-}
-
-/// Everything that is recorded of a session and of the sub-agents below it.
-struct Family {
-    record: Vec<Item>,
-    parents: BTreeMap<String, String>,
-}
-
-impl Node<'_> {
-    /// When it was over, with everything below it.
-    fn ended(&self) -> u64 {
-        let own = match &self.what {
-            What::Item(item) => item.ended(),
-            What::Session(_) | What::Words => self.began,
-        };
-        self.below.iter().map(Node::ended).fold(own, u64::max)
-    }
-
-    fn print(&self, margin: &str, last: bool, text: &mut String) {
-        let (branch, rest) = if last {
-            ("└─ ", "   ")
-        } else {
-            ("├─ ", "│  ")
-        };
-        for (index, line) in self.text.lines().enumerate() {
-            let before = if index == 0 { branch } else { rest };
-            text.push_str(&format!("{margin}{before}{line}\n"));
-        }
-        let margin = format!("{margin}{rest}");
-        for (index, node) in self.below.iter().enumerate() {
-            node.print(&margin, index + 1 == self.below.len(), text);
-        }
-    }
-}
-
-impl Family {
-    /// The whole session as a tree.
-    fn tree(&self, session: &SessionSummary) -> String {
-        let SessionSummary {
-            id, context, model, ..
-        } = session;
-        let ending = session.reason.as_deref().unwrap_or("open");
-        let mut text = format!("session {id} in {context} with {model}  {ending}\n");
-        let whole = self.session(id);
-        for (index, node) in whole.iter().enumerate() {
-            node.print("", index + 1 == whole.len(), &mut text);
-        }
-        if whole.is_empty() {
-            text.push_str("nothing is recorded of it\n");
-        }
-        text
-    }
-
-    /// Everything of a session: its turns with what belongs to them, and what happened outside of turns.
-    fn session(&self, id: &str) -> Vec<Node<'_>> {
-        let own: Vec<&Item> = self.record.iter().filter(|item| item.session_id == id).collect();
-        let (turns, rest): (Vec<&Item>, Vec<&Item>) = own.into_iter().partition(|item| item.is("turn"));
-        let belongs =
-            |item: &Item, turn: &Item| item.number("turn") == turn.number("turn") && within(item, turn);
-        let mut nodes: Vec<Node<'_>> = Vec::new();
-        for turn in &turns {
-            let of_turn: Vec<&Item> = rest.iter().copied().filter(|item| belongs(item, turn)).collect();
-            nodes.push(Node {
-                began: turn.began(),
-                text: turn.told(),
-                what: What::Item(turn),
-                below: self.things(id, &of_turn),
-            });
-        }
-        let outside = |item: &&Item| !turns.iter().any(|turn| belongs(item, turn));
-        let outside: Vec<&Item> = rest.into_iter().filter(outside).collect();
-        nodes.extend(self.things(id, &outside));
-        nodes.sort_by_key(|node| node.began);
-        nodes
-    }
-
-    /// Requests and calls, with the hooks that were asked about each.
-    fn things<'a>(&'a self, session_id: &str, items: &[&'a Item]) -> Vec<Node<'a>> {
-        let (spans, dispatches): (Vec<&Item>, Vec<&Item>) =
-            items.iter().copied().partition(|item| item.is_span);
-        let mut loose = Vec::new();
-        let mut nodes: Vec<Node<'a>> = spans
-            .iter()
-            .map(|span| Node {
-                began: span.began(),
-                text: span.told(),
-                what: What::Item(span),
-                below: self.sub_agents(session_id, span),
-            })
-            .collect();
-        for item in dispatches {
-            let owner = spans.iter().position(|span| match (item.call(), span.call()) {
-                (Some(call), Some(of_span)) => call == of_span,
-                (None, None) => span.is("request") && within(item, span),
-                _ => false,
-            });
-            match owner {
-                Some(place) => nodes[place].below.push(dispatch_node(item)),
-                None => loose.push(dispatch_node(item)),
-            }
-        }
-        nodes.extend(loose);
-        for node in &mut nodes {
-            node.below.sort_by_key(|below| below.began);
-        }
-        nodes.sort_by_key(|node| node.began);
-        nodes
-    }
-
-    /// Sessions of sub-agents that a call has asked.
-    fn sub_agents(&self, session_id: &str, call: &Item) -> Vec<Node<'_>> {
-        let below = self.parents.iter().filter(|(_, parent)| *parent == session_id);
-        let mut nodes = Vec::new();
-        for (id, _) in below.filter(|_| call.is("tool_call")) {
-            let mut own = self.record.iter().filter(|item| item.session_id == *id);
-            if let Some(first) = own.find(|item| within(item, call)) {
-                nodes.push(Node {
-                    began: first.began(),
-                    text: format!("session {id}"),
-                    what: What::Session(id),
-                    below: self.session(id),
-                });
-            }
-        }
-        nodes
-    }
-}
-
-/// Whether something happened while something else did. Clocks are read at slightly different moments.
-fn within(item: &Item, whole: &Item) -> bool {
-    const SLACK: u64 = 100;
-    item.began() + SLACK >= whole.began() && item.began() <= whole.ended() + SLACK
-}
-
-/// An event with its hooks, and what became of it from one to the next.
-fn dispatch_node(item: &Item) -> Node<'_> {
-    let verdict = match &item.json["verdict"] {
-        Value::Null => String::new(),
-        verdict => format!("  {}", verdict_of(verdict)),
-    };
-    let changing: Vec<String> = changing_fields(&item.json);
-    let mut below = Vec::new();
-    for field in &changing {
-        below.push(leaf(item, format!("{field}: {}", item.json["original"][field])));
-    }
-    for run in item.json["runs"].as_array().into_iter().flatten() {
-        below.push(leaf(item, run_text(run, &changing)));
-    }
-    for field in &changing {
-        below.push(leaf(
-            item,
-            format!("{field} in the end: {}", item.json["effective"][field]),
-        ));
-    }
-    Node {
-        began: item.began(),
-        text: format!("{}{verdict}", item.told()),
-        what: What::Item(item),
-        below,
-    }
-}
-
-fn leaf(item: &Item, text: String) -> Node<'_> {
-    Node {
-        began: item.began(),
-        text,
-        what: What::Words,
-        below: Vec::new(),
-    }
-}
-
-/// The fields that hooks have changed.
-fn changing_fields(dispatch: &Value) -> Vec<String> {
-    // The event itself is recorded also where nobody has changed it.
-    if dispatch["effective"].is_null() {
-        return Vec::new();
-    }
-    let original = dispatch["original"].as_object().into_iter().flatten();
-    let changed = original.filter(|(name, value)| dispatch["effective"].get(name.as_str()) != Some(value));
-    changed.map(|(name, _)| name.clone()).collect()
-}
-
 pub(super) fn verdict_of(verdict: &Value) -> String {
     match verdict {
         Value::String(word) => word.clone(),
@@ -445,73 +274,37 @@ pub(super) fn verdict_of(verdict: &Value) -> String {
     }
 }
 
-fn run_text(run: &Value, changing: &[String]) -> String {
-    let text = |name: &str| run[name].as_str().unwrap_or_default();
-    let took = in_ms(run["duration_us"].as_u64().unwrap_or_default());
-    let effect = &run["effect"];
-    let mut words = match effect["kind"].as_str().unwrap_or_default() {
-        "failed" => {
-            let failure = &effect["failure"];
-            let refused = if effect["refused"] == json!(true) {
-                ", which refuses"
-            } else {
-                ""
-            };
-            format!(
-                "failed{refused}: {} {}",
-                failure["cause"].as_str().unwrap_or_default().replace('_', " "),
-                failure["detail"].as_str().unwrap_or_default()
-            )
-        }
-        "denied" => verdict_of(&run["reply"]["verdict"]),
-        "none" => "said nothing".into(),
-        kind => kind.replace('_', " "),
-    };
-    for field in changing {
-        if let Some(value) = run["reply"].get(field) {
-            words.push_str(&format!("  {field} → {value}"));
-        }
-    }
-    format!("{} ({})  {took}  {words}", text("handler"), text("source"))
-}
-
 /// The trace in Chrome's format: one process for each session, one row for turns and requests, one for each call.
-fn chrome(session: &SessionSummary, record: &[Item]) -> Value {
-    let mut processes: Vec<&str> = record.iter().map(|item| item.session_id.as_str()).collect();
-    processes.dedup();
-    processes.sort_unstable();
-    processes.dedup();
-    let process = |id: &str| {
-        processes
-            .iter()
-            .position(|known| *known == id)
-            .map_or(0, |place| place + 1)
-    };
+fn chrome(session: &SessionSummary, family: &Family) -> Value {
     let mut events = Vec::new();
-    for id in &processes {
+    for (place, (id, items)) in family.sessions().enumerate() {
+        let pid = place + 1;
         events.push(json!({
-            "ph": "M", "name": "process_name", "pid": process(id), "tid": 0,
+            "ph": "M", "name": "process_name", "pid": pid, "tid": 0,
             "args": {"name": format!("session {id}")},
         }));
-    }
-    for item in record {
-        let pid = process(&item.session_id);
-        events.push(slice(&item.name, item, pid));
-        let mut began = item.began();
-        for run in item.json["runs"].as_array().into_iter().flatten() {
-            let duration = run["duration_us"].as_u64().unwrap_or_default();
-            events.push(json!({
-                "ph": "X", "cat": "hook", "name": run["handler"], "pid": pid, "tid": row(item),
-                "ts": began, "dur": duration, "args": run,
-            }));
-            began += duration;
-        }
+        events.extend(items.iter().flat_map(|item| slices(item, pid)));
     }
     json!({
         "displayTimeUnit": "ms",
         "otherData": {"session": session.id, "context": session.context, "model": session.model},
         "traceEvents": events,
     })
+}
+
+/// A dispatch or a stretch of time, and the hooks in it.
+fn slices(item: &Item, pid: usize) -> Vec<Value> {
+    let mut events = vec![slice(&item.name, item, pid)];
+    let mut began = item.began();
+    for run in item.json["runs"].as_array().into_iter().flatten() {
+        let duration = run["duration_us"].as_u64().unwrap_or_default();
+        events.push(json!({
+            "ph": "X", "cat": "hook", "name": run["handler"], "pid": pid, "tid": row(item),
+            "ts": began, "dur": duration, "args": run,
+        }));
+        began += duration;
+    }
+    events
 }
 
 fn slice(name: &str, item: &Item, pid: usize) -> Value {

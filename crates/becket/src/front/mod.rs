@@ -3,6 +3,7 @@
 pub(crate) mod markdown;
 mod output;
 mod person;
+mod progress;
 mod screen;
 mod screen_ui;
 mod style;
@@ -10,6 +11,7 @@ mod terminal;
 mod ui;
 
 pub use output::{Drawing, Output, PROMPT, Whose};
+pub use progress::{Progress, bar, write_over};
 pub use screen::OpenScreen;
 pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};
 pub use terminal::TerminalFront;

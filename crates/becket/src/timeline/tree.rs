@@ -4,6 +4,7 @@
 //! end them. Where the record has stretches of time, these say exactly when. Dispatches say when hooks were asked; one
 //! belongs to the call that it names, else to whatever was going on at that moment.
 
+use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 
 use becket_agent::store::{EntryContent, StoredEntry};
@@ -104,8 +105,8 @@ struct Grower<'a> {
     asked: &'a [Asked],
     /// Dispatches that have found their place.
     placed: Vec<bool>,
-    /// Stretches that nobody has taken yet.
-    stretches: Vec<Stretch>,
+    /// Stretches of each kind, in the order in which they began; `None` where one was taken.
+    stretches: HashMap<String, Vec<(f64, Option<Stretch>)>>,
 }
 
 impl Branch {
@@ -124,7 +125,7 @@ impl Branch {
             lane,
             asked: &asked,
             placed: vec![false; asked.len()],
-            stretches,
+            stretches: by_kind(stretches),
         };
         let mut nodes = Vec::new();
         let mut before = session.started_ms as f64;
@@ -431,16 +432,27 @@ impl Grower<'_> {
         span: RangeInclusive<f64>,
         fits: impl Fn(&Stretch) -> bool,
     ) -> Option<Stretch> {
-        let is_it =
-            |stretch: &Stretch| stretch.kind == kind && span.contains(&stretch.start_ms()) && fits(stretch);
-        let place = self.stretches.iter().rposition(is_it)?;
-        Some(self.stretches.remove(place))
+        let is_it = |stretch: &Option<Stretch>| stretch.as_ref().is_some_and(&fits);
+        let mut begun = self.begun(kind, &span).iter_mut().rev();
+        begun.find(|(_, stretch)| is_it(stretch))?.1.take()
+    }
+
+    /// The stretches of a kind that began within a span of time.
+    fn begun(&mut self, kind: &str, span: &RangeInclusive<f64>) -> &mut [(f64, Option<Stretch>)] {
+        let Some(all) = self.stretches.get_mut(kind) else {
+            return &mut [];
+        };
+        let first = all.partition_point(|(start, _)| start < span.start());
+        let end = all.partition_point(|(start, _)| start <= span.end());
+        &mut all[first..end.max(first)]
     }
 
     /// Requests without an answer in the conversation: those that failed, and those for summaries.
     fn unanswered(&mut self, depth: u8, span: RangeInclusive<f64>) -> Vec<Node> {
+        let left = self.begun("request", &span).iter_mut();
+        let left: Vec<Stretch> = left.filter_map(|(_, stretch)| stretch.take()).collect();
         let mut nodes = Vec::new();
-        while let Some(stretch) = self.take("request", span.clone(), |_| true) {
+        for stretch in left {
             let (trouble, purpose) = (stretch.trouble(), stretch.facts["purpose"].as_str());
             let bar = Bar {
                 id: format!("u:{}", stretch.time_us),
@@ -513,6 +525,18 @@ impl Grower<'_> {
             event: None,
         }
     }
+}
+
+fn by_kind(stretches: Vec<Stretch>) -> HashMap<String, Vec<(f64, Option<Stretch>)>> {
+    let mut kinds: HashMap<String, Vec<(f64, Option<Stretch>)>> = HashMap::new();
+    for stretch in stretches {
+        let kind = kinds.entry(stretch.kind.clone()).or_default();
+        kind.push((stretch.start_ms(), Some(stretch)));
+    }
+    for kind in kinds.values_mut() {
+        kind.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    }
+    kinds
 }
 
 /// What came of a call: what its hooks did, and whether it failed by itself.

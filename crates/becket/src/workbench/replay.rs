@@ -151,12 +151,16 @@ impl Said {
 }
 
 impl Replay {
-    /// Goes through the record of a session and of its sub-agents.
-    pub async fn of(engine: &Engine, record: &[Recorded]) -> Self {
+    /// Goes through the record of a session and of its sub-agents. `seen` is told how many things of it are done, and
+    /// how many there are.
+    pub async fn of(engine: &Engine, record: &[Recorded], mut seen: impl FnMut(u64, u64)) -> Self {
         let mut replay = Self::default();
         let made = calls_made(record);
-        for recorded in record.iter().filter(|recorded| !recorded.is_span) {
-            replay.event(engine, recorded, &made).await;
+        for (place, recorded) in record.iter().enumerate() {
+            if !recorded.is_span {
+                replay.event(engine, recorded, &made).await;
+            }
+            seen(place as u64 + 1, record.len() as u64);
         }
         replay
     }
@@ -223,9 +227,10 @@ type Call = (String, String);
 
 /// The calls that were made.
 fn calls_made(record: &[Recorded]) -> BTreeSet<Call> {
-    let made = record.iter().filter_map(|recorded| {
+    let spans = record.iter().filter(|recorded| recorded.is_span);
+    let made = spans.filter_map(|recorded| {
         let span: Value = serde_json::from_str(recorded.json.text()).ok()?;
-        let is_made = recorded.is_span && !span["facts"]["allowed_by"].is_null();
+        let is_made = !span["facts"]["allowed_by"].is_null();
         let call = span["tool_call_id"].as_str().filter(|_| is_made)?;
         Some((recorded.session_id.clone(), call.to_owned()))
     });

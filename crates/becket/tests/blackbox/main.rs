@@ -25,6 +25,7 @@ mod input;
 mod interrupt;
 mod jq;
 mod limit;
+mod long_sessions;
 mod mcp;
 mod messages;
 mod names;

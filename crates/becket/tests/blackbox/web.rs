@@ -87,7 +87,7 @@ impl Served {
     }
 
     /// The newest session that is no sub-agent's.
-    fn newest(&self) -> String {
+    pub fn newest(&self) -> String {
         let listed = self.json("/api/sessions");
         let sessions = listed["sessions"].as_array().expect("it is a list");
         let session = sessions.iter().find(|session| session["parent_id"].is_null());
@@ -97,7 +97,7 @@ impl Served {
             .to_owned()
     }
 
-    fn bars(&self, session: &str) -> Vec<Value> {
+    pub fn bars(&self, session: &str) -> Vec<Value> {
         let timeline = self.json(&format!("/api/sessions/{session}"));
         timeline["bars"].as_array().expect("it is a list").clone()
     }

@@ -1,0 +1,322 @@
+//! The record of a session as a tree: turns, in them requests and calls, in these the hooks and the sub-agents.
+//!
+//! What belongs where is found by numbers, names and times that are looked up, and never by comparing everything with
+//! everything: a session may have ten thousand turns.
+
+use std::collections::{BTreeMap, HashMap};
+
+use becket_store::{SessionSummary, TurnPage};
+use serde_json::{Value, json};
+
+use super::{Item, verdict_of};
+use crate::workbench::in_ms;
+
+/// Clocks are read at slightly different moments.
+const SLACK: u64 = 100;
+
+/// A line of the tree with what stands below it.
+pub(super) struct Node<'a> {
+    pub(super) began: u64,
+    text: String,
+    pub(super) what: What<'a>,
+    pub(super) below: Vec<Node<'a>>,
+}
+
+/// What a line of the tree is about.
+pub(super) enum What<'a> {
+    /// A dispatch or a stretch of time.
+    Item(&'a Item),
+    /// The session of a sub-agent.
+    Session(&'a str),
+    /// What stands above it, in more words.
+    Words,
+}
+
+/// Everything that is recorded of a session and of the sub-agents below it, or some turns of it.
+pub(super) struct Family {
+    /// The record of each session, in its order.
+    record: BTreeMap<String, Vec<Item>>,
+    /// The sub-agents of each session, with the moments at which they began, in the order of these.
+    children: HashMap<String, Vec<(u64, String)>>,
+}
+
+impl Node<'_> {
+    /// When it was over, with everything below it.
+    pub(super) fn ended(&self) -> u64 {
+        let own = match &self.what {
+            What::Item(item) => item.ended(),
+            What::Session(_) | What::Words => self.began,
+        };
+        self.below.iter().map(Node::ended).fold(own, u64::max)
+    }
+
+    fn print(&self, margin: &str, last: bool, text: &mut String) {
+        let (branch, rest) = if last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        for (index, line) in self.text.lines().enumerate() {
+            let before = if index == 0 { branch } else { rest };
+            text.push_str(&format!("{margin}{before}{line}\n"));
+        }
+        let margin = format!("{margin}{rest}");
+        for (index, node) in self.below.iter().enumerate() {
+            node.print(&margin, index + 1 == self.below.len(), text);
+        }
+    }
+}
+
+impl Family {
+    /// Puts a record in order. `parents` are sub-agents, each with the session that asked it.
+    pub(super) fn of(items: impl Iterator<Item = Item>, parents: Vec<(String, String)>) -> Self {
+        let mut record: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+        for item in items {
+            match record.get_mut(&item.session_id) {
+                Some(known) => known.push(item),
+                None => drop(record.insert(item.session_id.clone(), vec![item])),
+            }
+        }
+        let mut children: HashMap<String, Vec<(u64, String)>> = HashMap::new();
+        for (id, parent) in parents.into_iter().filter(|(id, parent)| id != parent) {
+            let own = record.get(&id).into_iter().flatten();
+            if let Some(began) = own.map(Item::began).min() {
+                children.entry(parent).or_default().push((began, id));
+            }
+        }
+        children.values_mut().for_each(|sisters| sisters.sort());
+        Self { record, children }
+    }
+
+    /// The sessions, by their ids, with what is recorded of each.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = (&str, &[Item])> {
+        self.record
+            .iter()
+            .map(|(id, items)| (id.as_str(), items.as_slice()))
+    }
+
+    /// A session as a tree; `page` says which of its turns are in the record.
+    pub(super) fn tree(&self, session: &SessionSummary, page: Option<&TurnPage>) -> String {
+        let SessionSummary {
+            id, context, model, ..
+        } = session;
+        let ending = session.reason.as_deref().unwrap_or("open");
+        let mut text = format!("session {id} in {context} with {model}  {ending}\n");
+        let page = page.filter(|page| page.last + 1 - page.first < page.total);
+        if let Some(TurnPage {
+            first, last, total, ..
+        }) = page
+        {
+            let more = match first {
+                0 | 1 => String::new(),
+                _ => format!("; those before: becket trace {id} --before {first}"),
+            };
+            text.push_str(&format!("turns {first} to {last} of {total}{more}\n"));
+        }
+        let whole = self.session(id);
+        for (index, node) in whole.iter().enumerate() {
+            node.print("", index + 1 == whole.len(), &mut text);
+        }
+        if whole.is_empty() {
+            text.push_str("nothing is recorded of it\n");
+        }
+        text
+    }
+
+    /// Everything of a session: its turns with what belongs to them, and what happened outside of turns.
+    pub(super) fn session(&self, id: &str) -> Vec<Node<'_>> {
+        let own = self.record.get(id).into_iter().flatten();
+        let (turns, rest): (Vec<&Item>, Vec<&Item>) = own.partition(|item| item.is("turn"));
+        let mut numbered: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (place, turn) in turns.iter().enumerate() {
+            numbered.entry(turn.number("turn")).or_default().push(place);
+        }
+        let mut of_turns: Vec<Vec<&Item>> = turns.iter().map(|_| Vec::new()).collect();
+        let mut outside = Vec::new();
+        for item in rest {
+            let mut places = numbered.get(&item.number("turn")).into_iter().flatten();
+            match places.find(|place| within(item, turns[**place])) {
+                Some(place) => of_turns[*place].push(item),
+                None => outside.push(item),
+            }
+        }
+        let turns = turns.into_iter().zip(&of_turns);
+        let mut nodes: Vec<Node<'_>> = turns
+            .map(|(turn, items)| Node {
+                began: turn.began(),
+                text: turn.told(),
+                what: What::Item(turn),
+                below: self.things(id, items),
+            })
+            .collect();
+        nodes.extend(self.things(id, &outside));
+        nodes.sort_by_key(|node| node.began);
+        nodes
+    }
+
+    /// Requests and calls, with the hooks that were asked about each.
+    fn things<'a>(&'a self, session_id: &str, items: &[&'a Item]) -> Vec<Node<'a>> {
+        let (spans, dispatches): (Vec<&Item>, Vec<&Item>) =
+            items.iter().copied().partition(|item| item.is_span);
+        let owners = Owners::among(&spans);
+        let mut loose = Vec::new();
+        let mut nodes: Vec<Node<'a>> = spans
+            .iter()
+            .map(|span| Node {
+                began: span.began(),
+                text: span.told(),
+                what: What::Item(span),
+                below: self.sub_agents(session_id, span),
+            })
+            .collect();
+        for item in dispatches {
+            match owners.of(item) {
+                Some(place) => nodes[place].below.push(dispatch_node(item)),
+                None => loose.push(dispatch_node(item)),
+            }
+        }
+        nodes.extend(loose);
+        for node in &mut nodes {
+            node.below.sort_by_key(|below| below.began);
+        }
+        nodes.sort_by_key(|node| node.began);
+        nodes
+    }
+
+    /// Sessions of sub-agents that began during a call.
+    fn sub_agents(&self, session_id: &str, call: &Item) -> Vec<Node<'_>> {
+        let sisters = self.children.get(session_id).filter(|_| call.is("tool_call"));
+        let sisters = sisters.map_or(&[][..], Vec::as_slice);
+        let first = sisters.partition_point(|(began, _)| began + SLACK < call.began());
+        let during = sisters[first..]
+            .iter()
+            .take_while(|(began, _)| *began <= call.ended() + SLACK);
+        during
+            .map(|(began, id)| Node {
+                began: *began,
+                text: format!("session {id}"),
+                what: What::Session(id),
+                below: self.session(id),
+            })
+            .collect()
+    }
+}
+
+/// Requests and calls, to be found by what was asked during them.
+struct Owners<'a> {
+    calls: HashMap<&'a str, usize>,
+    /// Requests with their places, in the order in which they began.
+    requests: Vec<(&'a Item, usize)>,
+}
+
+impl<'a> Owners<'a> {
+    fn among(spans: &[&'a Item]) -> Self {
+        let mut calls = HashMap::new();
+        let mut requests = Vec::new();
+        for (place, span) in spans.iter().enumerate() {
+            match span.call() {
+                Some(call) => drop(calls.entry(call).or_insert(place)),
+                None if span.is("request") => requests.push((*span, place)),
+                None => {}
+            }
+        }
+        requests.sort_by_key(|(request, _)| request.began());
+        Self { calls, requests }
+    }
+
+    /// The place of the call that a dispatch names, else of the request during which it was.
+    fn of(&self, dispatch: &Item) -> Option<usize> {
+        if let Some(call) = dispatch.call() {
+            return self.calls.get(call).copied();
+        }
+        let begun = |(request, _): &(&Item, usize)| request.began() <= dispatch.began() + SLACK;
+        let begun = &self.requests[..self.requests.partition_point(begun)];
+        // Requests follow one another. At the seam of two of them it is the first one's.
+        let last_two = begun.iter().rev().take(2);
+        let around = last_two.filter(|(request, _)| within(dispatch, request));
+        around.last().map(|(_, place)| *place)
+    }
+}
+
+/// Whether something happened while something else did.
+fn within(item: &Item, whole: &Item) -> bool {
+    item.began() + SLACK >= whole.began() && item.began() <= whole.ended() + SLACK
+}
+
+/// An event with its hooks, and what became of it from one to the next.
+fn dispatch_node(item: &Item) -> Node<'_> {
+    let verdict = match &item.json["verdict"] {
+        Value::Null => String::new(),
+        verdict => format!("  {}", verdict_of(verdict)),
+    };
+    let changing: Vec<String> = changing_fields(&item.json);
+    let mut below = Vec::new();
+    for field in &changing {
+        below.push(leaf(item, format!("{field}: {}", item.json["original"][field])));
+    }
+    for run in item.json["runs"].as_array().into_iter().flatten() {
+        below.push(leaf(item, run_text(run, &changing)));
+    }
+    for field in &changing {
+        below.push(leaf(
+            item,
+            format!("{field} in the end: {}", item.json["effective"][field]),
+        ));
+    }
+    Node {
+        began: item.began(),
+        text: format!("{}{verdict}", item.told()),
+        what: What::Item(item),
+        below,
+    }
+}
+
+fn leaf(item: &Item, text: String) -> Node<'_> {
+    Node {
+        began: item.began(),
+        text,
+        what: What::Words,
+        below: Vec::new(),
+    }
+}
+
+/// The fields that hooks have changed.
+fn changing_fields(dispatch: &Value) -> Vec<String> {
+    // The event itself is recorded also where nobody has changed it.
+    if dispatch["effective"].is_null() {
+        return Vec::new();
+    }
+    let original = dispatch["original"].as_object().into_iter().flatten();
+    let changed = original.filter(|(name, value)| dispatch["effective"].get(name.as_str()) != Some(value));
+    changed.map(|(name, _)| name.clone()).collect()
+}
+
+fn run_text(run: &Value, changing: &[String]) -> String {
+    let text = |name: &str| run[name].as_str().unwrap_or_default();
+    let took = in_ms(run["duration_us"].as_u64().unwrap_or_default());
+    let effect = &run["effect"];
+    let mut words = match effect["kind"].as_str().unwrap_or_default() {
+        "failed" => {
+            let failure = &effect["failure"];
+            let refused = if effect["refused"] == json!(true) {
+                ", which refuses"
+            } else {
+                ""
+            };
+            format!(
+                "failed{refused}: {} {}",
+                failure["cause"].as_str().unwrap_or_default().replace('_', " "),
+                failure["detail"].as_str().unwrap_or_default()
+            )
+        }
+        "denied" => verdict_of(&run["reply"]["verdict"]),
+        "none" => "said nothing".into(),
+        kind => kind.replace('_', " "),
+    };
+    for field in changing {
+        if let Some(value) = run["reply"].get(field) {
+            words.push_str(&format!("  {field} → {value}"));
+        }
+    }
+    format!("{} ({})  {took}  {words}", text("handler"), text("source"))
+}

@@ -1,0 +1,90 @@
+//! How far something is that takes a while, in a line on standard error that is written over and over.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crate::args::Options;
+use crate::surroundings::Surroundings;
+
+/// How often the line is written.
+const PACE: Duration = Duration::from_millis(100);
+
+/// The line. Without a terminal nothing is written; when it is dropped, the line is empty again.
+pub struct Progress {
+    what: &'static str,
+    /// When it is written again, if somebody sees it.
+    next: Option<Instant>,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// A line that counts things of this name.
+    pub fn of(what: &'static str, options: &Options, surroundings: &Surroundings) -> Self {
+        let is_seen = surroundings.stderr_is_terminal && !options.json;
+        Self {
+            what,
+            // What is over at once needs no line.
+            next: is_seen.then(|| Instant::now() + PACE),
+            is_shown: false,
+        }
+    }
+
+    /// Shows how many are done, of how many.
+    pub fn at(&mut self, done: u64, total: u64) {
+        let now = Instant::now();
+        if self.next.is_some_and(|next| now >= next) {
+            self.next = Some(now + PACE);
+            self.is_shown = true;
+            write_over(&bar(done, total, self.what));
+        }
+    }
+
+    /// Takes the line away, so that something else can be written.
+    pub fn clear(&mut self) {
+        if self.is_shown {
+            self.is_shown = false;
+            write_over("");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Puts a text in the place of the line that stands on standard error.
+pub fn write_over(line: &str) {
+    // A terminal that has gone away needs no line.
+    let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+}
+
+/// `12 of 48 files`, with a bar before it.
+pub fn bar(done: u64, total: u64, what: &str) -> String {
+    const WIDTH: u64 = 30;
+    let full = done
+        .saturating_mul(WIDTH)
+        .checked_div(total)
+        .unwrap_or(0)
+        .min(WIDTH);
+    let part = |letter: &str, count: u64| letter.repeat(count as usize);
+    format!(
+        "{}{} {done} of {total} {what}",
+        part("█", full),
+        part("░", WIDTH - full)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn progress_becomes_a_bar() {
+        let half = format!("{}{} 5 of 10 files", "█".repeat(15), "░".repeat(15));
+        assert_eq!(bar(5, 10, "files"), half);
+        assert!(bar(11, 10, "files").starts_with(&"█".repeat(30)));
+        assert!(bar(0, 0, "files").starts_with(&"░".repeat(30)));
+    }
+}
