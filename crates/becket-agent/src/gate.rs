@@ -23,6 +23,7 @@ use crate::cache::OutputCache;
 use crate::flocks::Flocks;
 use crate::front::{Front, PersonsAnswer, Question};
 use crate::hooks::Hooks;
+use crate::judged_path::LinkedFile;
 use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall, Rules};
 use crate::store::Store;
@@ -144,6 +145,11 @@ impl Permit {
     /// What was judged as the thing that the call touches.
     pub fn target(&self) -> &Target {
         &self.call.target
+    }
+
+    /// The file that was judged, if it had further hard links then.
+    pub fn linked_file(&self) -> Option<LinkedFile> {
+        self.call.linked
     }
 
     /// What the call changes in the virtual file system, if it succeeds.
@@ -485,6 +491,8 @@ struct FinalCall {
     changes: Vec<VfsChange>,
     /// Whether the path lies where reading is free.
     inside: bool,
+    /// The file, if it has further hard links.
+    linked: Option<LinkedFile>,
 }
 
 /// How a call was decided, and by whom.
@@ -845,6 +853,7 @@ impl Gate {
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
             call.inside =
                 free.into_iter().any(|folder| resolved.starts_with(folder)) || self.is_opened(&resolved);
+            call.linked = LinkedFile::at(&resolved);
             call.target = Target::Path(resolved);
         }
         call.operation = Some(operation);
@@ -1407,6 +1416,7 @@ impl FinalCall {
             target: Target::None,
             changes: Vec::new(),
             inside: false,
+            linked: None,
         }
     }
 

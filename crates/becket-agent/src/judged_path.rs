@@ -1,5 +1,6 @@
 //! Opening what was judged. The gate resolves a path and judges the result; between that and the opening, somebody
-//! may put a link in its place. So no link is followed here, in no part of the path.
+//! may put a link in its place. So no link is followed here, in no part of the path, and no file is written through
+//! that has got further names meanwhile.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,6 +19,28 @@ pub enum Written {
     Created,
     /// There was one, and its content is gone.
     Replaced,
+}
+
+/// A file that had further names, hard links, when it was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkedFile {
+    device: u64,
+    inode: u64,
+}
+
+impl LinkedFile {
+    /// The file at a path, if it has further names.
+    pub fn at(path: &Path) -> Option<Self> {
+        Self::of(&rustix::fs::lstat(path).ok()?)
+    }
+
+    fn of(stat: &Stat) -> Option<Self> {
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        (is_file && stat.st_nlink > 1).then_some(Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        })
+    }
 }
 
 /// Opens a file for reading. A pipe or a device does not hold us: the opening never waits.
@@ -55,8 +78,9 @@ pub fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Gives a file new content; missing folders are made. Readers see the old content or the new one, never a part:
 /// the content is written beside the file and then takes its place. Where that would change more than the content
-/// (another owner, further hard links) or is not possible, the file is written in place.
-pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<Written> {
+/// (another owner, further hard links) or is not possible, the file is written in place. A file with further hard links
+/// must be the one that had them when it was judged: else what is written would appear where nobody has allowed it.
+pub fn replace_file(path: &Path, content: &[u8], judged: Option<LinkedFile>) -> io::Result<Written> {
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let folder = folder_for_writing(path.parent().unwrap_or(Path::new("/")))?;
     let existing = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -77,8 +101,13 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<Written> {
     // A file that may not be written is not replaced either, although the folder would allow it.
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut in_place = File::from(rustix::fs::openat(&folder, name, flags, Mode::empty())?);
-    let only_content_changes =
-        existing.st_nlink == 1 && existing.st_uid == rustix::process::geteuid().as_raw();
+    // From here on it is this file, whatever takes its name.
+    let existing = rustix::fs::fstat(&in_place)?;
+    let linked = LinkedFile::of(&existing);
+    if linked.is_some() && linked != judged {
+        return Err(Errno::MLINK.into());
+    }
+    let only_content_changes = linked.is_none() && existing.st_uid == rustix::process::geteuid().as_raw();
     let beside = match only_content_changes {
         true => write_beside(&folder, name, content, Some(&existing)),
         false => Err(Errno::PERM.into()),
@@ -178,6 +207,9 @@ fn folder_and_name(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
 pub fn reason(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::LOOP) => "a link took its place after the call was judged; nothing was opened".to_owned(),
+        Some(Errno::MLINK) => {
+            "it became a hard link to another file after the call was judged; nothing was written".to_owned()
+        }
         Some(Errno::NOENT) => "it does not exist".to_owned(),
         Some(Errno::ACCESS | Errno::PERM) => "permission denied".to_owned(),
         Some(Errno::ISDIR) => "it is a directory".to_owned(),
@@ -388,9 +420,9 @@ mod tests {
             refused_as_link(open(&path.join("link")));
             refused_as_link(open(&path.join("folder/file")));
         }
-        refused_as_link(replace_file(&path.join("link"), b"y"));
-        refused_as_link(replace_file(&path.join("folder/file"), b"y"));
-        refused_as_link(replace_file(&path.join("folder/new/file"), b"y"));
+        refused_as_link(replace_file(&path.join("link"), b"y", None));
+        refused_as_link(replace_file(&path.join("folder/file"), b"y", None));
+        refused_as_link(replace_file(&path.join("folder/new/file"), b"y", None));
         assert_eq!(std::fs::read(path.join("real/file")).unwrap(), b"x");
         assert!(!path.join("real/new").exists());
     }
@@ -399,7 +431,7 @@ mod tests {
     fn a_new_file_comes_with_its_folders_and_nothing_is_left_beside_it() {
         let (_guard, path) = folder();
         let file = path.join("a/b/c.txt");
-        assert_eq!(replace_file(&file, b"hello").unwrap(), Written::Created);
+        assert_eq!(replace_file(&file, b"hello", None).unwrap(), Written::Created);
         assert_eq!(std::fs::read(&file).unwrap(), b"hello");
         assert_eq!(std::fs::read_dir(path.join("a/b")).unwrap().count(), 1);
     }
@@ -410,7 +442,7 @@ mod tests {
         let file = path.join("run.sh");
         std::fs::write(&file, "old").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o751)).unwrap();
-        assert_eq!(replace_file(&file, b"new").unwrap(), Written::Replaced);
+        assert_eq!(replace_file(&file, b"new", None).unwrap(), Written::Replaced);
         assert_eq!(
             std::fs::metadata(&file).unwrap().permissions().mode() & 0o7777,
             0o751
@@ -424,9 +456,32 @@ mod tests {
         let (one, two) = (path.join("one"), path.join("two"));
         std::fs::write(&one, "a longer old text").unwrap();
         std::fs::hard_link(&one, &two).unwrap();
-        replace_file(&one, b"new").unwrap();
+        replace_file(&one, b"new", LinkedFile::at(&one)).unwrap();
         assert_eq!(std::fs::read(&two).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&one).unwrap().nlink(), 2);
+    }
+
+    #[test]
+    fn a_file_that_became_a_hard_link_after_it_was_judged_is_not_written_through() {
+        let (_guard, path) = folder();
+        let [file, other, secret] = ["file", "other", "secret"].map(|name| path.join(name));
+        std::fs::write(&secret, "secret").unwrap();
+        let refused = |judged: Option<LinkedFile>| {
+            std::fs::hard_link(&secret, &file).unwrap();
+            let error = replace_file(&file, b"new", judged).unwrap_err();
+            assert!(reason(&error).contains("became a hard link"), "{error}");
+            assert_eq!(std::fs::read(&secret).unwrap(), b"secret");
+            std::fs::remove_file(&file).unwrap();
+        };
+        refused(LinkedFile::at(&file));
+        std::fs::write(&file, "alone").unwrap();
+        let alone = LinkedFile::at(&file);
+        std::fs::hard_link(&file, &other).unwrap();
+        let linked = LinkedFile::at(&file);
+        std::fs::remove_file(&file).unwrap();
+        assert!(alone.is_none() && linked.is_some());
+        refused(alone);
+        refused(linked);
     }
 
     #[test]
@@ -436,7 +491,7 @@ mod tests {
         std::fs::write(&file, "old").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o555)).unwrap();
-        let written = as_ordinary_user(|| replace_file(&file, b"new"));
+        let written = as_ordinary_user(|| replace_file(&file, b"new", None));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(written.unwrap(), Written::Replaced);
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
@@ -449,7 +504,7 @@ mod tests {
         std::fs::write(&file, "old").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
-        let error = as_ordinary_user(|| replace_file(&file, b"new")).unwrap_err();
+        let error = as_ordinary_user(|| replace_file(&file, b"new", None)).unwrap_err();
         assert_eq!(reason(&error), "permission denied");
         assert_eq!(std::fs::read(&file).unwrap(), b"old");
     }
@@ -468,9 +523,9 @@ mod tests {
     #[test]
     fn folders_pipes_and_devices_are_not_replaced() {
         let (_guard, path) = folder();
-        let error = replace_file(&path, b"x").unwrap_err();
+        let error = replace_file(&path, b"x", None).unwrap_err();
         assert_eq!(reason(&error), "it is a directory");
-        let error = replace_file(Path::new("/dev/null"), b"x").unwrap_err();
+        let error = replace_file(Path::new("/dev/null"), b"x", None).unwrap_err();
         assert!(reason(&error).contains("not a regular file"), "{error}");
     }
 
@@ -478,7 +533,7 @@ mod tests {
     fn a_file_in_place_of_a_folder_is_told() {
         let (_guard, path) = folder();
         std::fs::write(path.join("file"), "x").unwrap();
-        let error = replace_file(&path.join("file/below"), b"x").unwrap_err();
+        let error = replace_file(&path.join("file/below"), b"x", None).unwrap_err();
         assert!(reason(&error).contains("not a directory"), "{error}");
     }
 

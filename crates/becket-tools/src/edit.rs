@@ -14,7 +14,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::answer::Answer;
-use crate::judged_path::{read_whole, reason, replace_file};
+use crate::judged_path::{LinkedFile, read_whole, reason, replace_file};
 use crate::typography;
 
 /// The largest file that is edited.
@@ -28,10 +28,14 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 
 const BOM: char = '\u{FEFF}';
 
-/// Edits the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &EditArguments, path: &Path, manner: Manner) -> Answer {
+/// Edits the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it had.
+pub(crate) fn run(
+    arguments: &EditArguments,
+    (path, judged): (&Path, Option<LinkedFile>),
+    manner: Manner,
+) -> Answer {
     let cannot = |words: &str| format!("Cannot edit {}: {words}", arguments.path);
-    match edit(arguments, path, manner) {
+    match edit(arguments, (path, judged), manner) {
         Ok(output) => output.into(),
         Err(Problem::System(error)) => {
             Answer::refused_by_system(cannot(&format!("{}.", reason(&error))), &error, path)
@@ -59,7 +63,11 @@ impl From<&str> for Problem {
     }
 }
 
-fn edit(arguments: &EditArguments, path: &Path, manner: Manner) -> Result<ToolOutput, Problem> {
+fn edit(
+    arguments: &EditArguments,
+    (path, judged): (&Path, Option<LinkedFile>),
+    manner: Manner,
+) -> Result<ToolOutput, Problem> {
     let bytes = read_whole(path, MOST_BYTES)?;
     let content = String::from_utf8(bytes)
         .map_err(|_| "it is not UTF-8 text. Change it with a command that understands its encoding.")?;
@@ -67,7 +75,7 @@ fn edit(arguments: &EditArguments, path: &Path, manner: Manner) -> Result<ToolOu
     let before = style.plain(&content);
     let after = changed(&before, arguments, style, manner)?;
     let new_content = style.dressed(&after);
-    replace_file(path, new_content.as_bytes())?;
+    replace_file(path, new_content.as_bytes(), judged)?;
     let diff = short_diff(&before, &after);
     let replacements = arguments.edits.len() + arguments.lines.len();
     let count = match (replacements, arguments.lines.len()) {
@@ -398,7 +406,7 @@ mod tests {
                 .collect(),
             lines: Vec::new(),
         };
-        let output = run(&arguments, &path, Manner::default()).output;
+        let output = run(&arguments, (&path, None), Manner::default()).output;
         let [Part::Text { text }] = output.content.as_slice() else {
             panic!("one text expected")
         };
@@ -529,11 +537,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            words(run(&arguments("gone"), &path.join("gone"), Manner::default()).output),
+            words(run(&arguments("gone"), (&path.join("gone"), None), Manner::default()).output),
             "Cannot edit gone: it does not exist."
         );
         assert_eq!(
-            words(run(&arguments("."), &path, Manner::default()).output),
+            words(run(&arguments("."), (&path, None), Manner::default()).output),
             "Cannot edit .: it is a directory."
         );
     }

@@ -147,8 +147,10 @@ impl OperationTool {
                 read::run_cached(arguments, path)
             }
             (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),
-            (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path),
-            (Operation::Edit(arguments), _, Some(path)) => edit::run(arguments, path, self.manner),
+            (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path, permit.linked_file()),
+            (Operation::Edit(arguments), _, Some(path)) => {
+                edit::run(arguments, (path, permit.linked_file()), self.manner)
+            }
             (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
             (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),
             (Operation::Rmdir(arguments), Target::Path(path), _) => folder::remove(arguments, path).into(),

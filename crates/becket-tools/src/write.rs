@@ -7,12 +7,12 @@ use becket_events::{Part, WriteArguments};
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::judged_path::{Written, reason, replace_file};
+use crate::judged_path::{LinkedFile, Written, reason, replace_file};
 
-/// Writes the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &WriteArguments, path: &Path) -> Answer {
+/// Writes the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it had.
+pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<LinkedFile>) -> Answer {
     let bytes = arguments.content.len();
-    match replace_file(path, arguments.content.as_bytes()) {
+    match replace_file(path, arguments.content.as_bytes(), judged) {
         Ok(written) => {
             let verb = match written {
                 Written::Created => "Created",
@@ -53,7 +53,7 @@ mod tests {
             path: name.to_owned(),
             content: content.to_owned(),
         };
-        let output = run(&arguments, &folder.join(name)).output;
+        let output = run(&arguments, &folder.join(name), None).output;
         match output.content.as_slice() {
             [Part::Text { text }] => (text.clone(), output.is_error),
             other => panic!("one text expected: {other:?}"),

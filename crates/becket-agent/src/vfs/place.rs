@@ -177,7 +177,7 @@ impl VfsPlace {
 
     /// Writes a file as a whole; folders are made as needed.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        judged_path::replace_file(&self.file, bytes).map(|_| ())
+        judged_path::replace_file(&self.file, bytes, None).map(|_| ())
     }
 
     /// Makes a folder. Returns whether it is new.
