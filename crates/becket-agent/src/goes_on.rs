@@ -1,8 +1,10 @@
 //! Does the run go on, and who has the word? After no answer, an empty one, a whole one, and a round of tools.
 
+use std::sync::Arc;
+
 use becket_events::{
-    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, Stop, StopPayload, StopReason, TurnEnd,
-    TurnEndedReply, text_of,
+    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, RequestPurpose, Stop, StopPayload,
+    StopReason, TurnEnd, TurnEndedReply, text_of,
 };
 
 use crate::batch::FinishedCall;
@@ -10,7 +12,7 @@ use crate::front::Sight;
 use crate::fuel::REPETITION_COST;
 use crate::handoff::{Word, continuation_prompt};
 use crate::message::{assistant, from_draft, note, user};
-use crate::model_call::{CallFailure, Unfinished};
+use crate::model_call::{CallFailure, ShownAnswer, Unfinished};
 use crate::provider::{ProviderError, ProviderErrorKind};
 use crate::run::{Ending, Run, TurnOver};
 use crate::session::{Joins, Session};
@@ -49,20 +51,29 @@ impl Session {
                 if self.shortened(run, &error).await? {
                     return Ok(over(TurnEnd::Continue, Some(message), None));
                 }
-                run.unstored = Some(message.clone());
+                self.keep_words(run, &message).await?;
                 self.raise(ErrorKind::Provider, &error.message).await;
                 over(TurnEnd::Error, Some(message), Some(Ending::Provider(error)))
             }
             CallFailure::Cancelled(unfinished) => {
                 let message = self.told(unfinished, StopReason::Cancelled, None).await;
-                if message.content().is_empty() {
-                    run.unstored = Some(message.clone());
-                } else {
-                    self.store_messages(vec![message.clone()]).await?;
-                }
+                self.keep_words(run, &message).await?;
                 over(TurnEnd::Cancelled, Some(message), Some(Ending::Cancelled))
             }
         })
+    }
+
+    /// What had arrived of an answer was shown, so the conversation has it too.
+    async fn keep_words(&mut self, run: &mut Run, message: &Message) -> Result<(), StoreError> {
+        if message.content().is_empty() {
+            run.unstored = Some(message.clone());
+            return Ok(());
+        }
+        let agent = Arc::clone(&self.agent);
+        let shown = ShownAnswer::of(&*agent.front, message, RequestPurpose::Answer);
+        self.store_messages(vec![message.clone()]).await?;
+        shown.is_seen_to();
+        Ok(())
     }
 
     /// An answer that did not come, or broke off, is told like any other message.

@@ -126,7 +126,9 @@ impl<'a> ModelCall<'a> {
         let body = self.through_hooks(body, self.provider.form()).await?;
         let started = Instant::now();
         let message = self.send(&body).await?;
+        let shown = ShownAnswer::of(self.front, &message, self.purpose);
         self.announce(&message, started.elapsed()).await;
+        shown.is_seen_to();
         Ok(message)
     }
 
@@ -229,13 +231,12 @@ impl<'a> ModelCall<'a> {
         if let Some(guests) = self.guests {
             guests.catch_up();
         }
-        let Answering { begun, mut parts } = self.provider.send(body).await?;
+        let Answering { begun, mut parts } = self.spoken(assembly, self.provider.send(body)).await??;
         if let Some(begun) = begun {
             self.tell_begun(begun, tries).await;
         }
         loop {
-            let part = tokio::time::timeout(self.settings.idle_timeout, parts.next()).await;
-            let part = part.map_err(|_| self.silence(assembly))?;
+            let part = self.spoken(assembly, parts.next()).await?;
             match part.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorKind::Broken, BROKE_OFF)))? {
                 AnswerPart::Sends(sending) => self.let_send(&sending).await?,
                 AnswerPart::Begun(begun) => self.tell_begun(begun, tries).await,
@@ -258,6 +259,16 @@ impl<'a> ModelCall<'a> {
                 }
             }
         }
+    }
+
+    /// Waits for the provider, from the first byte of the request on, but not longer than it may be silent.
+    async fn spoken<T>(
+        &self,
+        assembly: &Assembly,
+        news: impl Future<Output = T>,
+    ) -> Result<T, ProviderError> {
+        let news = tokio::time::timeout(self.settings.idle_timeout, news).await;
+        news.map_err(|_| self.silence(assembly))
     }
 
     async fn tell_begun(&self, begun: Begun, tries: u32) {
@@ -354,6 +365,33 @@ impl<'a> ModelCall<'a> {
             purpose: self.purpose,
         };
         self.hooks.tell::<Response>(payload).await;
+    }
+}
+
+/// An answer that somebody has seen, and that is not in the conversation yet. If it never comes there, because the disk
+/// is full or the program is told a second time to end, whoever has seen it is told so.
+pub(crate) struct ShownAnswer<'a>(Option<&'a dyn Front>);
+
+impl<'a> ShownAnswer<'a> {
+    /// Nobody sees summaries, nor answers without words.
+    pub(crate) fn of(front: &'a dyn Front, message: &Message, purpose: RequestPurpose) -> Self {
+        let is_seen = purpose == RequestPurpose::Answer && !message.text().is_empty();
+        Self(is_seen.then_some(front))
+    }
+
+    /// It is in the conversation, or somebody else looks after it.
+    pub(crate) fn is_seen_to(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for ShownAnswer<'_> {
+    fn drop(&mut self) {
+        if let Some(front) = self.0 {
+            front.show(Sight::Warning(
+                "the answer above is not stored: the conversation goes on without it",
+            ));
+        }
     }
 }
 

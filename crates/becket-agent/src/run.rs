@@ -11,8 +11,8 @@ use std::time::Instant;
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
     EndReason, ErrorKind, Fallback, InputSource, IterationLimit, IterationLimitPayload, Level, LimitRaised,
-    LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, NoteDraft, Part, Steering,
-    SteeringPayload, StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload,
+    LimitRaisedPayload, LoopStart, LoopStartPayload, Message, MessageBody, NoteDraft, Part, RequestPurpose,
+    Steering, SteeringPayload, StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload,
     TurnEndedReply, TurnStart, TurnStartPayload, Usage, UserInput, UserInputPayload, UserPrompt,
     UserPromptPayload, text_of,
 };
@@ -27,6 +27,7 @@ use crate::gate::GoingOn;
 use crate::handoff::Word;
 use crate::mail::Arrivals;
 use crate::message::{from_draft, note, now_ms, user};
+use crate::model_call::ShownAnswer;
 use crate::prompt::{Notes, system_prompt};
 use crate::provider::ProviderError;
 use crate::queue::Said;
@@ -767,6 +768,8 @@ impl Session {
             Err(failure) => return self.no_answer(run, failure).await,
         };
         run.overflowed = false;
+        let agent = Arc::clone(&self.agent);
+        let shown = ShownAnswer::of(&*agent.front, &message, RequestPurpose::Answer);
         let message = self.completed(message, Joins::InRun).await;
         let MessageBody::Assistant {
             usage, stop_reason, ..
@@ -778,13 +781,15 @@ impl Session {
         if self.is_subagent() {
             self.lineage.family.count(*usage);
         }
-        let cut_off = *stop_reason == StopReason::Length;
+        let hindrance = hindrance(*stop_reason);
         if says_nothing(&message) && *stop_reason != StopReason::Refused {
+            shown.is_seen_to();
             return Ok(self.empty_answer(run, message).await);
         }
         run.empty_answers = 0;
         run.answer = message.text();
         self.store_messages(vec![message.clone()]).await?;
+        shown.is_seen_to();
         if message.tool_calls().is_empty() {
             let (reason, ending) = self.answered(run).await?;
             return Ok(TurnOver {
@@ -794,7 +799,6 @@ impl Session {
                 ending,
             });
         }
-        let hindrance = cut_off.then_some("not run: the answer was cut off at its length limit");
         self.run_tools(run, message, &tools, hindrance).await
     }
 
@@ -850,6 +854,16 @@ impl Session {
             tool_results,
             ending,
         })
+    }
+}
+
+/// Why the calls of an answer are not run: only one that is whole asks for what the model meant.
+fn hindrance(stop_reason: StopReason) -> Option<&'static str> {
+    match stop_reason {
+        StopReason::Stop | StopReason::ToolCalls => None,
+        StopReason::Length => Some("not run: the answer was cut off at its length limit"),
+        StopReason::Refused => Some("not run: the provider stopped the answer before it was complete"),
+        StopReason::Cancelled | StopReason::Error => Some("not run: the answer is not complete"),
     }
 }
 

@@ -455,7 +455,8 @@ impl Growing {
             stop_reason: match stop {
                 "length" => StopReason::Length,
                 "toolUse" => StopReason::ToolCalls,
-                _ => StopReason::Stop,
+                "stop" => StopReason::Stop,
+                _ => StopReason::Refused,
             },
             usage: usage(&message["usage"]),
             model: message["model"].as_str().unwrap_or_default().to_owned(),
