@@ -1380,6 +1380,15 @@ fn what_scripts_start_in_other_ways_counts() {
         ("hooks/a.sh", "run-parts tools\n"),
         ("hooks/a.sh", "PATH=tools:$PATH b.sh\n"),
         ("hooks/a.sh", "trap 'tools/b.sh' EXIT\n"),
+        ("hooks/a.sh", "grep -qf tools/b.sh && exit 2\n"),
+        ("hooks/a.sh", "jq -e --slurpfile rules tools/b.sh '.x'\n"),
+        ("hooks/a.sh", "sed -nf tools/b.sh\n"),
+        ("hooks/a.sh", "xargs -a tools/b.sh echo\n"),
+        ("hooks/a.sh", "find -files0-from tools/b.sh -print\n"),
+        (
+            "hooks/a.py",
+            "import subprocess\nsubprocess.run(['grep', '-qf', 'tools/b.sh'])\n",
+        ),
     ] {
         let (room, _) = trusted(
             &format!("\"{script}\""),

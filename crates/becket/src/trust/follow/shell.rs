@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::table::{Holds, Meaning, holds, meaning};
+use super::table::{FileAt, Holds, Meaning, holds, meaning, reads};
 use super::{Base, Followed, Language, Use, javascript, line_of, python, shown};
 use crate::shell_grammar::BEFORE_COMMANDS;
 
@@ -510,6 +510,7 @@ impl<'a> Scanner<'a> {
         if word.value.is_open || word.value.base.is_some() || word.value.text.contains('/') {
             self.runs(word, None);
         }
+        let has_program = self.option_files(&name, arguments);
         match meaning(&name) {
             Some(Meaning::Sets) => arguments.iter().for_each(|word| self.sets(word)),
             Some(Meaning::Goes) => {
@@ -546,6 +547,7 @@ impl<'a> Scanner<'a> {
             Some(Meaning::Grammar) if name == "esac" => self.cases = self.cases.saturating_sub(1),
             Some(Meaning::Looks | Meaning::Grammar) => {}
             Some(Meaning::Interprets(language)) => self.interpreter(word, arguments, language),
+            Some(Meaning::InterpretsArgument) if has_program => {}
             Some(Meaning::InterpretsArgument) => self.interprets_argument(arguments),
             None => self.handed_over(arguments),
         }
@@ -710,13 +712,48 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Files that a command reads because of an option: patterns, values, names, or its program. Says whether a program
+    /// is among them.
+    fn option_files(&mut self, name: &str, arguments: &[Word]) -> bool {
+        let Some(reader) = reads(name) else { return false };
+        let mut has_program = false;
+        for (at, word) in arguments.iter().enumerate() {
+            let Some((option, place)) = reader.option(&word.value.text) else {
+                continue;
+            };
+            if option.is_open {
+                self.decides(word);
+                continue;
+            }
+            has_program |= option.is_program;
+            let file = match place {
+                FileAt::Behind => arguments.get(at + 1 + option.words_before).cloned(),
+                FileAt::Here(start) => self.rest_of(word, start),
+            };
+            let language = option.is_program.then_some(Language::Other);
+            match file {
+                Some(file) if ["-", "/dev/stdin"].contains(&file.value.text.as_str()) => {}
+                Some(file) => self.runs(&file, language),
+                None => self.unknown(word),
+            }
+        }
+        has_program
+    }
+
+    /// A word from a byte on, if what stands before it is written without quotes.
+    fn rest_of(&self, word: &Word, start: usize) -> Option<Word> {
+        let text = &self.text[word.span.clone()];
+        let is_plain = text.get(..start) == word.value.text.get(..start);
+        let rest = text.get(start..).filter(|_| is_plain)?;
+        Some(Word {
+            span: word.span.start + start..word.span.end,
+            value: self.evaluated(rest),
+            ..word.clone()
+        })
+    }
+
     /// An interpreter whose first argument is the program.
     fn interprets_argument(&mut self, arguments: &[Word]) {
-        let is_file = |word: &&Word| ["-f", "--from-file"].contains(&word.value.text.as_str());
-        let mut rest = arguments.iter().skip_while(|word| !is_file(word));
-        if let Some(file) = rest.nth(1) {
-            return self.runs(file, Some(Language::Other));
-        }
         let may_run = |word: &&Word| AWK_MAY_RUN.iter().any(|sign| word.value.text.contains(sign));
         if let Some(code) = arguments.iter().find(may_run) {
             self.unknown(code);
@@ -1056,6 +1093,31 @@ mod tests {
             ("command . ./lib.sh", "Directory:./lib.sh"),
             ("sudo -u root xargs -I {} ./x.sh {}", "Directory:./x.sh"),
             ("awk -f ./x.awk", "Directory:./x.awk"),
+            ("gawk --file=./x.awk", "Directory:./x.awk"),
+            ("sed -nf x.sed", "Directory:x.sed"),
+            ("sed -nfx.sed", "Directory:x.sed"),
+            ("grep -f rules.txt", "Directory:rules.txt"),
+            ("grep -qFf 'my rules.txt'", "Directory:my rules.txt"),
+            ("grep -qrfrules.txt", "Directory:rules.txt"),
+            ("egrep -q --file=rules.txt x", "Directory:rules.txt"),
+            (
+                "grep -q --file=\"$BECKET_HOOK_DIR/rules.txt\"",
+                "HookFolder:rules.txt",
+            ),
+            ("busybox grep -q -f rules.txt", "Directory:rules.txt"),
+            ("rg -qf rules.txt", "Directory:rules.txt"),
+            ("jq --slurpfile rules rules.json '.x'", "Directory:rules.json"),
+            ("jq -e --rawfile list list.txt .", "Directory:list.txt"),
+            ("jq -rf rules.jq", "Directory:rules.jq"),
+            ("jq --from-file=rules.jq", "Directory:rules.jq"),
+            ("jq -L lib .", "Directory:lib"),
+            ("xargs -a names.txt echo", "Directory:names.txt"),
+            ("xargs --arg-file=names.txt echo", "Directory:names.txt"),
+            ("parallel echo :::: names.txt", "Directory:names.txt"),
+            ("find -files0-from names.txt -print", "Directory:names.txt"),
+            ("wc -l --files0-from=names.txt", "Directory:names.txt"),
+            ("tar -cf x.tar -T names.txt", "Directory:names.txt"),
+            ("curl -sK x.curl", "Directory:x.curl"),
             ("cat ./x.sh | bash", "Directory:./x.sh"),
             ("bash -euo pipefail x.sh", "Directory:x.sh"),
             ("sh <<'EOF'\n./x.sh\nEOF\n", "Directory:./x.sh"),
@@ -1103,6 +1165,15 @@ mod tests {
             "exec 9> /tmp/lock; flock -n 9 || exit 0",
             "find . -name '*.sh' -exec grep -l rm {} +",
             "xargs rm -f",
+            "grep -e foo -A3 -B 3",
+            "grep -efoo",
+            "grep -qf - x",
+            "tar -xf x.tar",
+            "rg -gfoo bar",
+            "jq --arg f x .",
+            "git -C x status",
+            "sed -i.bak -e s/f/g/",
+            "awk -F: -vf=1 1",
         ] {
             let found = follow(text);
             assert!(
@@ -1136,6 +1207,15 @@ mod tests {
             ("x=$(echo \":)\"); . $Y", "`$Y`"),
             ("node -e \"require('./x')\"", "an import"),
             ("make guard", "`make` takes its orders"),
+            ("make -f x.mk", "`make` takes its orders"),
+            ("git --git-dir=x status", "`--git-dir=x` decides"),
+            ("git --git-dir x status", "`--git-dir` decides"),
+            ("git -c core.fsmonitor=./x status", "`-c` decides"),
+            ("grep -qf \"$X\"", "line 1: `\"$X\"`"),
+            ("grep -f <(cat x)", "line 1: `<(cat x)`"),
+            ("grep --file=$X y", "line 1: `$X`"),
+            ("jq --slurpfile a $X .", "line 1: `$X`"),
+            ("jq --slurpfile a", "line 1: `--slurpfile`"),
             ("cd \"$X\"; ./a.sh", "line 1: `./a.sh`"),
             ("cd \"$X\"; some-tool ./a.sh", "line 1: `./a.sh`"),
             ("true\ncurl -s $URL | sh", "line 2: `sh` runs what it reads"),

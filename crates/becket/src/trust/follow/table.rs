@@ -168,7 +168,12 @@ const COMMANDS: &[(Meaning, &[&str])] = &[
         Meaning::Interprets(Language::Scheme),
         &["chibi-scheme", "guile", "csi", "gosh", "scheme", "chez", "racket"],
     ),
-    (Meaning::InterpretsArgument, &["awk", "gawk", "mawk", "jq", "sed"]),
+    (
+        Meaning::InterpretsArgument,
+        &[
+            "awk", "gawk", "mawk", "nawk", "jq", "jaq", "gojq", "yq", "sed", "gsed",
+        ],
+    ),
     (
         Meaning::Interprets(Language::Other),
         &[
@@ -183,6 +188,187 @@ pub fn meaning(name: &str) -> Option<Meaning> {
     let is_called = |name: &str| COMMANDS.iter().find(|(_, names)| names.contains(&name));
     let found = is_called(name).or_else(|| is_called(plain))?;
     Some(found.0)
+}
+
+/// What a command reads besides its arguments, because an option says so.
+pub struct Reader {
+    commands: &'static [&'static str],
+    /// Letters of options with some other value: what stands behind one of them in the same word is that value.
+    valued: &'static str,
+    options: &'static [FileOption],
+}
+
+/// An option behind which a file stands that decides what a command does.
+pub struct FileOption {
+    names: &'static [&'static str],
+    /// How many other words stand between the option and the file.
+    pub words_before: usize,
+    /// Whether the file is a program, and not patterns, values or names.
+    pub is_program: bool,
+    /// Whether it says where the command finds its orders, which nobody follows.
+    pub is_open: bool,
+}
+
+/// Where the file of an option stands.
+pub enum FileAt {
+    /// In a word behind the option.
+    Behind,
+    /// In the same word, from that byte on.
+    Here(usize),
+}
+
+const fn data(names: &'static [&'static str]) -> FileOption {
+    FileOption {
+        names,
+        words_before: 0,
+        is_program: false,
+        is_open: false,
+    }
+}
+
+const fn named_data(names: &'static [&'static str]) -> FileOption {
+    FileOption {
+        words_before: 1,
+        ..data(names)
+    }
+}
+
+const fn program(names: &'static [&'static str]) -> FileOption {
+    FileOption {
+        is_program: true,
+        ..data(names)
+    }
+}
+
+const fn orders(names: &'static [&'static str]) -> FileOption {
+    FileOption {
+        is_open: true,
+        ..data(names)
+    }
+}
+
+const fn reader(
+    commands: &'static [&'static str],
+    valued: &'static str,
+    options: &'static [FileOption],
+) -> Reader {
+    Reader {
+        commands,
+        valued,
+        options,
+    }
+}
+
+/// Commands that read files because of an option.
+const READERS: &[Reader] = &[
+    reader(
+        &["grep", "egrep", "fgrep", "zgrep", "ugrep"],
+        "eABCmdD",
+        &[data(&["-f", "--file", "--exclude-from"])],
+    ),
+    reader(
+        &["rg", "ag"],
+        "eABCmgtTEjMr",
+        &[data(&["-f", "--file", "--ignore-file", "--path-to-ignore"])],
+    ),
+    reader(
+        &["jq", "jaq", "gojq", "yq"],
+        "",
+        &[
+            program(&["-f", "--from-file"]),
+            data(&["-L", "--library-path"]),
+            named_data(&["--slurpfile", "--rawfile", "--argfile"]),
+        ],
+    ),
+    reader(
+        &["awk", "gawk", "mawk", "nawk"],
+        "FvW",
+        &[program(&[
+            "-f",
+            "--file",
+            "-i",
+            "--include",
+            "-l",
+            "--load",
+            "-E",
+            "--exec",
+        ])],
+    ),
+    reader(&["sed", "gsed"], "eil", &[program(&["-f", "--file"])]),
+    reader(&["xargs"], "dEIiLlnPs", &[data(&["-a", "--arg-file"])]),
+    reader(
+        &["parallel"],
+        "jnILN",
+        &[data(&["-a", "--arg-file", "::::", "::::+"])],
+    ),
+    reader(&["find"], "", &[data(&["-files0-from"])]),
+    reader(&["sort", "wc", "du"], "", &[data(&["--files0-from"])]),
+    reader(
+        &["tar", "bsdtar"],
+        "fCbgHKLNV",
+        &[data(&["-T", "--files-from", "-X", "--exclude-from"])],
+    ),
+    reader(
+        &["rsync"],
+        "",
+        &[data(&["--files-from", "--exclude-from", "--include-from"])],
+    ),
+    reader(&["diff"], "", &[data(&["-X", "--exclude-from"])]),
+    reader(&["date"], "", &[data(&["-f", "--file"])]),
+    reader(&["patch"], "", &[data(&["-i", "--input"])]),
+    reader(&["curl"], "", &[program(&["-K", "--config"])]),
+    reader(
+        &["wget"],
+        "",
+        &[data(&["-i", "--input-file"]), program(&["--config"])],
+    ),
+    reader(&["ssh", "scp", "sftp"], "", &[program(&["-F"])]),
+    reader(&["psql"], "", &[program(&["-f", "--file"])]),
+    reader(&["sqlite3"], "", &[program(&["-init"])]),
+    reader(&["gdb"], "", &[program(&["-x", "--command", "-ix"])]),
+    reader(&["vim", "vi", "nvim", "ex"], "", &[program(&["-S", "-s", "-u"])]),
+    reader(
+        &["git"],
+        "",
+        &[orders(&["--git-dir", "--exec-path", "--config-env", "-c"])],
+    ),
+];
+
+impl Reader {
+    /// Which of its options a word is, and where the file stands.
+    pub fn option(&self, word: &str) -> Option<(&'static FileOption, FileAt)> {
+        let options = self.options.iter();
+        let mut names = options.flat_map(|option| option.names.iter().map(move |name| (option, *name)));
+        names.find_map(|(option, name)| Some((option, self.matches(word, name)?)))
+    }
+
+    fn matches(&self, word: &str, name: &str) -> Option<FileAt> {
+        let rest = match word.strip_prefix(name) {
+            Some("") => return Some(FileAt::Behind),
+            Some(rest) => rest,
+            None => "",
+        };
+        if rest.starts_with('=') {
+            return Some(FileAt::Here(name.len() + 1));
+        }
+        // Short options stand together in a word: `-qFf FILE`, `-qFfFILE`.
+        let letter = name.strip_prefix('-').filter(|letter| letter.len() == 1)?;
+        let letters = word
+            .strip_prefix('-')
+            .filter(|letters| !letters.starts_with('-'))?;
+        let place = letters.find(letter)?;
+        let is_value = letters[..place].contains(|before| self.valued.contains(before));
+        match letters.len() > place + 1 {
+            _ if is_value => None,
+            true => Some(FileAt::Here(place + 2)),
+            false => Some(FileAt::Behind),
+        }
+    }
+}
+
+/// What a command reads because of its options, if it is known to read something.
+pub fn reads(name: &str) -> Option<&'static Reader> {
+    READERS.iter().find(|reader| reader.commands.contains(&name))
 }
 
 /// What a variable holds that decides which code is found.
