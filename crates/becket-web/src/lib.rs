@@ -6,6 +6,7 @@
 //!
 //! This crate knows no agent and no store, and it only shows: there is nothing in it that changes anything.
 
+mod accept;
 mod door;
 mod server;
 mod source;

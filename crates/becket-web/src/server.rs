@@ -18,6 +18,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::accept::{self, Known};
 use crate::door::{Door, Token, random_hex};
 use crate::source::{Source, SourceError};
 
@@ -65,6 +66,9 @@ pub enum ServerError {
         /// What the system says.
         cause: std::io::Error,
     },
+    /// The clock says what no answer can say.
+    #[error("the clock of this machine says that it is before 1970 or after 9999; set it")]
+    Clock,
     /// The system has no random numbers.
     #[error("cannot make a token: {0}")]
     Random(#[from] getrandom::Error),
@@ -76,6 +80,9 @@ pub enum ServerError {
 impl Server {
     /// Takes a port of 127.0.0.1; 0 is any that is free.
     pub async fn listen(port: u16, token: Token, source: Arc<dyn Source>) -> Result<Self, ServerError> {
+        if !accept::clock_is_usable() {
+            return Err(ServerError::Clock);
+        }
         let failed = |cause| ServerError::Listen { port, cause };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .await
@@ -111,7 +118,7 @@ impl Server {
             source: self.source,
             news,
         });
-        let result = axum::serve(self.listener, routes(house)).await;
+        let result = accept::serve(self.listener, routes(house)).await;
         watching.abort();
         result.map_err(ServerError::Serve)
     }
@@ -161,7 +168,12 @@ async fn at_the_door(State(house): State<Arc<House>>, request: Request, next: Ne
 
 async fn with_token(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
     match house.door.admit(request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            if let Some(known) = request.extensions().get::<Known>() {
+                known.note();
+            }
+            next.run(request).await
+        }
         Err(refusal) => refuse(refusal),
     }
 }
