@@ -54,6 +54,11 @@ impl Companion {
         Ok((companion, stdin, stdout))
     }
 
+    /// The number by which the system knows it, as long as it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.tree.id()
+    }
+
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.tree.ended()

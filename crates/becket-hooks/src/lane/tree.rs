@@ -89,6 +89,11 @@ impl Tree {
         status
     }
 
+    /// The number of the main process, as long as it runs.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Lets go: the main process has ended by itself, and what it left running lives on.
     pub fn release(mut self) {
         if self.reaped {

@@ -50,6 +50,12 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// What Node needs to start at all.
 const LEAST_MEGABYTES: usize = 64;
 
+/// What an engine needs besides what the extensions keep in it: its own code, its stacks, what is about to be collected.
+const OWN_MEGABYTES: usize = 192;
+
+/// How often it is looked at how much memory it has.
+const MEMORY_PACE: Duration = Duration::from_millis(100);
+
 /// The longest line that is read.
 const LONGEST: u64 = 256 << 20;
 
@@ -145,6 +151,9 @@ impl Process {
         });
         tokio::spawn(write(calls, receiver));
         tokio::spawn(show(stdout, Arc::downgrade(&process)));
+        if let Some(id) = companion.id() {
+            tokio::spawn(watch_memory(id, megabytes(kit), Arc::downgrade(&process)));
+        }
         let ears = Ears {
             words,
             answers,
@@ -557,14 +566,45 @@ fn script(kit: &Kit) -> Result<String, Failure> {
 fn command(kit: &Kit, path: &Path, pipes: [i32; 3]) -> Program {
     let mut words = vec![path.as_os_str().to_owned()];
     if !is_bun(path) {
-        let megabytes = (kit.limits.memory >> 20) * kit.outside.extensions;
-        let megabytes = megabytes.max(LEAST_MEGABYTES);
+        let megabytes = megabytes(kit);
         words.extend(["--experimental-vm-modules".into(), "--no-warnings".into()]);
         words.push(format!("--max-old-space-size={megabytes}").into());
     }
     words.push("-".into());
     words.extend(pipes.map(|pipe| pipe.to_string().into()));
     Program::exec(words).environment(Arc::clone(&kit.surroundings.environment))
+}
+
+/// How much memory all extensions together may use.
+fn megabytes(kit: &Kit) -> usize {
+    ((kit.limits.memory >> 20) * kit.outside.extensions).max(LEAST_MEGABYTES)
+}
+
+/// Ends the process when it has more memory than it may. Its own limit does not know of buffers, which lie outside of the
+/// heap.
+async fn watch_memory(id: u32, megabytes: usize, process: Weak<Process>) {
+    let most = (megabytes + OWN_MEGABYTES) << 20;
+    loop {
+        tokio::time::sleep(MEMORY_PACE).await;
+        let Some(process) = process.upgrade().filter(|process| process.is_running()) else {
+            return;
+        };
+        if resident(id).is_some_and(|bytes| bytes > most) {
+            process.running.store(false, Ordering::Relaxed);
+            let words = format!("Node is out of memory; its extensions may use {megabytes} MB together");
+            process.blame(words, None);
+            process.end.cancel();
+            return;
+        }
+    }
+}
+
+/// The bytes of memory that a process has, where the system says so.
+fn resident(id: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 async fn never_ready(companion: &mut Companion, path: &Path) -> Failure {
