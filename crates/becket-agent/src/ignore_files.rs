@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use becket_hooks::check_glob;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -95,8 +96,9 @@ fn rules_of(folder: &Path, name: &str) -> Gitignore {
     };
     let text = String::from_utf8_lossy(&bytes);
     let mut rules = GitignoreBuilder::new(folder);
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that is no glob is passed over, as git does.
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    // A line that is no glob is passed over, as git does.
+    for line in lines.filter(|line| check_glob(line).is_ok()) {
         let _ = rules.add_line(Some(file.clone()), line);
     }
     rules.build().unwrap_or_else(|_| Gitignore::empty())

@@ -1,9 +1,10 @@
 //! Matchers: which events a handler wants. They run in Rust, before any process or engine is entered.
 
 use becket_events::{Payload, Scope};
-use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
 use serde_json::Value;
+
+use crate::glob::{Glob, Slashes};
 
 /// Conditions on fields of the payload; all must hold. Without conditions everything matches.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +26,7 @@ pub enum Pattern {
     /// A regular expression that covers all of it.
     Regex(Regex),
     /// A glob; `*` stands for any text, also across `/`.
-    Glob(GlobMatcher),
+    Glob(Glob),
 }
 
 impl Pattern {
@@ -40,19 +41,16 @@ impl Pattern {
 
     /// A glob for the whole text.
     pub fn glob(glob: &str) -> Result<Self, String> {
-        let glob = GlobBuilder::new(glob)
-            .literal_separator(false)
-            .backslash_escape(true)
-            .build();
-        glob.map(|glob| Self::Glob(glob.compile_matcher()))
-            .map_err(|error| error.to_string())
+        Glob::new(glob, Slashes::Matched)
+            .map(Self::Glob)
+            .map_err(|error| format!("the glob `{}` is not valid: {error}", shortened(glob)))
     }
 
     /// The pattern as its author wrote it.
     pub fn written(&self) -> &str {
         match self {
             Self::Exact(text) => text,
-            Self::Glob(glob) => glob.glob().glob(),
+            Self::Glob(glob) => glob.text(),
             Self::Regex(regex) => {
                 let inside = regex.as_str().strip_prefix(r"\A(?s:");
                 let inside = inside.and_then(|rest| rest.strip_suffix(r")\z"));
@@ -165,6 +163,12 @@ impl Condition {
             Some(other) => self.pattern.matches(&other.to_string()),
         }
     }
+}
+
+/// The beginning of a text, for a message.
+fn shortened(text: &str) -> &str {
+    const MOST: usize = 80;
+    &text[..text.floor_char_boundary(MOST)]
 }
 
 #[cfg(test)]

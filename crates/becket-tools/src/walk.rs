@@ -7,7 +7,7 @@ use std::time::Instant;
 use becket_agent::IgnoreFiles;
 use becket_agent::tool::ToolRun;
 use becket_agent::vfs::VfsPath;
-use globset::{GlobBuilder, GlobMatcher};
+use becket_hooks::{Glob, Slashes};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
@@ -110,7 +110,7 @@ pub(crate) enum FileKind {
 
 /// A glob: with a slash it is held against the path below the searched directory, without one against the name.
 pub(crate) struct FileGlob {
-    matcher: GlobMatcher,
+    glob: Glob,
     whole_path: bool,
 }
 
@@ -126,12 +126,11 @@ impl FileGlob {
             .or_else(|| pattern.strip_prefix(&address?))
             .or_else(|| pattern.strip_prefix("./"))
             .unwrap_or(pattern);
-        let glob = GlobBuilder::new(relative)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| format!("the glob pattern `{pattern}` is not valid: {}", error.kind()))?;
+        let shown = &pattern[..pattern.floor_char_boundary(80)];
+        let glob = Glob::new(relative, Slashes::Apart)
+            .map_err(|error| format!("the glob pattern `{shown}` is not valid: {error}"))?;
         Ok(Self {
-            matcher: glob.compile_matcher(),
+            glob,
             whole_path: relative.contains('/'),
         })
     }
@@ -139,8 +138,8 @@ impl FileGlob {
     /// Whether a path below the searched directory matches.
     pub(crate) fn matches(&self, below: &Path) -> bool {
         match below.file_name() {
-            Some(name) if !self.whole_path => self.matcher.is_match(name),
-            _ => self.matcher.is_match(below),
+            Some(name) if !self.whole_path => self.glob.is_match(name),
+            _ => self.glob.is_match(below),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use becket_hooks::check_glob;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde_json::Value;
 
@@ -140,8 +141,13 @@ pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
 pub(super) fn ignored_in(folder: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for name in IGNORE_FILES {
+        let file = folder.join(name);
         // A file that is not there, or a line that makes no sense, leaves nothing out.
-        let _ = builder.add(folder.join(name));
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let lines = text.trim_start_matches('\u{feff}').lines();
+        for line in lines.filter(|line| check_glob(line).is_ok()) {
+            let _ = builder.add_line(Some(file.clone()), line);
+        }
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }

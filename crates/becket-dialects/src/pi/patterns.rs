@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use globset::GlobBuilder;
+use becket_hooks::{Glob, Slashes};
 
 use super::discovery::Entry;
 
@@ -97,7 +97,6 @@ fn is_exactly(pattern: &str, file: &Path, base: &Path) -> bool {
 /// A pattern in which `*` stays inside of a folder. One that makes no sense fits only itself.
 pub(super) fn glob(pattern: &str) -> impl Fn(&str) -> bool + use<> {
     let plain = pattern.to_owned();
-    let built = GlobBuilder::new(pattern).literal_separator(true).build();
-    let built = built.ok().map(|glob| glob.compile_matcher());
+    let built = Glob::new(pattern, Slashes::Apart).ok();
     move |text| built.as_ref().map_or(text == plain, |built| built.is_match(text))
 }
