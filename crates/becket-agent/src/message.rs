@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// An id that sorts by time.
 pub(crate) fn new_id() -> String {
-    uuid::Uuid::now_v7().to_string()
+    becket_hooks::clock::new_uuid().to_string()
 }
 
 /// Milliseconds since 1970.

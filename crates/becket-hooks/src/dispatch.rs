@@ -11,10 +11,11 @@ use becket_events::{Class, Event, Json, Payload, Reply, Scope, Verdict, envelope
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
+use crate::clock::now_us;
 use crate::handler::Registered;
 use crate::occasion::TextCache;
 use crate::rehearsal::{Exchange, Fault, Notes};
-use crate::trace::{DispatchTrace, Effect, HandlerRun, now_us};
+use crate::trace::{DispatchTrace, Effect, HandlerRun};
 use crate::{Action, Cause, Failure, HandlerInfo, LaneKind, Occasion, Outcome, ReportedFailure};
 
 /// How many programs run beside each other.

@@ -7,9 +7,11 @@
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
+pub mod clock;
 mod dispatch;
 mod engine;
 mod failure;
+mod glob;
 mod handler;
 mod hookfile;
 mod lane;
@@ -25,6 +27,7 @@ mod trace;
 
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
+pub use glob::{Glob, Slashes, check_glob};
 pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
 pub use hookfile::{
     CommandLine, HookEntry, HookEnvironment, OwnHook, plain_words, read_hook_file, read_hooks,

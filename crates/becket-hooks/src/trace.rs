@@ -3,6 +3,7 @@
 use becket_events::{Class, EventId, HookFailedPayload, Json, Verdict};
 use serde::Serialize;
 
+use crate::clock::now_us;
 use crate::handler::{Dialect, HandlerInfo, is_loosened};
 use crate::rehearsal::Exchange;
 use crate::{Failure, LaneKind};
@@ -148,13 +149,6 @@ impl HandlerRun {
             exchanges: Vec::new(),
         }
     }
-}
-
-/// Microseconds since 1970.
-pub(crate) fn now_us() -> u64 {
-    std::time::SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |age| age.as_micros() as u64)
 }
 
 impl ReportedFailure {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use becket_agent::provider::{Answering, Begun, ProviderError, ProviderErrorKind};
 use becket_events::Header;
@@ -147,6 +147,11 @@ impl Channel {
             request = request.header(name, value);
         }
         let request = request.headers(self.further_headers()?);
+        if self.url.scheme() == "https" && SystemTime::UNIX_EPOCH.elapsed().is_err() {
+            return Err(self.unreachable(
+                "the clock of this machine says that it is before 1970, so no certificate can be checked. Set it",
+            ));
+        }
         let sending = request.body(body.to_owned()).send();
         let response = match timeout(self.timeouts.idle, sending).await {
             Ok(Ok(response)) => response,

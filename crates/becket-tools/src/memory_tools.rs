@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use becket_agent::tool::Tool;
 use becket_events::Profile;
-use chrono::{SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, params, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -227,7 +227,7 @@ impl Memories {
     }
 
     fn add(&self, memory: &str, category: &str) -> Result<String, String> {
-        let now = Utc::now();
+        let now = DateTime::<Utc>::from(std::time::SystemTime::now());
         let created_at = now.to_rfc3339_opts(SecondsFormat::Secs, true);
         self.with(|file| {
             let mut id = now.timestamp_nanos_opt().unwrap_or_default();

@@ -92,7 +92,9 @@ impl ProgramBuiltins {
     async fn without_folder(&self, call: BuiltinCall<'_>) -> Result<Output, String> {
         Ok(match call.builtin {
             Builtin::AddDate => {
-                let today = chrono::Local::now().format("%Y-%m-%d");
+                let today = crate::moments::now()
+                    .with_timezone(&chrono::Local)
+                    .format("%Y-%m-%d");
                 Output::with_context(Some(format!("Today's date: {today}")))
             }
             Builtin::AddUserInfo => Output::with_context(user_text(self.user.as_deref())),

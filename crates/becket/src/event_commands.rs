@@ -131,7 +131,7 @@ impl EventCommands {
                 return;
             };
             for (kind, mut told) in runtime_events(id, &event) {
-                told.insert("timestamp".into(), chrono::Utc::now().to_rfc3339().into());
+                told.insert("timestamp".into(), crate::moments::now().to_rfc3339().into());
                 this.start(id, kind, &told, &event, &runtime);
             }
         }));

@@ -1,6 +1,6 @@
 //! Moments and spans of time as people write and read them.
 
-use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
 
 /// The longest span that can be set, in seconds. Longer ones are a slip.
 const MAX_SECONDS: u64 = 100 * 365 * 24 * 60 * 60;
@@ -63,6 +63,11 @@ pub fn parse_span(text: &str) -> Option<u64> {
     let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
     let seconds = number.parse::<u64>().ok()?.checked_mul(*seconds)?;
     (1..=MAX_SECONDS).contains(&seconds).then(|| seconds * 1000)
+}
+
+/// This moment, whatever the clock says: `Utc::now` panics before 1970.
+pub fn now() -> DateTime<Utc> {
+    std::time::SystemTime::now().into()
 }
 
 /// A span in the largest unit that fits it without a rest.

@@ -220,7 +220,9 @@ pub fn claim_new(
 
 /// A name that nobody has, in the manner of `20260131_154500`.
 pub fn claim_fresh(prefix: Option<&str>, store: &SqliteStore) -> Result<(ContextName, Claim), CliError> {
-    let moment = chrono::Local::now().format("%Y%m%d_%H%M%S");
+    let moment = crate::moments::now()
+        .with_timezone(&chrono::Local)
+        .format("%Y%m%d_%H%M%S");
     let name = prefix.map_or_else(|| moment.to_string(), |prefix| format!("{prefix}_{moment}"));
     for number in 1..=MOST_FRESH {
         let name = match number {

@@ -24,7 +24,7 @@ pub struct Mark {
 impl Mark {
     /// A new mark for a run with this environment.
     pub fn within(environment: &BTreeMap<OsString, OsString>) -> Self {
-        let own = uuid::Uuid::now_v7().simple().to_string();
+        let own = crate::clock::new_uuid().simple().to_string();
         let mut value = environment
             .get(OsStr::new(MARK_VARIABLE))
             .cloned()

@@ -305,7 +305,7 @@ impl Worker {
     async fn exchange(&mut self, event: &str, deadline: Instant) -> Result<Finished, Trouble> {
         self.output.clear();
         // Not predictable, so that nothing printed in advance can pass for an answer.
-        let id = uuid::Uuid::now_v7().as_u128() as u64 & RANDOM_BITS;
+        let id = crate::clock::new_uuid().as_u128() as u64 & RANDOM_BITS;
         write_request(&mut self.request, id, event);
         self.transmit(deadline).await?;
         let bytes = self.output.bytes();

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use becket_agent::provider::AnswerPart;
+use becket_agent::store::fresh_id;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
@@ -106,7 +107,7 @@ impl Reader {
                 self.calls.insert(number, call);
                 let (mut id, name) = (field("id"), field("name"));
                 if id.is_empty() {
-                    id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                    id = format!("call_{}", fresh_id().replace('-', ""));
                 }
                 parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
             }
@@ -174,7 +175,11 @@ impl Reader {
         match self.stop_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
             Some("refusal") => StopReason::Refused,
-            _ if !self.calls.is_empty() => StopReason::ToolCalls,
+            // Whatever else it says, it does not say that the calls are complete.
+            None | Some("tool_use" | "end_turn" | "stop_sequence") if !self.calls.is_empty() => {
+                StopReason::ToolCalls
+            }
+            _ if !self.calls.is_empty() => StopReason::Refused,
             _ => StopReason::Stop,
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use becket_agent::provider::AnswerPart;
+use becket_agent::store::fresh_id;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
@@ -171,12 +172,34 @@ impl Reader {
         match self.finish_reason.as_deref() {
             Some("length" | "max_tokens") => StopReason::Length,
             Some("content_filter") => StopReason::Refused,
-            // Some servers say "stop" although they ask for tools.
-            _ if !self.calls.is_empty() => StopReason::ToolCalls,
             _ if self.refused => StopReason::Refused,
+            // Some servers say "stop" although they ask for tools, and some say nothing.
+            reason if !self.calls.is_empty() => match reason.is_none_or(is_whole) {
+                true => StopReason::ToolCalls,
+                false => StopReason::Refused,
+            },
             _ => StopReason::Stop,
         }
     }
+}
+
+/// Whether a reason to stop says that the answer is complete. Servers have many words for what went wrong, so whatever
+/// is not known counts as such.
+fn is_whole(reason: &str) -> bool {
+    const WHOLE: &[&str] = &[
+        "",
+        "stop",
+        "tool_calls",
+        "tool_call",
+        "function_call",
+        "tool_use",
+        "end_turn",
+        "stop_sequence",
+        "eos",
+        "complete",
+        "completed",
+    ];
+    WHOLE.contains(&reason.to_lowercase().as_str())
 }
 
 impl AnswerReader for Reader {
@@ -251,7 +274,7 @@ impl Call {
         }
         if !self.announced {
             if self.id.is_empty() {
-                self.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                self.id = format!("call_{}", fresh_id().replace('-', ""));
             }
             self.announced = true;
             parts.push_back(AnswerPart::Delta(Delta::ToolCall {

@@ -11,11 +11,11 @@ use becket_dialects::pi::services::ComingSession;
 use becket_dialects::pi::session_file::Header;
 use becket_dialects::pi::{ModelName, messages};
 use becket_js::HostError;
-use chrono::Utc;
 use serde_json::{Value, json};
 
 use super::board::Board;
 use super::host::refused;
+use crate::moments;
 use crate::session_files::{self, About};
 
 /// How full the model's window is.
@@ -140,7 +140,7 @@ fn about<T>(board: &Board, look: impl FnOnce(About<'_>) -> T) -> Result<T, HostE
 }
 
 fn now_ms() -> u64 {
-    u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0)
+    u64::try_from(moments::now().timestamp_millis()).unwrap_or(0)
 }
 
 /// All entries on all branches.

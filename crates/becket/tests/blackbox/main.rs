@@ -2,6 +2,7 @@
 
 mod agent_file;
 mod agentic_loop;
+mod answers;
 mod approval;
 mod audit;
 mod boundaries;
@@ -66,6 +67,7 @@ mod session_tree;
 mod sessions;
 mod snapshots;
 mod subagents;
+mod surroundings;
 mod team;
 mod terminal;
 mod trust;

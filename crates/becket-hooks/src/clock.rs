@@ -1,0 +1,26 @@
+//! What the clock says. It may say anything, also a moment before 1970.
+
+use std::time::SystemTime;
+
+use uuid::{Timestamp, Uuid};
+
+/// Microseconds since 1970; 0 before it.
+pub(crate) fn now_us() -> u64 {
+    SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_micros() as u64)
+}
+
+/// An id that nobody else has. Later ones sort behind earlier ones, as long as the clock makes sense.
+pub fn new_uuid() -> Uuid {
+    match is_set() {
+        true => Uuid::now_v7(),
+        // What is no time in it is random.
+        false => Uuid::new_v7(Timestamp::from_unix_time(0, 0, 0, 0)),
+    }
+}
+
+/// Whether the clock says that it is after 1970. Before it, no certificate can be checked.
+pub fn is_set() -> bool {
+    SystemTime::UNIX_EPOCH.elapsed().is_ok()
+}
