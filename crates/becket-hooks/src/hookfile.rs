@@ -78,7 +78,7 @@ pub struct HookEntry {
     expecting = "a program is a line for the shell, or a list of texts: the program and its arguments"
 )]
 pub enum CommandLine {
-    /// A line for `/bin/sh`.
+    /// A line for the shell: bash as `sh` where there is one, else `/bin/sh`.
     Shell(String),
     /// A program and its arguments.
     Exec(Vec<String>),

@@ -10,6 +10,7 @@
 
 pub mod clock;
 mod dispatch;
+mod echo_proof;
 mod engine;
 mod failure;
 mod glob;
@@ -26,6 +27,7 @@ mod settings_file;
 mod strict_json;
 mod trace;
 
+pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use glob::{Glob, Slashes, check_glob};
@@ -35,8 +37,8 @@ pub use hookfile::{
 };
 pub use lane::{
     Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
-    Program, ScriptHandler, Unanswerable, Terminal, TerminalInput, Tree, WorkerLane, become_subreaper, end_programs,
-    inherited_environment, reap_orphans,
+    Program, ScriptHandler, Terminal, TerminalInput, Tree, Unanswerable, WorkerLane, become_subreaper,
+    end_programs, guest_environment, inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;

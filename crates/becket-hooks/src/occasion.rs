@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use becket_events::{Event, Scope, envelope};
 
+use crate::echo_proof::echo_proof;
 use crate::rehearsal::{Exchange, Fault, Notes};
 use crate::{Answered, Failure, Field, Finished, Invocation, Lane, ScriptHandler};
 
@@ -100,7 +101,8 @@ impl<'a, E: Event> Occasion<'a, E> {
         self.text("becket", || envelope::<E>(self.scope, self.payload))
     }
 
-    /// The event as a format's own text, made by the first handler of that format that needs it.
+    /// The event as a format's own JSON text, made by the first handler of that format that needs it. What a shell does
+    /// with it by `echo` changes nothing.
     pub fn text(&self, format: impl Into<Cow<'static, str>>, make: impl FnOnce() -> String) -> Arc<str> {
         let format = format.into();
         let mut texts = self
@@ -111,7 +113,7 @@ impl<'a, E: Event> Occasion<'a, E> {
         if let Some((_, text)) = texts.iter().find(|(known, _)| *known == format) {
             return Arc::clone(text);
         }
-        let text: Arc<str> = make().into();
+        let text: Arc<str> = echo_proof(make()).into();
         texts.push((format, Arc::clone(&text)));
         text
     }

@@ -28,7 +28,8 @@ use becket_dialects::docker_agent::{
 use becket_dialects::pi::{self, ProjectFolder};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{
-    Engine, HookEnvironment, OwnHook, Witness, inherited_environment, nearest, read_hook_file,
+    Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
+    read_hook_file,
 };
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_providers::scripted::NAME as SCRIPTED;
@@ -44,6 +45,7 @@ use toml::Spanned;
 
 use crate::args::Options;
 use crate::builtins::ProgramBuiltins;
+use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
@@ -67,6 +69,9 @@ use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
+
+/// Variables with secrets of becket's own, besides the keys of providers.
+pub const SECRET_VARIABLES: &[&str] = &[web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE];
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {
@@ -770,9 +775,8 @@ impl Setup {
             Some(team) => team.judges(models, self.provider_settings(), surroundings),
             None => models,
         };
-        let shell = surroundings.variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
         HookHost {
-            shell: shell.into(),
+            shell: surroundings.variable("SHELL").map(PathBuf::from),
             environment: self.hook_environment(surroundings).clone(),
             directory: surroundings.cwd.clone(),
             builtins,
@@ -837,13 +841,14 @@ impl Setup {
         })
     }
 
-    /// What hooks and tools inherit: the person's environment without provider keys, which are kept apart, and without
-    /// what a plugin was told that has started becket.
+    /// What tools inherit: the user's environment without keys and tokens of becket's own, which are kept apart, and
+    /// without what a plugin was told that has started becket.
     pub fn environment(&self, surroundings: &Surroundings) -> HookEnvironment {
         let mut names = key_variables(&self.provider_settings());
         let of_file = self.team.iter().flat_map(|team| team.key_variables());
         names.extend(of_file.map(ToOwned::to_owned));
         names.extend(self.extension_keys.get().into_iter().flatten().cloned());
+        names.extend(SECRET_VARIABLES.iter().map(ToString::to_string));
         let keys = surroundings
             .variables
             .iter()
@@ -856,7 +861,7 @@ impl Setup {
         }
     }
 
-    /// What hooks inherit: the same, and becket's own `jq` where the machine has none.
+    /// What hooks inherit: what guests do, and becket's own `jq` where the machine has none.
     pub fn hook_environment(&self, surroundings: &Surroundings) -> &HookEnvironment {
         self.hook_environment
             .get_or_init(|| self.new_hook_environment(surroundings))
@@ -864,7 +869,7 @@ impl Setup {
 
     /// The same as it is now: as long as extensions are not loaded, nobody knows which variables hold their keys.
     pub fn new_hook_environment(&self, surroundings: &Surroundings) -> HookEnvironment {
-        let mut environment = self.environment(surroundings);
+        let mut environment = self.guest_environment(surroundings);
         if !own_jq::is_on_path(&environment.variables) {
             match own_jq::folder(&self.folders.cache) {
                 Ok(folder) => own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder),
@@ -874,6 +879,13 @@ impl Setup {
             }
         }
         environment
+    }
+
+    /// What programs inherit that are no tools of becket's own: hooks, plugins, extensions, MCP servers.
+    pub fn guest_environment(&self, surroundings: &Surroundings) -> HookEnvironment {
+        let HookEnvironment { keys, variables } = self.environment(surroundings);
+        let variables = Arc::new(guest_environment(Arc::unwrap_or_clone(variables)));
+        HookEnvironment { keys, variables }
     }
 
     pub fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {

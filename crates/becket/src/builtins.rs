@@ -28,7 +28,7 @@ impl Setup {
     pub fn builtins(&self, surroundings: &Surroundings) -> Result<ProgramBuiltins, CliError> {
         Ok(ProgramBuiltins {
             git: GitFacts {
-                environment: self.environment(surroundings).variables.as_ref().clone(),
+                environment: self.guest_environment(surroundings).variables.as_ref().clone(),
                 deadline: GIT_DEADLINE,
             },
             home: surroundings.variable("HOME").map(PathBuf::from),

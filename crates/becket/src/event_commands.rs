@@ -11,7 +11,7 @@ use becket_dialects::docker_agent::{
 use becket_events::EventId;
 use becket_hooks::{
     CommandLane, Dialect, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation,
-    Lane, LaneKind, Program, nearest,
+    Lane, LaneKind, Program, echo_proof, nearest,
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -145,7 +145,7 @@ impl EventCommands {
         event: &Value,
         runtime: &tokio::runtime::Handle,
     ) {
-        let input: Arc<str> = Value::Object(told.clone()).to_string().into();
+        let input: Arc<str> = echo_proof(Value::Object(told.clone()).to_string()).into();
         for command in self.commands.iter().filter(|command| command.wants(kind)) {
             let (this, command, input) = (self.clone(), command.clone(), Arc::clone(&input));
             let session_id = event["session_id"].as_str().unwrap_or_default().to_owned();

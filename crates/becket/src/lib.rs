@@ -64,7 +64,12 @@ pub fn main() -> ExitCode {
         return own_jq::run(arguments, &surroundings);
     }
     becket_hooks::become_subreaper();
-    surroundings.hide_keys(becket_providers::KEY_VARIABLES.iter().copied());
+    surroundings.hide_keys(
+        becket_providers::KEY_VARIABLES
+            .iter()
+            .chain(assemble::SECRET_VARIABLES)
+            .copied(),
+    );
     let args = match Args::read(&surroundings) {
         Ok(args) => args,
         Err(exit) => return exit,

@@ -22,6 +22,9 @@ const USUAL: &str = "http://127.0.0.1:4318";
 /// What requests for spans are sent to, below a collector's address.
 const TRACES: &str = "v1/traces";
 
+/// Names headers for the collector, which may hold a token.
+pub const HEADERS_VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
 /// Sends the sessions of a run that have ended.
 pub struct Export {
     endpoint: Url,
@@ -127,9 +130,7 @@ pub async fn send(endpoint: &Url, body: String, surroundings: &Surroundings) -> 
         .header("content-type", "application/json")
         .timeout(PATIENCE)
         .body(body);
-    let headers = surroundings
-        .variable("OTEL_EXPORTER_OTLP_HEADERS")
-        .unwrap_or_default();
+    let headers = surroundings.variable(HEADERS_VARIABLE).unwrap_or_default();
     for (name, value) in headers.split(',').filter_map(|pair| pair.split_once('=')) {
         request = request.header(name.trim(), value.trim());
     }

@@ -47,15 +47,11 @@ pub fn is_on_path(variables: &BTreeMap<OsString, OsString>) -> bool {
     program.resolve(Path::new("/")).is_ok()
 }
 
-/// Puts a folder at the end of `PATH`.
+/// Puts a folder at the end of the `PATH` of a guest.
 pub fn add_to_path(variables: &mut BTreeMap<OsString, OsString>, folder: &Path) {
-    let usual = OsString::from("/usr/local/bin:/usr/bin:/bin");
-    let mut path = variables.get(OsStr::new("PATH")).cloned().unwrap_or(usual);
-    if !path.is_empty() {
-        path.push(":");
-    }
+    let path = variables.entry("PATH".into()).or_default();
+    path.push(":");
     path.push(folder);
-    variables.insert("PATH".into(), path);
 }
 
 /// Where the link to this program lies, or will lie.

@@ -11,7 +11,7 @@ use becket_dialects::chibi::{
     self, Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark, TerminalNeed,
 };
 use becket_events::{Face, Profile};
-use becket_hooks::{Engine, Invocation, Lane, Terminal};
+use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
 use becket_index::{Extract, LanguagePlugin};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use futures_util::future::BoxFuture;
@@ -344,6 +344,7 @@ impl Found {
         let lane = chibi::lane(&plugin.path, &self.host, call);
         let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
         let telling = move |arguments: String, context: &str| {
+            let arguments = echo_proof(arguments);
             let variables = chibi::tool_variables(&plugin, &host, &name, context, &arguments);
             (chibi::input_for_tool(&plugin, arguments), variables)
         };
@@ -398,7 +399,7 @@ impl LanguagePlugin for LanguageProgram {
         Box::pin(async move {
             // Many files are read, so it does not get the terminal, whatever it would ask there.
             let lane = chibi::lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
-            let arguments = chibi::language_arguments(path, content);
+            let arguments = echo_proof(chibi::language_arguments(path, content));
             let environment =
                 chibi::tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
             let invocation = Invocation {

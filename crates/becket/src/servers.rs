@@ -335,7 +335,7 @@ fn program(
         false => OsString::from(&command),
     };
     let words = std::iter::once(path).chain(args.iter().map(OsString::from));
-    let environment = setup.environment(surroundings).variables;
+    let environment = setup.guest_environment(surroundings).variables;
     let program = Program::exec(words).environment(environment);
     let program = variables
         .iter()

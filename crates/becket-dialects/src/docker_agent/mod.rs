@@ -12,7 +12,6 @@ mod call;
 mod command_text;
 mod config;
 mod contract;
-mod echo_proof;
 mod expand;
 mod file;
 mod hook;

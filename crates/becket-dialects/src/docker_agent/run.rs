@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +15,6 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::contract::Plain;
-use super::echo_proof::echo_proof;
 use super::expand::{expanded_directory, expanded_value};
 use super::hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner};
 use super::judge;
@@ -30,8 +28,8 @@ use super::template::Template;
 /// What hooks need of the machine and of the program.
 #[derive(Clone)]
 pub struct HookHost {
-    /// The person's shell.
-    pub shell: PathBuf,
+    /// The user's shell, if one is named.
+    pub shell: Option<PathBuf>,
     /// What programs find in their environment.
     pub environment: HookEnvironment,
     /// Where the agent works.
@@ -43,7 +41,8 @@ pub struct HookHost {
 }
 
 /// Shells that understand what hooks are written for; under any other a hook would mean something else.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "yash"];
+/// `sh` is not among them: that is the name of whatever shell the system has, so it is as if none were named.
+const SHELLS: &[&str] = &["bash", "dash", "zsh", "ksh", "mksh", "ash", "yash"];
 
 /// How much of standard error is shown.
 const SHOWN_ERRORS: usize = 400;
@@ -213,13 +212,11 @@ impl Runner {
 
 /// The lane of a command.
 fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> CommandLane {
-    let mut words: Vec<OsString> = vec![shell(&host.shell).into()];
-    if host.shell.ends_with("zsh") {
-        // Its `echo` would also read what `echo_proof` writes.
-        words.extend(["-o".into(), "bsd_echo".into()]);
-    }
-    words.extend(["-c".into(), command.into()]);
-    let mut program = Program::exec(words).environment(Arc::clone(&host.environment.variables));
+    let program = match host.shell.as_deref().and_then(shell) {
+        Some(shell) => Program::line_for(shell, command),
+        None => Program::shell(command),
+    };
+    let mut program = program.environment(Arc::clone(&host.environment.variables));
     for (name, value) in &entry.env {
         program = program.variable(name, expanded_value(value, &host.environment, remarks));
     }
@@ -228,13 +225,11 @@ fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<Str
     CommandLane::new(program.directory(directory)).timeout_setting("timeout")
 }
 
-/// The person's shell, if hooks can be read by it.
-fn shell(shell: &Path) -> &Path {
+/// The user's shell, if hooks can be read by it.
+fn shell(shell: &Path) -> Option<&Path> {
     let name = shell.file_name().and_then(|name| name.to_str());
-    match name {
-        Some(name) if SHELLS.contains(&name) && shell.is_absolute() => shell,
-        _ => Path::new("/bin/sh"),
-    }
+    let is_known = name.is_some_and(|name| SHELLS.contains(&name));
+    (is_known && shell.is_absolute()).then_some(shell)
 }
 
 /// A hook of one event.
@@ -270,7 +265,7 @@ impl<E: Event> HookHandler<E> {
             Name::Other => Cow::Owned(format!("{event} otherwise")),
         };
         let text = occasion.text(format, || {
-            echo_proof(&self.input(name, occasion.scope, occasion.payload))
+            self.input(name, occasion.scope, occasion.payload).to_string()
         });
         let heard = match &self.runner {
             Runner::Command(lane) => self.run(lane, occasion, text).await?,
@@ -441,14 +436,15 @@ mod tests {
     #[test]
     fn only_shells_that_read_hooks_are_used() {
         for (given, used) in [
-            ("/bin/bash", "/bin/bash"),
-            ("/usr/bin/zsh", "/usr/bin/zsh"),
-            ("/usr/bin/fish", "/bin/sh"),
-            ("/bin/tcsh", "/bin/sh"),
-            ("bash", "/bin/sh"),
-            ("", "/bin/sh"),
+            ("/bin/bash", true),
+            ("/usr/bin/zsh", true),
+            ("/bin/sh", false),
+            ("/usr/bin/fish", false),
+            ("/bin/tcsh", false),
+            ("bash", false),
+            ("", false),
         ] {
-            assert_eq!(shell(Path::new(given)), Path::new(used), "{given}");
+            assert_eq!(shell(Path::new(given)).is_some(), used, "{given}");
         }
     }
 }

@@ -77,7 +77,7 @@ fn host(stage: &Arc<Stage>) -> HookHost {
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
     HookHost {
-        shell: "/bin/sh".into(),
+        shell: None,
         environment: HookEnvironment {
             variables: Arc::new(variables),
             keys: Arc::default(),
@@ -803,11 +803,11 @@ async fn what_a_hook_reads_survives_the_echo_of_its_shell() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("echoed");
     let words = "a\nb\t\"c\" \\n \\\\ \u{7}\u{1b}[0m ä 'd' \\u0041 \\c $HOME";
-    for shell in ["/bin/sh", "/bin/bash"] {
+    for shell in ["/bin/sh", "/bin/bash", "/bin/dash"] {
         let command = format!("INPUT=$(cat); echo \"$INPUT\" > {}", file.display());
         let engine = Engine::new(None);
         let host = HookHost {
-            shell: shell.into(),
+            shell: Some(shell.into()),
             ..host(&Arc::default())
         };
         let entries = hook("user_prompt_submit", &command, json!({}));

@@ -3,7 +3,7 @@
 //! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. What
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
 //!
-//! `process.rs` starts programs, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
+//! `process.rs` starts programs, with what `environment.rs` leaves them and by the shell of `shell.rs`, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
 //! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `living.rs` knows all that
 //! are there, `terminal.rs` lends them the person's terminal. `command.rs` and `worker.rs` are the two lanes made of
 //! these parts, `companion.rs` a program with a protocol of its own. `script.rs` is the seam to engines for scripts,
@@ -12,12 +12,14 @@
 mod census;
 mod command;
 mod companion;
+mod environment;
 mod living;
 mod mark;
 mod orphans;
 mod pipes;
 mod process;
 mod script;
+mod shell;
 mod terminal;
 mod tree;
 mod worker;
@@ -31,10 +33,11 @@ use futures_util::future::BoxFuture;
 use crate::Failure;
 pub use command::CommandLane;
 pub use companion::Companion;
+pub use environment::{guest_environment, inherited_environment};
 pub use living::end_programs;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
-pub use process::{Limits, Preparation, Program, inherited_environment};
+pub use process::{Limits, Preparation, Program};
 pub use script::{Answered, Field, ScriptHandler, Unanswerable};
 pub use terminal::{Terminal, TerminalInput};
 pub use tree::Tree;

@@ -17,13 +17,12 @@ use rustix::io::Errno;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
 
+use super::environment::{absolute_path, find_program};
 use super::mark::Mark;
+use super::shell::{self, Shell};
 use super::terminal::{TerminalInput, Turn};
 use super::tree::Tree;
 use crate::{Cause, Failure};
-
-/// Where programs are looked for when the environment has no `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The pause before a program whose file is still being written is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
@@ -69,16 +68,38 @@ pub trait Preparation: fmt::Debug + Send + Sync {
 /// What to run, and in which surroundings.
 #[derive(Clone)]
 pub struct Program {
+    /// The program and its arguments; for a line of the shell, the line alone.
     words: Vec<OsString>,
+    /// Who runs the line, if it is one.
+    shell: Option<LineShell>,
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
     preparation: Option<Arc<dyn Preparation>>,
 }
 
+/// The shell of a line.
+#[derive(Clone)]
+enum LineShell {
+    /// None is named.
+    Default,
+    Named(PathBuf),
+}
+
 impl Program {
-    /// A line for `/bin/sh`.
+    /// A line for the shell: bash under the name `sh` where there is one, else `/bin/sh`.
     pub fn shell(line: impl Into<OsString>) -> Self {
-        Self::exec(["/bin/sh".into(), "-c".into(), line.into()])
+        Self {
+            shell: Some(LineShell::Default),
+            ..Self::exec([line])
+        }
+    }
+
+    /// A line for a certain shell.
+    pub fn line_for(shell: impl Into<PathBuf>, line: impl Into<OsString>) -> Self {
+        Self {
+            shell: Some(LineShell::Named(shell.into())),
+            ..Self::exec([line])
+        }
     }
 
     /// A program and its arguments. A name without `/` is looked for in the absolute folders of `PATH`, anything else
@@ -86,13 +107,14 @@ impl Program {
     pub fn exec<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Self {
         Self {
             words: words.into_iter().map(Into::into).collect(),
+            shell: None,
             environment: Arc::default(),
             directory: None,
             preparation: None,
         }
     }
 
-    /// The same program with this environment and no other; see [`inherited_environment`].
+    /// The same program with this environment and no other; see [`guest_environment`](super::guest_environment).
     pub fn environment(mut self, environment: Arc<BTreeMap<OsString, OsString>>) -> Self {
         self.environment = environment;
         self
@@ -183,17 +205,39 @@ impl Program {
             let unprepared = |words| Failure::new(Cause::SpawnFailed, words);
             preparation.prepare().map_err(unprepared)?;
         }
-        let path = self.resolve(&directory)?;
+        let (mut command, path) = self.command(&directory)?;
         let (mark_name, mark_value) = mark.variable();
-        let mut command = Command::new(&path);
-        command.args(&self.words[1..]);
         command.env_clear().envs(self.environment.as_ref());
+        command.env("PATH", absolute_path(&self.environment));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env(mark_name, mark_value).current_dir(&directory);
         Ok(Launch {
             command,
             path,
             directory,
+        })
+    }
+
+    /// The program with its arguments, and where it lies.
+    fn command(&self, directory: &Path) -> Result<(Command, PathBuf), Failure> {
+        let Some(shell) = self.line_shell() else {
+            let path = self.resolve(directory)?;
+            let mut command = Command::new(&path);
+            command.args(shell::options(&path)).args(&self.words[1..]);
+            return Ok((command, path));
+        };
+        let mut command = Command::new(&shell.path);
+        if let Some(name) = shell.name {
+            command.arg0(name);
+        }
+        command.args(shell.options).arg("-c").args(&self.words);
+        Ok((command, shell.path))
+    }
+
+    fn line_shell(&self) -> Option<Shell> {
+        self.shell.as_ref().map(|shell| match shell {
+            LineShell::Default => Shell::unnamed(&self.environment),
+            LineShell::Named(path) => Shell::named(path),
         })
     }
 
@@ -237,29 +281,17 @@ impl Program {
 
     /// The absolute path of the program, as it is found from that directory.
     pub fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
+        if let Some(shell) = self.line_shell() {
+            return Ok(shell.path);
+        }
         let Some(name) = self.words.first().filter(|name| !name.is_empty()) else {
             return Err(Failure::new(Cause::NotFound, "the hook names no program"));
         };
-        let is_path = name.as_encoded_bytes().contains(&b'/');
-        let name = Path::new(name);
-        if is_path {
+        if name.as_encoded_bytes().contains(&b'/') {
             let path = directory.join(name);
             return std::path::absolute(&path).map_err(|error| explain(&error, &path, directory));
         }
-        let default = OsString::from(DEFAULT_PATH);
-        let folders = self.environment.get(OsStr::new("PATH")).unwrap_or(&default);
-        let mut not_executable = None;
-        for folder in std::env::split_paths(folders).filter(|folder| folder.is_absolute()) {
-            let path = folder.join(name);
-            if !path.is_file() {
-                continue;
-            }
-            if access(&path, Access::EXEC_OK).is_ok() {
-                return Ok(path);
-            }
-            not_executable.get_or_insert(path);
-        }
-        Err(match not_executable {
+        find_program(name, &self.environment).map_err(|not_executable| match not_executable {
             Some(path) => not_executable_file(&path),
             None => Failure::new(
                 Cause::NotFound,
@@ -282,23 +314,6 @@ impl fmt::Debug for Program {
             .field("directory", &self.directory)
             .finish()
     }
-}
-
-/// The environment that hooks inherit: everything, but no provider key and nothing that changes how programs are
-/// loaded (`LD_*`, `DYLD_*`).
-pub fn inherited_environment<N: AsRef<OsStr>>(
-    variables: impl IntoIterator<Item = (OsString, OsString)>,
-    keys: &[N],
-) -> BTreeMap<OsString, OsString> {
-    let is_key = |name: &OsStr| keys.iter().any(|key| key.as_ref() == name);
-    let is_loader = |name: &OsStr| {
-        let name = name.as_encoded_bytes();
-        name.starts_with(b"LD_") || name.starts_with(b"DYLD_")
-    };
-    let variables = variables.into_iter();
-    variables
-        .filter(|(name, _)| !is_key(name) && !is_loader(name))
-        .collect()
 }
 
 /// A program that is about to be started.
@@ -467,20 +482,6 @@ fn interpreter(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hooks_inherit_no_provider_key_and_no_loader_variable() {
-        let names = [
-            "HOME",
-            "OPENAI_API_KEY",
-            "LD_PRELOAD",
-            "DYLD_INSERT_LIBRARIES",
-            "LDAP",
-        ];
-        let variables = names.map(|name| (OsString::from(name), OsString::from("x")));
-        let kept = inherited_environment(variables, &["OPENAI_API_KEY"]);
-        assert_eq!(kept.keys().collect::<Vec<_>>(), ["HOME", "LDAP"]);
-    }
 
     #[test]
     fn the_values_of_variables_are_not_shown() {

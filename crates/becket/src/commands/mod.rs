@@ -31,7 +31,7 @@ mod trace;
 mod undo;
 mod url;
 mod vfs;
-mod web;
+pub mod web;
 
 pub(crate) use chat::Shell;
 

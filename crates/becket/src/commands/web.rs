@@ -13,7 +13,7 @@ use crate::surroundings::Surroundings;
 use crate::timeline::Record;
 
 /// Names a token to use, for those who ask again and again: a watcher's configuration outlives one server.
-const TOKEN_VARIABLE: &str = "BECKET_WEB_TOKEN";
+pub const TOKEN_VARIABLE: &str = "BECKET_WEB_TOKEN";
 
 /// What is to be served, and to whom it is to be shown.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,12 @@
 //! What is wrong with hooks before they run: one function for each kind of thing, all over the same [`HookFile`]s.
 //!
 //! `sources.rs` finds and reads the files, `shell.rs` finds the programs in a command, `scripts.rs` looks into the
-//! scripts that hooks run, `syntax.rs` asks whether they can be read, `answers.rs` looks at what hooks answer, with
+//! scripts that hooks run, `syntax.rs` asks whether they can be read, `echoes.rs` what shells would change in them, `answers.rs` looks at what hooks answer, with
 //! `written.rs` for what scripts write, `guests.rs` at plugins and extensions, `trusted.rs` at what is trusted.
 //! `sarif.rs` tells it all to other tools. Nothing is run.
 
 mod answers;
+mod echoes;
 mod guests;
 mod sarif;
 mod scripts;
@@ -74,6 +75,8 @@ pub enum Kind {
     UnquotedPath,
     /// Its script cannot be read as what it is.
     BadScript,
+    /// It hands on a text by an `echo` that may change it.
+    ChangedByEcho,
     /// It wants an event that its format does not know.
     UnknownEvent,
     /// It may take longer than its event allows.
@@ -160,6 +163,7 @@ const CHECKS: &[fn(&Subject<'_>) -> Vec<Finding>] = &[
     scripts::check,
     scripts::unquoted_paths,
     syntax::check,
+    echoes::check,
     guests::check,
     answers::check,
     unknown_tools,

@@ -9,7 +9,12 @@ use super::{Finding, Hook, Kind, LARGEST, Subject};
 use crate::files::read_regular;
 
 /// Shells that run the script behind them.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
+
+/// Whether a program of that name is a shell.
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
 
 /// Other programs that do.
 const INTERPRETERS: &[&str] = &["python", "node", "bun", "ruby", "perl", "php"];

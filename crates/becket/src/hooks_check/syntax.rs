@@ -4,11 +4,14 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use becket_hooks::Program;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject, scripts};
 use crate::files::read_regular;
 
-/// The shell that runs the lines of hooks.
+/// The shell that scripts name which say nothing else.
 const SHELL: &str = "/bin/sh";
 
 /// What Python is told: to read, and nothing else.
@@ -19,7 +22,10 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     // What docker-agent itself puts in is no word of the shell.
     let command = subject.hook.script().filter(|script| !script.contains("${env."));
-    if let Some((_, message)) = command.and_then(|script| trouble(&[SHELL, "-n"], script)) {
+    let shell = Program::shell("").environment(Arc::clone(&subject.machine.environment.variables));
+    let shell = shell.resolve(Path::new("/")).ok();
+    let shell = shell.as_deref().and_then(Path::to_str).unwrap_or(SHELL);
+    if let Some((_, message)) = command.and_then(|script| trouble(&[shell, "-n"], script)) {
         findings.push(subject.finding(Kind::BadScript, format!("the shell cannot read it: {message}")));
     }
     let is_module = matches!(subject.hook, Hook::Guest(guest) if !guest.is_program());

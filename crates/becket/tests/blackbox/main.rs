@@ -20,6 +20,7 @@ mod examples;
 mod flocks;
 mod foreign_hooks;
 mod guard;
+mod guard_surroundings;
 mod hooks_check;
 mod index;
 mod input;

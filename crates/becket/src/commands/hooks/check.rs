@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use becket_hooks::HookEnvironment;
+use becket_hooks::{HookEnvironment, guest_environment};
 
 use crate::args::{CheckForm, Options};
 use crate::assemble::Setup;
@@ -43,7 +43,7 @@ pub fn run(
 
 /// What hooks would find in a run. Nothing is made for it.
 fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
-    let mut variables = surroundings.variables.clone();
+    let mut variables = guest_environment(surroundings.variables.clone());
     let own_jq = (!own_jq::is_on_path(&variables)).then(|| own_jq::place(&folders.cache));
     if let Some(folder) = &own_jq {
         own_jq::add_to_path(&mut variables, folder);
