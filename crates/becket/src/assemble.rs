@@ -45,6 +45,7 @@ use toml::Spanned;
 
 use crate::args::Options;
 use crate::builtins::ProgramBuiltins;
+use crate::chibi_settings::FileSettings;
 use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
@@ -62,6 +63,7 @@ use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
 use crate::run_guests::RunGuests;
+use crate::rule_spelling;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::shelf::RunShelf;
@@ -91,6 +93,8 @@ pub struct Setup {
     pub context: ContextSettings,
     /// What was left out of them.
     pub context_remark: Option<String>,
+    /// The settings of the chibi home, once somebody wants them, or why they cannot be read.
+    pub home_settings: OnceLock<Result<Option<FileSettings>, String>>,
     /// Hooks in docker-agent's words that count for everybody: of the person's settings, `hooks.d`, the command line.
     pub foreign_hooks: Vec<ForeignHook>,
     /// The person's docker-agent settings, and the rules in them.
@@ -223,6 +227,7 @@ impl Setup {
             extensions,
             context: ContextSettings::default(),
             context_remark: None,
+            home_settings: OnceLock::new(),
             foreign_hooks,
             foreign_rules,
             event_commands,
@@ -333,6 +338,7 @@ impl Setup {
             .cloned()
             .chain(loosened)
             .chain(left_out)
+            .chain(self.not_served_of_chibi())
             .chain(self.unknown_tools(plugins, servers, extensions, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
@@ -385,6 +391,55 @@ impl Setup {
             .collect()
     }
 
+    /// Whether every tool that a rule forbids or asks about is there. As long as somebody may still bring it, the remark
+    /// at the start is enough.
+    fn check_rule_names(&self, loaded: &Loaded, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
+        let Loaded {
+            extensions,
+            plugins,
+            servers,
+            profile,
+        } = loaded;
+        let mut started = servers.servers.all();
+        let is_known = |server: &str| !servers.servers.offers(server).is_empty();
+        let comes_later = self.team.is_some()
+            || !extensions.names().is_empty()
+            || !servers.faults.is_empty()
+            || started.any(|server| !is_known(&server.settings().name));
+        let is_offered = |name: &str| tools.iter().any(|tool| tool.spec().face.name == name);
+        let is_there = |name: &str| {
+            unknown_tool(name).is_none()
+                || is_offered(name)
+                || profile.operation_of(name).is_some()
+                || profile.extras.contains(&name)
+                || plugins.has_tool(name)
+                || servers.has_tool(name)
+        };
+        let restricting = self
+            .permissions()
+            .flat_map(|list| list.deny.iter().chain(&list.ask));
+        for rule in restricting.map(|rule| rule.get_ref()) {
+            let Some(name) = exact_tool(rule).filter(|name| !is_there(name)) else {
+                continue;
+            };
+            let is_foreign = tool_elsewhere(&name.to_lowercase()).is_some();
+            if comes_later && !is_foreign {
+                continue;
+            }
+            let error = CliError::usage(format!(
+                "permissions: the rule `{rule}` names the tool `{name}`, which does not exist, so it would forbid nothing"
+            ));
+            return Err(match rule_spelling::own_name(name) {
+                Some(own) => error.hint(format!(
+                    "becket calls it `{own}`: {}",
+                    rule.replacen(name, own, 1)
+                )),
+                None => error.hint("take the rule out if its tool is gone"),
+            });
+        }
+        Ok(())
+    }
+
     /// The same of rules and hooks in docker-agent's words.
     fn idle_foreign(&self, plugins: &Plugins, servers: &RunServers) -> Vec<String> {
         let of_servers = servers.tool_names();
@@ -427,7 +482,9 @@ impl Setup {
         if let Some(team) = &self.team {
             return team.provider(team.first(), options, &self.provider_settings(), surroundings);
         }
-        let model = options.model.as_deref().or(self.context.model.as_deref());
+        let of_home = self.model_of_home(surroundings).unwrap_or_default();
+        let named = options.model.as_deref().or(self.context.model.as_deref());
+        let model = named.or(of_home.as_deref());
         let settings = ProviderSettings {
             served_elsewhere,
             ..self.provider_settings()
@@ -504,6 +561,7 @@ impl Setup {
         }
         self.go_on_without(&loaded, &scheme, options, surroundings, cancel)
             .await?;
+        self.check_rule_names(&loaded, &tools)?;
         let asking = plugins.asking_again(&engine, &person.front);
         let guests = Arc::new(RunGuests::new(scheme.clone(), engine.clone(), asking));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
@@ -577,7 +635,9 @@ impl Setup {
         let profile = self.profile(options)?;
         let mut remarks = self.remarks(&plugins, &servers, &extensions, &profile);
         // A model that was left out matters only where the command line names none.
-        remarks.extend(self.context_remark.clone().filter(|_| options.model.is_none()));
+        let of_home = self.model_of_home(surroundings).err();
+        let left_out = self.context_remark.clone().into_iter().chain(of_home);
+        remarks.extend(left_out.filter(|_| options.model.is_none()));
         tell(remarks, surroundings);
         Ok(Loaded {
             extensions,
@@ -748,6 +808,7 @@ impl Setup {
         for hook in &self.hooks {
             hook.register(engine, self.hook_environment(surroundings));
         }
+        self.choose_tools(engine)?;
         let builtins = Arc::new(self.builtins(surroundings)?);
         self.keep_snapshots(&builtins, engine);
         for remark in plugins.register(engine) {
@@ -920,6 +981,8 @@ impl Setup {
     ) -> Result<AgentSettings, CliError> {
         let usual = AgentSettings::default();
         let config = &self.config.agent;
+        let of_home = self.chibi_home_settings()?;
+        let home = of_home.map(|(_, settings)| settings);
         Ok(AgentSettings {
             home: self.folders.data.clone(),
             project_root: self.project_root.clone(),
@@ -936,12 +999,17 @@ impl Setup {
                 .fuel
                 .or(self.context.fuel)
                 .or(config.fuel)
+                .or(home.and_then(|home| home.fuel))
                 .filter(|fuel| *fuel > 0),
-            empty_answer_cost: config.fuel_empty_response_cost.unwrap_or(usual.empty_answer_cost),
+            empty_answer_cost: config
+                .fuel_empty_response_cost
+                .or(self.of_chibi(|chibi| chibi.fuel_empty_response_cost)?)
+                .unwrap_or(usual.empty_answer_cost),
             fallback: self
                 .context
                 .fallback
                 .or(config.fallback)
+                .or(home.and_then(|home| home.fallback))
                 .unwrap_or(usual.fallback),
             ending_tool: if config.call_user || self.profile(options)?.extras.contains(&CALL_USER) {
                 EndingTool::Always
@@ -950,6 +1018,7 @@ impl Setup {
             },
             reflection: config
                 .reflection
+                .or(self.of_chibi(|chibi| chibi.reflection_enabled)?)
                 .unwrap_or(true)
                 .then(|| self.folders.data.join("reflection.md")),
             max_retries: config.max_retries.unwrap_or(usual.max_retries),
@@ -959,7 +1028,17 @@ impl Setup {
                 .map_or(usual.idle_timeout, |seconds| {
                     Duration::from_secs(*seconds.get_ref())
                 }),
-            output_limit: self.config.tools.output_limit.unwrap_or(usual.output_limit),
+            output_limit: self
+                .context
+                .local
+                .as_ref()
+                .and_then(|(_, local)| local.tool_output_cache_threshold)
+                .or(self.config.tools.output_limit)
+                .or(home.and_then(|home| home.tool_output_cache_threshold))
+                .unwrap_or(usual.output_limit),
+            preview_chars: self
+                .of_chibi(|chibi| chibi.tool_cache_preview_chars)?
+                .unwrap_or(usual.preview_chars),
             cache_max_age: self.config.cache.max_age().unwrap_or(usual.cache_max_age),
             options: RequestOptions {
                 temperature: self
@@ -967,8 +1046,17 @@ impl Setup {
                     .temperature
                     .as_ref()
                     .map(|degree| *degree.get_ref())
-                    .or(config.temperature),
-                max_tokens: self.context.max_tokens.or(config.max_tokens),
+                    .or(config.temperature)
+                    .or(home.and_then(|home| home.api.temperature)),
+                max_tokens: self
+                    .context
+                    .max_tokens
+                    .or(config.max_tokens)
+                    .or(home.and_then(|home| home.api.max_tokens)),
+                top_p: self.of_chibi(|chibi| chibi.api.top_p)?,
+                frequency_penalty: self.of_chibi(|chibi| chibi.api.frequency_penalty)?,
+                presence_penalty: self.of_chibi(|chibi| chibi.api.presence_penalty)?,
+                parallel_tool_calls: self.of_chibi(|chibi| chibi.api.parallel_tool_calls)?,
                 thinking: options.pi.thinking,
                 ..RequestOptions::default()
             },
@@ -994,6 +1082,11 @@ impl Setup {
         for words in &pi.append_system_prompt {
             instructions.push_str("\n\n");
             instructions.push_str(&text_or_file(words, surroundings)?);
+        }
+        let username = self.of_chibi(|chibi| chibi.username.clone())?;
+        // chibi's own word for one who has no name.
+        if let Some(name) = username.filter(|name| !name.is_empty() && name != "user") {
+            instructions.push_str(&format!("\n\nThe user speaking to you is called: {name}"));
         }
         Ok(instructions)
     }
@@ -1112,8 +1205,10 @@ impl Setup {
                 };
                 reader.add(rules, foreign)
             })?;
+        let of_chibi = self.readable_of_chibi(surroundings)?;
         let readable = self.permissions().flat_map(|list| &list.readable);
         let readable = readable
+            .chain(&of_chibi)
             .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
             .collect();
         Ok(ApprovalSettings {

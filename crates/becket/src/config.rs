@@ -17,6 +17,7 @@ use serde_json::Value;
 use toml::Spanned;
 
 use crate::context_settings::ContextSettings;
+use crate::rule_spelling;
 
 /// The person's settings.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -634,6 +635,10 @@ impl PermissionsConfig {
         for (list, rules) in self.lists() {
             for rule in rules {
                 let rule_alone = [rule.get_ref().clone()];
+                if let Some(trouble) = rule_spelling::trouble(rule.get_ref()) {
+                    let message = format!("permissions.{list}: {trouble}");
+                    return Err(error_at(rule.span().start, text, file, message));
+                }
                 let parsed = match list {
                     "allow" => Rules::parse(&[], &rule_alone, &[]),
                     _ => Rules::parse(&rule_alone, &[], &[]),

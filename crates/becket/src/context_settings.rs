@@ -1,10 +1,10 @@
 //! The settings of one context: `settings.toml` in its folder. They count more than the person's configuration and
 //! less than the command line.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
-use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, UrlRules, model_named, read_local_settings};
+use becket_dialects::chibi::{LOCAL_SETTINGS_FILE, SettingsOf, model_named, read_settings};
 use becket_events::Fallback;
 use becket_hooks::{SettingsError, read_toml};
 use schemars::JsonSchema;
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
+use crate::chibi_settings::FileSettings;
 use crate::config::error_at;
 use crate::failure::CliError;
 use crate::files::read_regular;
@@ -34,10 +35,10 @@ pub struct ContextSettings {
     pub fuel: Option<u32>,
     /// Who goes on when the model has answered: `call_user` or `call_agent`.
     pub fallback: Option<Fallback>,
-    /// What chibi keeps beside the context about addresses of the web, and where.
+    /// What chibi keeps beside the context, and where.
     #[serde(skip)]
     #[schemars(skip)]
-    pub url_rules: Option<(PathBuf, UrlRules)>,
+    pub local: Option<FileSettings>,
 }
 
 /// The keys that `becket context set` writes into the file.
@@ -59,10 +60,10 @@ impl ContextSettings {
         let Some(text) = text_of(&file)? else {
             return Ok((own, None));
         };
-        let local = read_local_settings(&text)
+        let local = read_settings(&text, SettingsOf::Context)
             .map_err(|message| CliError::usage(format!("{}: {message}", file.display())))?;
-        let (model, remark) = match (own.model, local.model) {
-            (None, Some(id)) => match model_from(&id, served) {
+        let (model, remark) = match (own.model, &local.model) {
+            (None, Some(id)) => match model_from(id, served) {
                 Ok(model) => (Some(model), None),
                 Err(why) => (
                     None,
@@ -75,11 +76,11 @@ impl ContextSettings {
             model,
             temperature: own
                 .temperature
-                .or(local.temperature.map(|degree| Spanned::new(0..0, degree))),
-            max_tokens: own.max_tokens.or(local.max_tokens),
+                .or(local.api.temperature.map(|degree| Spanned::new(0..0, degree))),
+            max_tokens: own.max_tokens.or(local.api.max_tokens),
             fuel: own.fuel.or(local.fuel),
             fallback: own.fallback.or(local.fallback),
-            url_rules: local.url_policy.map(|rules| (file, rules)),
+            local: Some((file, local)),
         };
         Ok((settings, remark))
     }

@@ -6,6 +6,7 @@
 mod args;
 mod assemble;
 mod builtins;
+mod chibi_settings;
 mod commands;
 mod config;
 mod context_settings;
@@ -31,6 +32,7 @@ mod project;
 #[doc(hidden)]
 pub mod readers;
 mod run_guests;
+mod rule_spelling;
 pub mod scheme;
 mod servers;
 mod session_files;

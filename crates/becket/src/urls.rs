@@ -6,53 +6,39 @@
 use std::path::Path;
 
 use becket_agent::url_policy::{PolicyLists, UrlJudge, UrlPolicy, UrlVerdict};
-use becket_dialects::chibi::{HOME_SETTINGS_FILE, UrlAction, UrlRules, read_home_url_rules};
+use becket_dialects::chibi::{UrlAction, UrlRules};
 use toml::Spanned;
 
 use crate::assemble::Setup;
+use crate::chibi_settings::FileSettings;
 use crate::config::{UrlDefault, UrlPolicyConfig};
 use crate::failure::CliError;
-use crate::files::read_regular;
-
-/// The largest file of settings that is read.
-const MAX_BYTES: u64 = 1024 * 1024;
 
 impl Setup {
     /// Who judges addresses in this run.
     pub fn url_judge(&self) -> Result<UrlJudge, CliError> {
         let own = self.config.url_policy.as_ref();
-        let policy = match (&self.context.url_rules, own) {
+        let rules = |settings: Option<&FileSettings>| {
+            settings.and_then(|(file, settings)| Some((file.clone(), settings.url_policy.clone()?)))
+        };
+        let policy = match (rules(self.context.local.as_ref()), own) {
             (Some((file, rules)), own) => {
-                let mut lists = lists_of(rules);
+                let mut lists = lists_of(&rules);
                 lists
                     .deny_override
                     .extend(own.into_iter().flat_map(|own| texts(&own.deny_override)));
-                Some(read(&lists, action(rules), file)?)
+                Some(read(&lists, action(&rules), &file)?)
             }
             (None, Some(own)) => Some(read(
                 &own_lists(own),
                 own.default.into(),
                 &self.folders.config_file(),
             )?),
-            (None, None) => self.policy_of_chibi_home()?,
+            (None, None) => rules(self.chibi_home_settings()?)
+                .map(|(file, rules)| read(&lists_of(&rules), action(&rules), &file))
+                .transpose()?,
         };
         Ok(UrlJudge::new(policy))
-    }
-
-    fn policy_of_chibi_home(&self) -> Result<Option<UrlPolicy>, CliError> {
-        let Some(home) = &self.chibi_home else {
-            return Ok(None);
-        };
-        let file = home.join(HOME_SETTINGS_FILE);
-        let text = match read_regular(&file, MAX_BYTES) {
-            Ok(text) => text,
-            Err(error) if error.is_absence() => return Ok(None),
-            Err(error) => return Err(wrong(&file, &error.to_string())),
-        };
-        match read_home_url_rules(&text).map_err(|message| wrong(&file, &message))? {
-            Some(rules) => read(&lists_of(&rules), action(&rules), &file).map(Some),
-            None => Ok(None),
-        }
     }
 }
 

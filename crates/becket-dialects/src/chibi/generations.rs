@@ -84,6 +84,40 @@ pub fn tool_type(generation: Generation, name: &str, source: &str) -> &'static s
     }
 }
 
+/// The kind of a tool as versions between the generations had it in their settings.
+pub(super) fn between_type(name: &str, source: &str) -> &'static str {
+    match name {
+        _ if origin(source).is_some() => tool_type(Generation::Newer, name, source),
+        "update_todos" | "update_goals" | "update_reflection" | "send_message" => "builtin",
+        "call_agent" | "call_user" | "model_info" | "read_context" => "builtin",
+        "file_head" | "file_tail" | "file_lines" | "file_grep" | "write_file" => "file",
+        "spawn_agent" | "summarize_content" => "agent",
+        "shell_exec" | "dir_list" | "glob_files" | "grep_files" | "file_edit" | "fetch_url" => "coding",
+        "index_update" | "index_query" | "index_status" => "coding",
+        _ => newer_type(name),
+    }
+}
+
+/// The kinds of tools of all versions.
+pub(super) const CATEGORIES: &[&str] = &[
+    "agent",
+    "builtin",
+    "coding",
+    "eval",
+    "file",
+    "flow",
+    "fs_read",
+    "fs_write",
+    "index",
+    "mcp",
+    "memory",
+    "network",
+    "plugin",
+    "shell",
+    "synthesised",
+    "vfs",
+];
+
 /// Where a tool that is not built in comes from.
 fn origin(source: &str) -> Option<&'static str> {
     match source.split(':').next().unwrap_or_default() {

@@ -1,8 +1,13 @@
-//! The settings that chibi keeps beside a context, as far as becket has the same ones.
+//! chibi's settings: those of its home, and those that it keeps beside a context.
+//!
+//! Both files have the same keys. [`KEYS`] says what becket makes of each: a key that is not served is told by its name,
+//! and one that would have kept the agent from something must be served, or nothing runs.
 
 use becket_events::Fallback;
-use becket_hooks::in_plain_words;
+use becket_hooks::{in_plain_words, nearest};
 use serde::Deserialize;
+
+use super::tool_choice::ToolChoice;
 
 /// The file's name in the folder of a context.
 pub const LOCAL_SETTINGS_FILE: &str = "local.toml";
@@ -10,21 +15,131 @@ pub const LOCAL_SETTINGS_FILE: &str = "local.toml";
 /// The name of the file for the whole home.
 pub const HOME_SETTINGS_FILE: &str = "config.toml";
 
-/// Settings of one context.
+/// What becket makes of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Service {
+    /// It counts.
+    Served,
+    /// It counts, and keeps the agent from something, so that nothing runs if it was misspelt.
+    Restricts,
+    /// It counts in the file of the home alone. In the other it would have kept the agent from something.
+    OfHome,
+    /// It means nothing here.
+    None,
+}
+
+/// The keys of chibi's settings; a key stands for everything below it.
+const KEYS: &[(&str, Service)] = &[
+    ("api.frequency_penalty", Service::Served),
+    ("api.max_tokens", Service::Served),
+    ("api.parallel_tool_calls", Service::Served),
+    ("api.presence_penalty", Service::Served),
+    ("api.prompt_caching", Service::None),
+    ("api.reasoning", Service::None),
+    ("api.response_format", Service::None),
+    ("api.seed", Service::None),
+    ("api.stop", Service::None),
+    ("api.temperature", Service::Served),
+    ("api.tool_choice", Service::Restricts),
+    ("api.top_p", Service::Served),
+    ("api_key", Service::None),
+    ("auto_cleanup_cache", Service::None),
+    ("auto_compact", Service::None),
+    ("auto_compact_threshold", Service::None),
+    ("base_url", Service::None),
+    ("context_window_limit", Service::None),
+    ("fallback_tool", Service::Served),
+    ("file_tools_allowed_paths", Service::Restricts),
+    ("fuel", Service::Restricts),
+    ("fuel_empty_response_cost", Service::Served),
+    ("hide_tool_calls", Service::None),
+    ("lock_heartbeat_seconds", Service::None),
+    ("max_recursion_depth", Service::None),
+    ("model", Service::Served),
+    ("models", Service::None),
+    ("no_tool_calls", Service::Restricts),
+    ("reflection_character_limit", Service::None),
+    ("reflection_enabled", Service::Served),
+    ("rolling_compact_drop_percentage", Service::None),
+    ("show_thinking", Service::None),
+    ("site", Service::None),
+    ("storage", Service::None),
+    ("subagent_cost_tier", Service::None),
+    ("tool_cache_max_age_days", Service::None),
+    ("tool_cache_preview_chars", Service::Served),
+    ("tool_output_cache_threshold", Service::Served),
+    ("tools.env", Service::OfHome),
+    ("tools.exclude", Service::Restricts),
+    ("tools.exclude_categories", Service::Restricts),
+    ("tools.http", Service::OfHome),
+    ("tools.include", Service::Restricts),
+    ("tools.tiers", Service::OfHome),
+    ("url_policy", Service::Restricts),
+    ("username", Service::Served),
+    ("verbose", Service::None),
+    ("vfs", Service::None),
+    ("warn_threshold_percent", Service::None),
+];
+
+/// Which of the two files is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsOf {
+    /// The one of the home.
+    Home,
+    /// The one of a context.
+    Context,
+}
+
+/// What one of the files says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalSettings {
     /// The model, as chibi writes it.
     pub model: Option<String>,
     /// How many rounds of tools one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
+    /// How much fuel an empty answer costs.
+    pub fuel_empty_response_cost: Option<u32>,
     /// Who goes on when the model has answered.
     pub fallback: Option<Fallback>,
+    /// Sampling and length.
+    pub api: ApiSettings,
+    /// What the user is called.
+    pub username: Option<String>,
+    /// Whether the agent keeps what it has learned about itself.
+    pub reflection_enabled: Option<bool>,
+    /// Outputs of more bytes than this are put aside.
+    pub tool_output_cache_threshold: Option<usize>,
+    /// How many characters are shown of them.
+    pub tool_cache_preview_chars: Option<usize>,
+    /// Folders that may be read without a question, as they are written.
+    pub file_tools_allowed_paths: Vec<String>,
+    /// Whether the model is offered no tools.
+    pub no_tool_calls: Option<bool>,
+    /// Which tools it is offered otherwise.
+    pub tools: ToolChoice,
+    /// Which addresses of the web are allowed and denied.
+    pub url_policy: Option<UrlRules>,
+    /// Keys that mean nothing here.
+    pub not_served: Vec<String>,
+}
+
+/// Sampling and length of answers.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ApiSettings {
     /// The temperature.
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
     pub max_tokens: Option<u64>,
-    /// Which addresses of the web are allowed and denied.
-    pub url_policy: Option<UrlRules>,
+    /// The share of likely words among which the model chooses.
+    pub top_p: Option<f64>,
+    /// How much it avoids what it has said often.
+    pub frequency_penalty: Option<f64>,
+    /// How much it avoids what it has said at all.
+    pub presence_penalty: Option<f64>,
+    /// Whether it may ask for several calls at once.
+    pub parallel_tool_calls: Option<bool>,
+    tool_choice: Option<String>,
 }
 
 /// Which addresses of the web are allowed and denied, in lists of rules.
@@ -58,46 +173,107 @@ pub enum UrlAction {
 struct File {
     model: Option<String>,
     fuel: Option<u32>,
+    fuel_empty_response_cost: Option<u32>,
     fallback_tool: Option<String>,
     #[serde(default)]
-    api: Api,
+    api: ApiSettings,
+    username: Option<String>,
+    reflection_enabled: Option<bool>,
+    tool_output_cache_threshold: Option<usize>,
+    tool_cache_preview_chars: Option<usize>,
+    #[serde(default)]
+    file_tools_allowed_paths: Vec<String>,
+    no_tool_calls: Option<bool>,
+    #[serde(default)]
+    tools: ToolChoice,
     url_policy: Option<UrlRules>,
 }
 
-/// The settings of the whole home, as far as they are read.
-#[derive(Deserialize)]
-struct HomeFile {
-    url_policy: Option<UrlRules>,
-}
-
-#[derive(Default, Deserialize)]
-struct Api {
-    temperature: Option<f64>,
-    max_tokens: Option<u64>,
-}
-
-/// Reads the file. Keys that becket has no use for are none of its business; the error says what cannot be read.
-pub fn read_local_settings(text: &str) -> Result<LocalSettings, String> {
+/// Reads one of the files. The error says what cannot be read, or what must not be passed over.
+pub fn read_settings(text: &str, file: SettingsOf) -> Result<LocalSettings, String> {
     let File {
         model,
         fuel,
+        fuel_empty_response_cost,
         fallback_tool,
         api,
+        username,
+        reflection_enabled,
+        tool_output_cache_threshold,
+        tool_cache_preview_chars,
+        file_tools_allowed_paths,
+        no_tool_calls,
+        tools,
         url_policy,
     } = read(text)?;
+    let not_served = not_served(&read(text)?, file)?;
+    tools.check()?;
     Ok(LocalSettings {
         model,
         fuel,
+        fuel_empty_response_cost,
         fallback: fallback_tool.as_deref().map(fallback).transpose()?,
-        temperature: api.temperature,
-        max_tokens: api.max_tokens,
+        no_tool_calls: match api.tool_choice.as_deref() {
+            None | Some("auto") => no_tool_calls,
+            Some("none") => Some(true),
+            Some(other) => {
+                return Err(format!(
+                    "`api.tool_choice` is `{other}`, and becket knows auto and none; take it out of the file"
+                ));
+            }
+        },
+        api,
+        username,
+        reflection_enabled,
+        tool_output_cache_threshold,
+        tool_cache_preview_chars,
+        file_tools_allowed_paths,
+        tools,
         url_policy,
+        not_served,
     })
 }
 
-/// Which addresses the settings of the whole home allow and deny, if they say anything about that.
-pub fn read_home_url_rules(text: &str) -> Result<Option<UrlRules>, String> {
-    read(text).map(|file: HomeFile| file.url_policy)
+/// The keys of a file that mean nothing here; the error is about one that would have kept the agent from something.
+fn not_served(table: &toml::Table, file: SettingsOf) -> Result<Vec<String>, String> {
+    let mut not_served = Vec::new();
+    for (name, value) in table {
+        let is_whole = KEYS.iter().any(|(key, _)| key == name);
+        match value {
+            toml::Value::Table(inner) if !is_whole => {
+                for inner in inner.keys() {
+                    not_served.extend(unless_served(format!("{name}.{inner}"), file)?);
+                }
+            }
+            _ => not_served.extend(unless_served(name.clone(), file)?),
+        }
+    }
+    Ok(not_served)
+}
+
+fn unless_served(key: String, file: SettingsOf) -> Result<Option<String>, String> {
+    let known = KEYS.iter().find(|(known, _)| *known == key);
+    let restricts = || {
+        let restricting = KEYS.iter().filter(|(_, service)| *service == Service::Restricts);
+        nearest(&key, restricting.map(|(key, _)| *key))
+    };
+    match known.map(|(_, service)| *service) {
+        Some(Service::Served | Service::Restricts) => Ok(None),
+        Some(Service::OfHome) if file == SettingsOf::Home => Ok(None),
+        Some(Service::None) => Ok(Some(key)),
+        Some(Service::OfHome) => Err(format!(
+            "`{key}` counts in the home's {HOME_SETTINGS_FILE} alone; write it there, or take it out"
+        )),
+        None => match restricts() {
+            Some(near) => Err(format!("there is no key `{key}`; did you mean `{near}`?")),
+            // Whatever it was meant to do, it was about what the agent may use.
+            None if key.starts_with("tools.") => Err(format!(
+                "becket does not know `{key}`, which may keep tools from the model; take it out, and deny those tools \
+                 in [permissions] of becket's settings"
+            )),
+            None => Ok(Some(key)),
+        },
+    }
 }
 
 pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
@@ -137,20 +313,69 @@ fn fallback(tool: &str) -> Result<Fallback, String> {
 mod tests {
     use super::*;
 
+    fn read_home(text: &str) -> Result<LocalSettings, String> {
+        read_settings(text, SettingsOf::Home)
+    }
+
     #[test]
-    fn takes_what_becket_has_and_leaves_the_rest() {
-        let text = "model = \"openai/gpt\"\nfuel = 0\nfallback_tool = \"call_agent\"\nusername = \"ada\"\n\
-                    [api]\ntemperature = 1\nmax_tokens = 300\ntop_p = 0.5\n[tools]\ninclude = [\"x\"]\n";
+    fn takes_what_becket_has_and_names_the_rest() {
+        let text = "model = \"openai/gpt\"\nfuel = 0\nfallback_tool = \"call_agent\"\nusername = \"ada\"\nverbose = true\n\
+                    no_tool_calls = true\nmine = 1\n[api]\ntemperature = 1\nmax_tokens = 300\ntop_p = 0.5\nseed = 1\n\
+                    [tools]\ninclude = [\"x\"]\n[tools.tiers]\n\"/tools\" = 2\n[models.a.api]\nseed = 1\n";
         let settings = LocalSettings {
             model: Some("openai/gpt".into()),
             fuel: Some(0),
             fallback: Some(Fallback::CallAgent),
-            temperature: Some(1.0),
-            max_tokens: Some(300),
-            url_policy: None,
+            api: ApiSettings {
+                temperature: Some(1.0),
+                max_tokens: Some(300),
+                top_p: Some(0.5),
+                ..ApiSettings::default()
+            },
+            username: Some("ada".into()),
+            no_tool_calls: Some(true),
+            tools: ToolChoice {
+                include: Some(vec!["x".into()]),
+                ..ToolChoice::default()
+            },
+            not_served: ["api.seed", "mine", "models", "verbose"].map(Into::into).into(),
+            ..LocalSettings::default()
         };
-        assert_eq!(read_local_settings(text), Ok(settings));
-        assert_eq!(read_local_settings(""), Ok(LocalSettings::default()));
+        assert_eq!(read_home(text), Ok(settings));
+        assert_eq!(read_home(""), Ok(LocalSettings::default()));
+        let none = read_home("[api]\ntool_choice = \"none\"").unwrap();
+        assert_eq!(none.no_tool_calls, Some(true));
+    }
+
+    #[test]
+    fn what_may_restrict_is_not_passed_over() {
+        let table = [
+            ("no_tools_calls = true", "did you mean `no_tool_calls`?"),
+            ("fule = 3", "did you mean `fuel`?"),
+            ("[tool]\nexclude = [\"x\"]", "did you mean `tools.exclude`?"),
+            ("[tools]\nexcludes = [\"x\"]", "did you mean `tools.exclude`?"),
+            (
+                "[tools]\nonly_on_sundays = true",
+                "becket does not know `tools.only_on_sundays`",
+            ),
+            (
+                "[tools]\nexclude_categories = [\"shel\"]",
+                "did you mean `shell`?",
+            ),
+            ("[tools]\nexclude = \"x\"", "line 2: "),
+            ("[api]\ntool_choice = \"required\"", "`required`"),
+        ];
+        for (text, words) in table {
+            let error = read_home(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        let tiers = "[tools.tiers]\n\"/tools\" = 1";
+        assert!(read_home(tiers).is_ok());
+        let error = read_settings(tiers, SettingsOf::Context).unwrap_err();
+        assert!(
+            error.contains("`tools.tiers` counts in the home's config.toml alone"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -171,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_about_addresses_are_read_from_both_files() {
+    fn rules_about_addresses_are_read() {
         let text = "[url_policy]\ndeny = [\"preset:loopback\"]\nallow_override = [\"http://localhost:*\"]\n";
         let rules = UrlRules {
             deny: vec!["preset:loopback".into()],
@@ -179,15 +404,13 @@ mod tests {
             ..UrlRules::default()
         };
         assert_eq!(rules.default, UrlAction::Allow);
-        assert_eq!(read_home_url_rules(text), Ok(Some(rules.clone())));
-        assert_eq!(read_local_settings(text).unwrap().url_policy, Some(rules));
-        assert_eq!(read_home_url_rules("model = \"x\""), Ok(None));
+        assert_eq!(read_home(text).unwrap().url_policy, Some(rules));
         for wrong in [
             "[url_policy]\nblock = []",
             "[url_policy]\ndefault = \"maybe\"",
             "url_policy = 1",
         ] {
-            assert!(read_home_url_rules(wrong).is_err(), "{wrong}");
+            assert!(read_home(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -201,7 +424,7 @@ mod tests {
             ("fallback_tool = \"call_nobody\"", "call_nobody"),
         ];
         for (text, words) in table {
-            let error = read_local_settings(text).unwrap_err();
+            let error = read_home(text).unwrap_err();
             assert!(error.contains(words), "{text:?}: {error}");
         }
     }

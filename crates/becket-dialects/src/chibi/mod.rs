@@ -6,6 +6,7 @@
 //! (`answer_fields.rs` lists what the latter knows), `words.rs` turns
 //! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
 //! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
+//! `local_settings.rs` reads its settings, `tool_choice.rs` says which tools they choose.
 //! `inbox.rs` takes messages that plugins leave for contexts. `scheme.rs` is what files in Scheme find and say.
 
 mod answer;
@@ -27,6 +28,7 @@ mod schema;
 mod schema_cache;
 pub mod scheme;
 mod show;
+mod tool_choice;
 mod tools;
 mod traits;
 #[cfg(test)]
@@ -46,10 +48,11 @@ pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, refuse_for, registe
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use loading::{Asking, LoadSettings, Loaded, ask_again, load};
 pub use local_settings::{
-    HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, UrlAction, UrlRules, model_named,
-    read_home_url_rules, read_local_settings,
+    ApiSettings, HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, SettingsOf, UrlAction, UrlRules,
+    model_named, read_settings,
 };
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
+pub use tool_choice::ToolChoice;
 pub use tools::profile;
 
 /// Whether a text is what a plugin can say of itself: a reader that only its fuzz target calls from outside.

@@ -146,7 +146,10 @@ fn examine_plugins(
         }
     };
     if let Some(home) = &setup.chibi_home {
-        findings.push(finding(format!("chibi home {}", home.display()), None));
+        let trouble = setup.chibi_home_settings().err().map(|error| error.to_string());
+        findings.push(finding(format!("chibi home {}", home.display()), trouble));
+        let not_served = setup.not_served_of_chibi().into_iter();
+        findings.extend(not_served.map(|remark| note("chibi's settings".into(), remark)));
     }
     let engine = Engine::new(None);
     let mut faults = plugins.faults().to_vec();

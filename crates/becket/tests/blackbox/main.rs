@@ -61,6 +61,7 @@ mod plugin_faults;
 mod plugins;
 mod project;
 mod replay;
+mod restrictions;
 mod scheme;
 mod scheme_hostile;
 mod scheme_reach;
