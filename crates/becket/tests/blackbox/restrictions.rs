@@ -205,7 +205,7 @@ fn what_is_not_served_is_named_and_what_restricts_ends_the_run() {
             };
             assert!(run.stderr.contains(file) && !room.has("ran"), "{run:#?}");
             assert!(
-                room.run(["-c", "work", "doctor"]).stdout.contains(words),
+                room.run(["-C", "work", "doctor"]).stdout.contains(words),
                 "{settings}"
             );
         }
