@@ -1,13 +1,59 @@
 //! The life of contexts: which one is chosen, and how they are made, renamed, cleared and destroyed.
 
+use std::path::Path;
+
 use becket_agent::store::{Origin, StoreError, StoredEntry, Tree};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::name::ContextName;
 use crate::problem::Problem;
 use crate::reading::{self, ContextSummary, RawEntry, context_column, count};
 use crate::sqlite::{SqliteStore, parse_all};
 use crate::writing::{delete_context, now_ms, place_of};
+
+/// Whose current context is meant. Names of contexts, and everything in them, belong to all projects together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The path of its root; empty for all projects together.
+    root: String,
+    first: ContextName,
+}
+
+impl Project {
+    /// The project at that root, which is a path without links and `..`.
+    pub fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_string_lossy().into_owned(),
+            first: ContextName::of_folder(root),
+        }
+    }
+
+    /// The context that is current before another one was chosen. It need not exist yet.
+    pub fn first(&self) -> &ContextName {
+        &self.first
+    }
+
+    /// Remembers that its first context is the current one, where that is in use and nothing else was chosen: so it
+    /// stays current when somebody gives it another name.
+    pub(crate) fn settle(&self, connection: &Connection, used: &ContextName) -> Result<(), Problem> {
+        if *used == self.first {
+            connection
+                .prepare_cached("INSERT INTO chosen (project, current) VALUES (?, ?) ON CONFLICT DO NOTHING")?
+                .execute([&self.root, used.as_str()])?;
+        }
+        Ok(())
+    }
+}
+
+/// All projects together, with one current context among them.
+impl Default for Project {
+    fn default() -> Self {
+        Self {
+            root: String::new(),
+            first: ContextName::usual(),
+        }
+    }
+}
 
 /// The context in which runs go on that choose none themselves, and the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,13 +99,26 @@ const IS_DUE: &str = "(destroy_at_ms <= ?1 OR used_ms + destroy_after_ms <= ?1)"
 impl SqliteStore {
     /// The current context and the one before it.
     pub fn chosen(&self) -> Result<ChosenContexts, StoreError> {
-        self.look("tell the current context", chosen)
+        self.look("tell the current context", |connection| {
+            chosen(connection, self.project())
+        })
     }
 
     /// One context; `None` if there is none with that name.
     pub fn context(&self, name: &str) -> Result<Option<ContextSummary>, StoreError> {
         let contexts = self.contexts()?;
         Ok(contexts.into_iter().find(|context| context.name == name))
+    }
+
+    /// How many messages a context has and when it was used last, in milliseconds since 1970; `None` if there is none
+    /// with that name.
+    pub fn usage_of(&self, context: &ContextName) -> Result<Option<(u64, u64)>, StoreError> {
+        self.look("look at a context", |connection| {
+            let mut usage =
+                connection.prepare("SELECT message_count, used_ms FROM contexts WHERE name = ?")?;
+            let usage = usage.query_row([context.as_str()], |row| Ok((count(row, 0)?, count(row, 1)?)));
+            Ok(usage.optional()?)
+        })
     }
 
     /// The conversation of a context with all its branches, and where it comes from if it did not begin there. What was
@@ -98,8 +157,9 @@ impl SqliteStore {
 
     /// Gives a context, with everything in it, another name.
     pub async fn rename_context(&self, from: &ContextName, to: &ContextName) -> Result<(), StoreError> {
-        let (from, to) = (from.clone(), to.clone());
+        let (from, to, project) = (from.clone(), to.clone(), self.project().clone());
         self.write("rename a context", move |connection| {
+            project.settle(connection, &from)?;
             rename(connection, from.as_str(), to.as_str())
         })
         .await
@@ -130,32 +190,48 @@ impl SqliteStore {
     }
 }
 
-fn chosen(connection: &Connection) -> Result<ChosenContexts, Problem> {
-    Ok(
-        connection.query_row("SELECT current, previous FROM chosen", [], |row| {
-            Ok(ChosenContexts {
-                current: row.get(0)?,
-                previous: row.get(1)?,
-            })
-        })?,
-    )
+fn chosen(connection: &Connection, project: &Project) -> Result<ChosenContexts, Problem> {
+    let chosen = connection
+        .query_row(
+            "SELECT current, previous FROM chosen WHERE project = ?",
+            [&project.root],
+            |row| {
+                Ok(ChosenContexts {
+                    current: row.get(0)?,
+                    previous: row.get(1)?,
+                })
+            },
+        )
+        .optional()?;
+    Ok(chosen.unwrap_or_else(|| ChosenContexts {
+        current: project.first.to_string(),
+        previous: None,
+    }))
 }
 
-pub(crate) fn make_current(connection: &Connection, context: &ContextName) -> Result<(), Problem> {
+pub(crate) fn make_current(
+    connection: &Connection,
+    project: &Project,
+    context: &ContextName,
+) -> Result<(), Problem> {
     connection.execute(
-        "UPDATE chosen SET previous = current, current = ?1 WHERE current <> ?1",
-        [context.as_str()],
+        "INSERT INTO chosen (project, current, previous) VALUES (?1, ?2, nullif(?3, ?2))
+         ON CONFLICT DO UPDATE SET previous = current, current = ?2 WHERE current <> ?2",
+        [&project.root, context.as_str(), project.first.as_str()],
     )?;
     Ok(())
 }
 
-/// A context that is gone is not chosen any more: the one before it is, or else the first of all.
+/// A context that is gone is not chosen any more: the one before it is, or else the project's first one.
 pub(crate) fn forget_choice(connection: &Connection, context: &str) -> Result<(), Problem> {
-    connection.execute("UPDATE chosen SET previous = NULL WHERE previous = ?1", [context])?;
-    connection.execute(
-        "UPDATE chosen SET current = coalesce(previous, 'default'), previous = NULL WHERE current = ?1",
-        [context],
-    )?;
+    let steps = [
+        "UPDATE chosen SET previous = NULL WHERE previous = ?1",
+        "UPDATE chosen SET current = previous, previous = NULL WHERE current = ?1 AND previous IS NOT NULL",
+        "DELETE FROM chosen WHERE current = ?1",
+    ];
+    for step in steps {
+        connection.execute(step, [context])?;
+    }
     Ok(())
 }
 

@@ -37,7 +37,7 @@ mod writing;
 pub use audit::{AuditEntry, AuditHead, AuditQuery, Flaw};
 pub use becket_agent::store::Consumed;
 pub use claim::Claim;
-pub use contexts::{Archive, ChosenContexts, Due, Lifetime};
+pub use contexts::{Archive, ChosenContexts, Due, Lifetime, Project};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
 pub use reading::{ContextSummary, InboxMessage, Recorded, SessionSummary, StoredTrace, TurnPage};

@@ -1,12 +1,22 @@
 //! The names of contexts. A name that exists is a name that is allowed.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use becket_agent::store::StoreError;
 
 /// The longest name of a context, in characters.
 const LONGEST: usize = 100;
+
+/// What a context is called where nothing else is said.
+const USUAL: &str = "default";
+
+/// How much of a folder's name goes into the name of a context, in characters.
+const LONGEST_OF_FOLDER: usize = 60;
+
+/// How much of a path's hash does, in hexadecimal digits.
+const DIGITS: usize = 8;
 
 /// The name of a context: letters, digits, `_`, `.` and `-`, not starting with `.` or `-`, at most 100 characters.
 ///
@@ -40,6 +50,23 @@ impl ContextName {
                 suggestion: suggestion_for(text),
             }),
         }
+    }
+
+    /// The name of the first context of all.
+    pub(crate) fn usual() -> Self {
+        Self(USUAL.to_owned())
+    }
+
+    /// The name of the first context of a folder: what the folder is called, and a short hash of its path, since
+    /// folders in different places are often called the same.
+    pub fn of_folder(folder: &Path) -> Self {
+        let name = folder
+            .file_name()
+            .map_or("root".into(), |name| name.to_string_lossy());
+        let mut name = suggestion_for(&name);
+        name.truncate(LONGEST_OF_FOLDER);
+        let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
+        Self(format!("{name}-{}", &hash[..DIGITS]))
     }
 
     /// The name as text.
@@ -111,7 +138,7 @@ fn suggestion_for(text: &str) -> String {
     }
     let suggestion = suggestion.trim_end_matches('-');
     if suggestion.is_empty() {
-        "default".into()
+        USUAL.into()
     } else {
         suggestion.into()
     }
@@ -127,6 +154,32 @@ mod tests {
         for name in ["default", "a", "Release_1.2-rc", "0", "_x", &longest] {
             assert_eq!(ContextName::parse(name).unwrap().as_str(), name);
         }
+    }
+
+    #[test]
+    fn every_folder_has_a_name_of_its_own() {
+        let long = format!("/{}", "y".repeat(255));
+        for (folder, beginning) in [
+            ("/work/becket", "becket-"),
+            ("/home/me/my project (old)", "my-project-old-"),
+            ("/srv/.hidden", "hidden-"),
+            ("/srv/größe", "gr-e-"),
+            ("/srv/...", "default-"),
+            ("/", "root-"),
+            ("/tmp/new", "new-"),
+            (&long, &"y".repeat(60)),
+        ] {
+            let name = ContextName::of_folder(Path::new(folder));
+            assert_eq!(
+                ContextName::parse(name.as_str()),
+                Ok(name.clone()),
+                "for {folder:?}"
+            );
+            let hash = name.as_str().strip_prefix(beginning).unwrap_or_default();
+            assert_eq!(hash.trim_start_matches('-').len(), 8, "{name} for {folder:?}");
+        }
+        let [here, there] = ["/a/x", "/b/x"].map(|folder| ContextName::of_folder(Path::new(folder)));
+        assert_ne!(here, there);
     }
 
     #[test]

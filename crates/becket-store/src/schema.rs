@@ -6,7 +6,7 @@ use crate::problem::Problem;
 
 /// One step for every version; the first makes the tables of version 1. A step that was released never changes.
 pub(crate) const MIGRATIONS: &[&str] = &[
-    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7,
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
 ];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
@@ -183,6 +183,18 @@ CREATE INDEX sessions_by_parent ON sessions(parent_id) WHERE parent_id IS NOT NU
 CREATE INDEX trace_turns ON trace(session_id) WHERE event = 'turn';
 ";
 
+/// Each project has a current context of its own. The row without a project is the one that all projects had together.
+const VERSION_8: &str = "
+ALTER TABLE chosen RENAME TO chosen_before;
+CREATE TABLE chosen (
+    project TEXT PRIMARY KEY,
+    current TEXT NOT NULL,
+    previous TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO chosen SELECT '', current, previous FROM chosen_before;
+DROP TABLE chosen_before;
+";
+
 /// Brings the file to the newest version among the steps. A file that is there already costs one read.
 pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
     if checked_version(connection, steps)? == steps.len() {
@@ -283,6 +295,11 @@ mod tests {
         let entries = store.entries("old").unwrap();
         assert_eq!((entries[0].id.as_str(), entries[0].time_ms), ("e", 3));
         assert_eq!(store.chosen().unwrap().current, "default");
+        let project = crate::Project::at(folder.path());
+        let elsewhere = crate::SqliteStore::open(&file)
+            .unwrap()
+            .in_project(project.clone());
+        assert_eq!(elsewhere.chosen().unwrap().current, project.first().as_str());
         assert_eq!(
             store.context("old").unwrap().unwrap().lifetime,
             crate::Lifetime::default()

@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::contexts;
+use crate::contexts::{self, Project};
 use crate::name::ContextName;
 use crate::open;
 use crate::problem::Problem;
@@ -42,6 +42,7 @@ const TRACES_AT_ONCE: usize = 256;
 /// cheap: the thread that writes starts with the first request that needs it.
 pub struct SqliteStore {
     file: PathBuf,
+    project: Project,
     patience: Duration,
     /// A connection that nobody uses. The writer takes it when it starts; a later reader leaves another one.
     idle: Mutex<Option<Connection>>,
@@ -73,11 +74,22 @@ impl SqliteStore {
         let connection = open::open(&file, patience)?;
         Ok(Self {
             file,
+            project: Project::default(),
             patience,
             idle: Mutex::new(Some(connection)),
             writer: Mutex::new(WriterState::NotStarted),
             traces: Arc::default(),
         })
+    }
+
+    /// The same store for somebody who works in a project: the current context is the project's.
+    pub fn in_project(mut self, project: Project) -> Self {
+        self.project = project;
+        self
+    }
+
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
     }
 
     /// The file.
@@ -402,8 +414,10 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let context = ContextName::parse(&session.context_name)?;
             let doing = "begin a session";
+            let project = self.project.clone();
             let begun = self
                 .write(doing, move |connection| {
+                    project.settle(connection, &context)?;
                     writing::begin_session(connection, &session, &context)
                 })
                 .await?;
@@ -534,9 +548,9 @@ impl Store for SqliteStore {
 
     fn make_current<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let context = ContextName::parse(context_name)?;
+            let (context, project) = (ContextName::parse(context_name)?, self.project.clone());
             self.write("switch to the context", move |connection| {
-                contexts::make_current(connection, &context)
+                contexts::make_current(connection, &project, &context)
             })
             .await
         })

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use becket_agent::store::{EntryContent, NewEntry, NewSession, Store, StoredEntry};
-use becket_store::{ChosenContexts, ContextName, Due, Lifetime, MemoryStore, SqliteStore};
+use becket_store::{ChosenContexts, ContextName, Due, Lifetime, MemoryStore, Project, SqliteStore};
 use serde_json::json;
 
 fn store() -> (tempfile::TempDir, SqliteStore) {
@@ -94,6 +94,49 @@ async fn eight_handles_that_switch_at_once_leave_one_current_context() {
     );
     assert_ne!(current, previous);
     assert_intact(&store);
+}
+
+#[tokio::test]
+async fn each_project_has_its_own_current_context_and_names_are_shared() {
+    let (folder, everywhere) = store();
+    let of = |root: &str| {
+        let store = SqliteStore::open(everywhere.path()).unwrap();
+        store.in_project(Project::at(&folder.path().join(root)))
+    };
+    let (one, two) = (of("one"), of("two"));
+    let first = |store: &SqliteStore| store.chosen().unwrap().current;
+    let (of_one, of_two) = (first(&one), first(&two));
+    assert!(
+        of_one.starts_with("one-") && of_two.starts_with("two-"),
+        "{of_one} {of_two}"
+    );
+    one.make_current("work").await.unwrap();
+    assert_eq!(one.chosen().unwrap(), chosen("work", Some(&of_one)));
+    assert_eq!(two.chosen().unwrap(), chosen(&of_two, None));
+    assert_eq!(everywhere.chosen().unwrap(), chosen("default", None));
+    // What happens to a context concerns every project in which it is current, whoever does it.
+    fill(&one, "work", &["x"]).await;
+    two.make_current("work").await.unwrap();
+    everywhere
+        .rename_context(&name("work"), &name("play"))
+        .await
+        .unwrap();
+    assert_eq!((first(&one), first(&two)), ("play".into(), "play".into()));
+    everywhere.delete_context(&name("play")).await.unwrap();
+    assert_eq!(one.chosen().unwrap(), chosen(&of_one, None));
+    assert_eq!(two.chosen().unwrap(), chosen(&of_two, None));
+    // Also to a first one, which was never chosen: neither here nor from elsewhere does a rename lose it.
+    fill(&one, &of_one, &["kept"]).await;
+    everywhere
+        .rename_context(&name(&of_one), &name("mine"))
+        .await
+        .unwrap();
+    assert_eq!(first(&one), "mine");
+    two.create_context(&name(&of_two)).await.unwrap();
+    two.rename_context(&name(&of_two), &name("yours")).await.unwrap();
+    assert_eq!(first(&two), "yours");
+    assert_eq!(everywhere.chosen().unwrap(), chosen("default", None));
+    assert_intact(&everywhere);
 }
 
 fn named(id: &str, name: &str) -> NewEntry {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_store::SqliteStore;
+use becket_store::{Project, SqliteStore};
 
 use crate::failure::CliError;
+use crate::project::nearest_project;
 use crate::surroundings::Surroundings;
 
 /// The folders of this run.
@@ -16,11 +17,15 @@ pub struct Folders {
     pub data: PathBuf,
     /// What can be made again.
     pub cache: PathBuf,
+    /// The root of the project whose conversations go on, and whose stored permissions count.
+    pub project: PathBuf,
 }
 
 impl Folders {
     /// Under one home if one is named, else where the XDG rules put them.
     pub fn find(home: Option<&Path>, surroundings: &Surroundings) -> Result<Self, CliError> {
+        let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+        let project = nearest_project(&surroundings.cwd, persons_home.as_deref());
         let named = home
             .map(Path::to_path_buf)
             .or_else(|| surroundings.variable("BECKET_HOME").map(Into::into));
@@ -30,12 +35,14 @@ impl Folders {
                 config: home.clone(),
                 data: home.clone(),
                 cache: home.join("cache"),
+                project,
             });
         }
         Ok(Self {
             config: xdg(surroundings, "XDG_CONFIG_HOME", ".config")?,
             data: xdg(surroundings, "XDG_DATA_HOME", ".local/share")?,
             cache: xdg(surroundings, "XDG_CACHE_HOME", ".cache")?,
+            project,
         })
     }
 
@@ -49,9 +56,10 @@ impl Folders {
         self.data.join("becket.db")
     }
 
-    /// Opens the store, which is made if it is new.
+    /// Opens the store, which is made if it is new. Its current context is that of the project.
     pub fn open_store(&self) -> Result<SqliteStore, CliError> {
-        Ok(SqliteStore::open(self.store_file())?)
+        let store = SqliteStore::open(self.store_file())?;
+        Ok(store.in_project(Project::at(&self.project)))
     }
 
     /// What plugins have said of themselves. It is no mere cache: it says what has been a plugin before.

@@ -66,6 +66,16 @@ impl Room {
         self.folder.path().join("work")
     }
 
+    /// The first context of the working directory: the folder's name, and a hash of its path.
+    pub fn context(&self) -> String {
+        let work = self
+            .work()
+            .canonicalize()
+            .expect("the working directory is there");
+        let hash = blake3::hash(work.as_os_str().as_encoded_bytes()).to_hex();
+        format!("work-{}", &hash[..8])
+    }
+
     /// Writes a file, relative to the working directory.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let file = self.work().join(name);

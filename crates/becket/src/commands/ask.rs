@@ -23,12 +23,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::chat::Shell;
 use super::moving::{Around, End, Grounds, Seat};
-use super::{piped, runtime, switch};
+use super::{ago, piped, runtime, switch};
 use crate::args::{Args, Options, RunMode};
 use crate::assemble::{Assembled, Setup};
 use crate::extensions::{Called, CommandEnd, Extensions};
 use crate::failure::{CliError, Exit};
-use crate::front::{Output, Person, Style, TerminalFront, harmless};
+use crate::front::{Output, Person, Style, TerminalFront, counted, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
@@ -295,6 +295,9 @@ impl Conversation {
             .assemble(options, surroundings, person, store, (asking, cancel))
             .await?;
         show_on(&output, options, &assembled, program.as_ref());
+        if purpose == Purpose::Prompts {
+            tell_what_goes_on(&target.name, &assembled.store, surroundings)?;
+        }
         if target.is_fresh && !options.pi.no_session {
             surroundings.remark(&format!("the context is {}", target.name));
         }
@@ -753,6 +756,21 @@ fn show_on(output: &Arc<Output>, options: &Options, assembled: &Assembled, progr
     if let Some(program) = program {
         program.stream.listen(&assembled.agent.engine);
     }
+}
+
+/// Says which conversation goes on: its words go to the model, and somebody may have forgotten them.
+fn tell_what_goes_on(
+    name: &ContextName,
+    store: &SqliteStore,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    if let Some((messages @ 1.., used_ms)) = store.usage_of(name)? {
+        let (messages, ago) = (counted(messages, "message"), ago(used_ms));
+        surroundings.remark(&format!(
+            "going on in the context {name}: {messages}, last used {ago}"
+        ));
+    }
+    Ok(())
 }
 
 /// A session has begun: the model is offered what the command line says, and a reader of events knows which one it is.

@@ -211,7 +211,10 @@ fn rules_may_deny_notes_and_reflection_may_be_switched_off() {
         "the rule names a real tool: {}",
         run.stderr
     );
-    assert!(!room.has("../home/.local/share/becket/contexts/default/todos.md"));
+    assert!(!room.has(&format!(
+        "../home/.local/share/becket/contexts/{}/todos.md",
+        room.context()
+    )));
     assert!(!room.has("../home/.local/share/becket/reflection.md"));
 }
 

@@ -159,7 +159,8 @@ fn the_ledger_says_that_operations_are_permits_used() {
     );
     room.run(["audit"]).ended_with(0).said("2 used, difference 0");
     // The log outlives what it tells of.
-    room.run(["--yes", "context", "destroy", "default"]).ended_with(0);
+    room.run(["--yes", "context", "destroy", &room.context()])
+        .ended_with(0);
     assert_eq!(lines(&room.run(["audit", "--json"]).ended_with(0)), ledgers);
     room.run(["audit", "verify"])
         .ended_with(0)

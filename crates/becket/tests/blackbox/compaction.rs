@@ -7,7 +7,12 @@ use testkit::{ModelServer, OpenAiStream, Response, Room, Signal};
 
 use crate::room;
 
-const SUMMARY_FILE: &str = "../home/.local/share/becket/contexts/default/summary.md";
+fn summary_file(room: &Room) -> String {
+    format!(
+        "../home/.local/share/becket/contexts/{}/summary.md",
+        room.context()
+    )
+}
 
 fn said(text: &str, input_tokens: u64) -> Value {
     json!({"text": text, "usage": {"input_tokens": input_tokens, "output_tokens": 1}})
@@ -47,7 +52,7 @@ fn the_prompt_that_made_it_necessary_is_answered_and_what_was_kept_is_still_ther
     assert_eq!(run.stdout, "answer 4\n", "the summary is no answer");
     let run = run.complained("4 older messages were summarised");
     assert!(!run.stderr.contains("THE SUMMARY"));
-    assert_eq!(room.read(SUMMARY_FILE), "THE SUMMARY");
+    assert_eq!(room.read(&summary_file(&room)), "THE SUMMARY");
 
     let model = room.model(&json!([said("answer 5", 50)]));
     let run = room.run(["--json", "--model", &model, "prompt 5"]).ended_with(0);
@@ -117,7 +122,7 @@ fn a_summary_that_fails_does_not_end_the_run() {
     room.run(["--model", &model, "compact"])
         .ended_with(3)
         .complained("no summaries today");
-    assert!(!room.has(SUMMARY_FILE));
+    assert!(!room.has(&summary_file(&room)));
 }
 
 #[test]
@@ -129,7 +134,7 @@ fn by_hand_everything_is_summarised() {
         "--model",
         &model,
         "compact",
-        "default",
+        &room.context(),
         "--instructions",
         "the boat",
     ]);
@@ -145,12 +150,13 @@ fn by_hand_everything_is_summarised() {
 #[test]
 fn only_a_context_that_exists_can_be_summarised() {
     let room = full_room();
-    room.run(["compact", "defualt"])
+    let misspelt = format!("{}x", room.context());
+    room.run(["compact", &misspelt])
         .ended_with(2)
-        .complained("there is no context `defualt`")
-        .complained("did you mean `default`?");
+        .complained(&format!("there is no context `{misspelt}`"))
+        .complained(&format!("did you mean `{}`?", room.context()));
     let names = room.run(["contexts", "--json"]).ended_with(0).stdout;
-    assert!(!names.contains("defualt"), "and none is made");
+    assert!(!names.contains(&misspelt), "and none is made");
     let model = room.model(&json!([said("S", 1)]));
     room.run(["--model", &model, "compact"]).ended_with(0);
     room.run(["--model", &model, "compact"])
@@ -181,7 +187,7 @@ fn a_signal_during_the_summary_leaves_everything_as_it_was() {
     run.wait_for_output("\"pre_request\"");
     run.signal(Signal::INT);
     run.finish().ended_with(130).complained("stays as it is");
-    assert!(!room.has(SUMMARY_FILE));
+    assert!(!room.has(&summary_file(&room)));
     let model = room.model(&json!([{"text": "S"}, {"text": "answer 4", "expect": ["answer 3"]}]));
     room.run(["--model", &model, "prompt 4"])
         .ended_with(0)

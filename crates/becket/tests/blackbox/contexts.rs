@@ -61,19 +61,20 @@ fn a_chosen_context_stays_current_and_minus_goes_back() {
         let arguments = arguments.iter().chain(&["--json", "hello"]);
         context_of(&room.run(arguments).ended_with(0))
     };
-    assert_eq!(run(&[]), "default");
+    let here = room.context();
+    assert_eq!(run(&[]), here);
     assert_eq!(run(&["-c", "work"]), "work");
     assert_eq!(run(&[]), "work");
     assert_eq!(run(&["-C", "aside"]), "aside", "for this run");
     assert_eq!(run(&[]), "work");
-    assert_eq!(run(&["-c", "-"]), "default");
+    assert_eq!(run(&["-c", "-"]), here);
     assert_eq!(run(&["-c", "-"]), "work");
-    assert_eq!(run(&["-C", "-"]), "default");
+    assert_eq!(run(&["-C", "-"]), here);
     assert_eq!(run(&[]), "work");
     room.run(["contexts"])
         .ended_with(0)
         .said("* work ")
-        .said("  default ");
+        .said(&format!("  {here} "));
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn fresh_contexts_never_share_a_name() {
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 6, "{found:?}");
-    assert_eq!(current(&room), "default");
+    assert_eq!(current(&room), room.context());
     let chosen = context_of(&room.run(["-c", "new", "--json", "hello"]).ended_with(0));
     assert_eq!(current(&room), chosen);
 }
@@ -137,7 +138,7 @@ fn a_switch_fires_its_events_right_after_the_start_of_the_session() {
         "user_input",
     ];
     for (choice, from, transient) in [
-        ("-c", "default", false),
+        ("-c", room.context().as_str(), false),
         ("-c", "work", false),
         ("-C", "work", true),
     ] {
@@ -275,11 +276,11 @@ fn clearing_asks_no_model_and_makes_no_context() {
     room.config("model = \"anthropic/some-model\"\n");
     room.run(["context", "clear"])
         .ended_with(0)
-        .complained("cleared the context default");
-    room.run(["context", "clear", "defualt"])
+        .complained(&format!("cleared the context {}", room.context()));
+    room.run(["context", "clear", &format!("{}x", room.context())])
         .ended_with(2)
-        .complained("did you mean `default`?");
-    assert_eq!(listed(&room), ["default"]);
+        .complained(&format!("did you mean `{}`?", room.context()));
+    assert_eq!(listed(&room), [room.context()]);
 }
 
 #[test]
@@ -336,7 +337,7 @@ fn a_context_is_destroyed_with_a_yes_only() {
     room.run(["context", "destroy", "--yes", "keep"]).ended_with(0);
     assert_eq!(
         context_of(&room.run(["--json", "hello"]).ended_with(0)),
-        "default"
+        room.context()
     );
     room.run(["doctor"]).ended_with(0);
 }
@@ -384,7 +385,7 @@ fn a_context_can_have_a_system_prompt_of_its_own() {
     room.run(["context", "prompt", "--file", "nowhere.md"])
         .ended_with(2)
         .complained("nowhere.md");
-    room.write(&context_file("default", "system_prompt.md"), b"\xff\xfe");
+    room.write(&context_file(&room.context(), "system_prompt.md"), b"\xff\xfe");
     room.run(["hello"]).ended_with(2).complained("system_prompt.md");
 }
 
@@ -397,7 +398,7 @@ fn the_command_line_beats_the_context_and_the_context_beats_the_configuration() 
     room.config("model = \"openai/configured\"\n[agent]\ntemperature = 0.1\nmax_tokens = 11\nfuel = 7\n");
     room.run(["hello"]).ended_with(0);
     room.write(
-        &context_file("default", "local.toml"),
+        &context_file(&room.context(), "local.toml"),
         "model = \"lab/local\"\nfuel = 0\n[api]\ntemperature = 0.2\nmax_tokens = 22\n[tools]\nx = 1\n",
     );
     let local = room.run(["--json", "hello"]).ended_with(0);
@@ -464,12 +465,12 @@ fn wrong_settings_are_told_with_their_place() {
             .ended_with(2)
             .complained(words);
     }
-    room.run(["context", "set", "model", "x", "dafault"])
+    room.run(["context", "set", "model", "x", &format!("{}x", room.context())])
         .ended_with(2)
-        .complained("`default`");
-    assert!(!room.has(&context_file("default", "settings.toml")));
+        .complained(&format!("`{}`", room.context()));
+    assert!(!room.has(&context_file(&room.context(), "settings.toml")));
     room.write(
-        &context_file("default", "settings.toml"),
+        &context_file(&room.context(), "settings.toml"),
         "# mine\nmodle = \"x\"\n",
     );
     for command in [
@@ -484,8 +485,8 @@ fn wrong_settings_are_told_with_their_place() {
             .complained("did you mean `model`?");
     }
     room.run(["doctor"]).ended_with(1).said("settings.toml:2:");
-    room.write(&context_file("default", "settings.toml"), "");
-    room.write(&context_file("default", "local.toml"), "\nmodel = 3\n");
+    room.write(&context_file(&room.context(), "settings.toml"), "");
+    room.write(&context_file(&room.context(), "local.toml"), "\nmodel = 3\n");
     room.run(["hello"]).ended_with(2).complained("local.toml: line 2");
 }
 
@@ -661,5 +662,5 @@ fn a_context_can_be_made_before_it_is_used() {
         .ended_with(0)
         .complained("is empty");
     assert_eq!(listed(&room), ["work"]);
-    assert_eq!(current(&room), "default");
+    assert_eq!(current(&room), room.context());
 }

@@ -35,7 +35,7 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
         .complained("ann belongs to the flock crew now");
     room.run(["flock", "join", "crew"])
         .ended_with(0)
-        .complained("default belongs");
+        .complained(&format!("{} belongs", room.context()));
     room.run(["flock", "join", "crew", "ann"])
         .ended_with(0)
         .complained("already");
@@ -53,10 +53,13 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
         .complained("every context belongs to it");
     room.run(["flock", "list"])
         .ended_with(0)
-        .said("crew: ann, default\n");
+        .said(&format!("crew: ann, {}\n", room.context()));
     room.run(["context", "rename", "ann", "anna"]).ended_with(0);
     let listed = room.run(["--json", "flock", "list"]).ended_with(0).events();
-    assert_eq!(listed, [json!({"name": "crew", "members": ["anna", "default"]})]);
+    assert_eq!(
+        listed,
+        [json!({"name": "crew", "members": ["anna", room.context()]})]
+    );
     room.run(["--yes", "context", "destroy", "anna"]).ended_with(0);
     room.run(["flock", "leave", "crew"])
         .ended_with(0)

@@ -60,6 +60,7 @@ mod pi_tools;
 mod plugin_faults;
 mod plugins;
 mod project;
+mod projects;
 mod replay;
 mod restrictions;
 mod scheme;

@@ -106,9 +106,10 @@ fn whoever_writes_much_fills_no_prompt_and_nothing_is_lost() {
         room.run_with_input(["send", "bob", "-"], long.as_str())
             .ended_with(0);
     }
-    room.run(["-C", "bob", "one"])
-        .ended_with(0)
-        .complained("a message has arrived, from default; 2 more wait for the next prompt");
+    room.run(["-C", "bob", "one"]).ended_with(0).complained(&format!(
+        "a message has arrived, from {}; 2 more wait for the next prompt",
+        room.context()
+    ));
     assert_eq!(waiting(&room).len(), 2);
     room.run(["-C", "bob", "two"]).ended_with(0);
     room.run(["-C", "bob", "three"]).ended_with(0);
@@ -150,7 +151,7 @@ fn a_prompt_that_a_hook_stops_takes_no_message() {
     room.run(["--hooks", &hooks, "-C", "bob", "go"])
         .ended_with(1)
         .complained("not today");
-    assert_eq!(waiting(&room), ["bob: default: hello"]);
+    assert_eq!(waiting(&room), [format!("bob: {}: hello", room.context())]);
 }
 
 #[test]
@@ -293,18 +294,19 @@ fn the_shell_sends_also_while_the_current_context_is_at_work() {
         assert!(Instant::now() < deadline, "the tool never began");
         std::thread::sleep(Duration::from_millis(5));
     }
-    room.run(["send", "default", "hurry up"]).ended_with(0);
-    room.run(["-C", "boss", "send", "default", "take your time"])
+    let here = room.context();
+    room.run(["send", &here, "hurry up"]).ended_with(0);
+    room.run(["-C", "boss", "send", &here, "take your time"])
         .ended_with(0);
-    room.run(["send", "default", "x", "--from", "mum"]).ended_with(0);
+    room.run(["send", &here, "x", "--from", "mum"]).ended_with(0);
     run.signal(Signal::INT);
     run.finish().ended_with(130);
     assert_eq!(
         waiting(&room),
         [
-            "default: default: hurry up",
-            "default: boss: take your time",
-            "default: mum (by way of default): x"
+            format!("{here}: {here}: hurry up"),
+            format!("{here}: boss: take your time"),
+            format!("{here}: mum (by way of {here}): x"),
         ]
     );
     room.run(["send", "no/name", "x"])
@@ -331,7 +333,7 @@ fn contexts_with_mail_are_woken() {
     let run = run.complained("waking one").complained("waking three");
     assert!(!run.stderr.contains("waking two"), "{run:#?}");
     run.complained("messages wait for nobody, which does not exist");
-    assert_eq!(waiting(&room), ["nobody: default: lost"]);
+    assert_eq!(waiting(&room), [format!("nobody: {}: lost", room.context())]);
     assert!(prompts(&room, "one")[0].contains("> first"));
     room.run(["--model", &model, "inbox", "--wake", "nobody"])
         .ended_with(0)
@@ -357,7 +359,7 @@ fn one_context_that_cannot_be_woken_does_not_keep_the_others_asleep() {
     assert_ne!(run.code, 0);
     let run = run.complained("one: ").complained("missing.json");
     assert!(run.stdout.contains("> hello"), "{run:#?}");
-    assert_eq!(waiting(&room), ["one: default: hello"]);
+    assert_eq!(waiting(&room), [format!("one: {}: hello", room.context())]);
 }
 
 #[test]

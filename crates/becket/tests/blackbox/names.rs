@@ -17,7 +17,7 @@ fn write(room: &Room, session_id: &str, contents: Vec<EntryContent>) {
         let session = NewSession {
             session_id: session_id.into(),
             parent_session_id: None,
-            context_name: "default".into(),
+            context_name: room.context(),
             model: "scripted/m".into(),
             cwd: "/".into(),
         };

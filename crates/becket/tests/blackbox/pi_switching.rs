@@ -391,17 +391,21 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
         {"text": "three", "expect": ["First", "Third"]},
     ]);
     let model = room.model(&turns);
-    let lines = "First\n/name the harbour\n/new\nOther\n/resume\n/resume default\n/name\nThird\n/clone\n";
+    let here = room.context();
+    let lines = "First\n/name the harbour\n/new\nOther\n/resume\n/resume HERE\n/name\nThird\n/clone\n";
+    let lines = lines.replace("HERE", &here);
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
         .ended_with(0)
         .complained("the conversation is called the harbour")
         .complained("a new conversation begins, in the context ")
         .complained("say which: /resume NAME")
-        .complained("the conversation goes on in the context default, with 2 messages")
-        .complained("the conversation goes on in the context default_");
+        .complained(&format!(
+            "the conversation goes on in the context {here}, with 2 messages"
+        ))
+        .complained(&format!("the conversation goes on in the context {here}_"));
     assert!(
-        run.stdout.contains("default  the harbour, 2 messages"),
+        run.stdout.contains(&format!("{here}  the harbour, 2 messages")),
         "{run:#?}"
     );
     // The last place is the one that the next run goes on in.
@@ -435,6 +439,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
         {"text": "the answer to other words", "expect": ["Other words"]},
     ]);
     let model = room.model(&turns);
+    let here = room.context();
     let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
         return;
     };
@@ -452,7 +457,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.enter("/resume");
     terminal.wait_for("Which conversation?");
     terminal.press("Enter");
-    terminal.wait_for("goes on in the context default, with 3 messages");
+    terminal.wait_for(&format!("goes on in the context {here}, with 3 messages"));
     terminal.enter("/fork");
     terminal.wait_for("Say what in other words?");
     terminal.press("Enter");
@@ -474,7 +479,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     // What the person ran is an entry, and the model sees what it may.
     let tree = terminal
         .room
-        .run(["--json", "sessions", "tree", "default"])
+        .run(["--json", "sessions", "tree", &here])
         .ended_with(0)
         .events();
     let ran: Vec<(&Value, &Value)> = tree

@@ -743,7 +743,7 @@ fn the_task_manager_keeps_tasks() {
         told[4].contains(&format!("there is no task {}", ids[1])),
         "{told:?}"
     );
-    let file = backing(&room).join(format!("home/default/tasks/{}.task", ids[0]));
+    let file = backing(&room).join(format!("home/{}/tasks/{}.task", room.context(), ids[0]));
     assert!(
         std::fs::read_to_string(file)
             .unwrap()

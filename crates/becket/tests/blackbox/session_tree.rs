@@ -225,7 +225,7 @@ fn a_fork_is_a_context_of_its_own() {
     );
     assert_eq!(
         (&after["context_name"], &after["from_context"]),
-        (&json!("side"), &json!("default"))
+        (&json!("side"), &json!(room.context()))
     );
     let started = run.events_named("session_start");
     assert_eq!(started[1]["reason"], "fork");
@@ -249,13 +249,14 @@ fn a_fork_is_a_context_of_its_own() {
 
     let whole = room.run(["sessions", "fork", "later", "--at"]).ended_with(0);
     let name = whole.stdout.trim();
-    assert!(name.starts_with("default_"), "{name}");
+    assert!(name.starts_with(&format!("{}_", room.context())), "{name}");
     assert_eq!(leaf(&tree(&room, &[name])).as_deref(), Some("label"));
     assert_eq!(tree(&room, &[name])[2]["id"], second.as_str());
     room.run(["sessions", "fork", "later", "--to", "side"])
         .ended_with(2)
         .complained("there is already a context `side`");
-    room.run(["context", "destroy", "--yes", "default"]).ended_with(0);
+    room.run(["context", "destroy", "--yes", &room.context()])
+        .ended_with(0);
     assert_eq!(
         tree(&room, &["side"]).len(),
         5,
@@ -276,7 +277,7 @@ fn hooks_may_refuse_a_fork_or_begin_it_with_nothing() {
     room.run(["--hooks", &hooks, "sessions", "fork", &second, "--to", "side"])
         .ended_with(0);
     assert!(tree(&room, &["side"]).is_empty());
-    room.run(["-c", "default"]).ended_with(0);
+    room.run(["-c", &room.context()]).ended_with(0);
     let hooks = hook(&room, "pre_session_switch", "exit 2");
     room.run(["--hooks", &hooks, "-c", "side", "hello"]).ended_with(1);
 }

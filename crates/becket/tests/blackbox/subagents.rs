@@ -1090,7 +1090,10 @@ fn the_person_asks_one_by_hand() {
 #[test]
 fn messages_for_the_context_wait_for_its_own_agent() {
     let room = room();
-    let letter = call("send_message", &json!({"to": "default", "content": "a letter"}));
+    let letter = call(
+        "send_message",
+        &json!({"to": room.context(), "content": "a letter"}),
+    );
     let child = script(&room, "child.json", &json!([says("x")]));
     let turns = json!([{"tool_calls": [letter]}, spawn(&json!({"model": child})), says("done")]);
     let run = play(&room, &turns).ended_with(0);

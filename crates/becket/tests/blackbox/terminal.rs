@@ -398,7 +398,10 @@ fn a_context_is_destroyed_when_the_person_says_yes() {
         let Some(terminal) = Terminal::start(room, &["context", "destroy"]) else {
             return;
         };
-        terminal.wait_for("Destroy the context default with its 2 messages, for good? [y/N]");
+        terminal.wait_for(&format!(
+            "Destroy the context {} with its 2 messages, for good? [y/N]",
+            terminal.room.context()
+        ));
         terminal.enter(answer);
         assert_eq!(terminal.wait_for_end(), code, "{answer:?}");
         let contexts = terminal.room.run(["contexts", "--json"]).ended_with(0).events();

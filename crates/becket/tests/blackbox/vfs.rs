@@ -196,7 +196,10 @@ fn the_tools_of_the_virtual_file_system_do_what_they_say() {
         &[],
         &[
             ("vfs_list", json!({"path": "vfs:///shared"})),
-            ("vfs_list", json!({"path": "vfs:///home/default"})),
+            (
+                "vfs_list",
+                json!({"path": format!("vfs:///home/{}", room.context())}),
+            ),
             ("vfs_mkdir", json!({"path": "vfs:///shared/deep/folder"})),
             ("vfs_mkdir", json!({"path": "vfs:///shared/deep/folder"})),
             ("write", json!({"path": "vfs:///shared/a", "content": "12345"})),
@@ -463,6 +466,7 @@ fn each_profile_has_the_tools_of_its_system() {
 fn the_file_tools_of_another_profile_take_addresses_too() {
     let room = room();
     store(&room, "shared/notes/a", "one\ntwo\n");
+    let own = format!("vfs:///home/{}/b", room.context());
     let edit = json!({"path": "vfs:///shared/notes/a", "operation": "replace_string", "find": "one", "replace": "1"});
     let run = run_calls(
         &room,
@@ -476,10 +480,7 @@ fn the_file_tools_of_another_profile_take_addresses_too() {
                 json!({"path": "vfs:///shared/notes/a", "pattern": "tw"}),
             ),
             ("file_edit", edit),
-            (
-                "write_file",
-                json!({"path": "vfs:///home/default/b", "content": "x"}),
-            ),
+            ("write_file", json!({"path": own, "content": "x"})),
             (
                 "write_file",
                 json!({"path": "vfs:///home/other/b", "content": "x"}),
@@ -493,7 +494,7 @@ fn the_file_tools_of_another_profile_take_addresses_too() {
         "notes/a",
         "two",
         "vfs:///shared/notes/a",
-        "vfs:///home/default/b",
+        own.as_str(),
     ];
     for (result, word) in results.iter().zip(words) {
         assert!(
@@ -507,7 +508,7 @@ fn the_file_tools_of_another_profile_take_addresses_too() {
         results[6]
     );
     assert_eq!(stored(&room, "shared/notes/a").unwrap(), "1\ntwo\n");
-    let changed = ["vfs:///shared/notes/a", "vfs:///home/default/b"];
+    let changed = ["vfs:///shared/notes/a", own.as_str()];
     assert_eq!(paths(&run, "post_vfs_write"), changed);
 }
 
@@ -525,7 +526,10 @@ fn a_large_output_is_cached_and_read_back_by_the_file_tools() {
     let (run, path) = cached(&room);
     let event = &run.events_named("post_cache")[0];
     let cache_id = event["cache_id"].as_str().unwrap();
-    assert_eq!(path, format!("vfs:///sys/tool_cache/default/{cache_id}"));
+    assert_eq!(
+        path,
+        format!("vfs:///sys/tool_cache/{}/{cache_id}", room.context())
+    );
     assert!(cache_id.starts_with("shell_"), "{cache_id}");
     let seen = run.events_named("tool_end")[0]["content"][0]["text"].to_string();
     assert!(seen.contains(&format!("[Output cached: {path}]")), "{seen}");
@@ -549,7 +553,7 @@ fn a_large_output_is_cached_and_read_back_by_the_file_tools() {
             ("write", json!({"path": path, "content": "x"})),
             (
                 "read",
-                json!({"path": "vfs:///sys/tool_cache/default/shell_0_00000000"}),
+                json!({"path": format!("vfs:///sys/tool_cache/{}/shell_0_00000000", room.context())}),
             ),
         ],
     );
@@ -626,21 +630,24 @@ fn hooks_may_summarise_an_output_or_keep_it_whole() {
 fn cached_outputs_are_listed_cleaned_and_cleared() {
     let room = room();
     let (_, path) = cached(&room);
+    let notes = format!("sys/tool_cache/{}/notes", room.context());
     // One of 1970, and something that is no cached output.
     store(&room, "sys/tool_cache/old/shell_1_00000000", "old");
-    store(&room, "sys/tool_cache/default/notes", "mine");
+    store(&room, &notes, "mine");
     let listed = room.run(["cache", "list", "--json"]).ended_with(0).events();
     assert_eq!(listed.len(), 2);
     assert_eq!(
         json!([
-            listed[0]["path"],
-            listed[0]["tool_name"],
-            listed[0]["size"],
-            listed[1]["context_name"]
+            listed[1]["path"],
+            listed[1]["tool_name"],
+            listed[1]["size"],
+            listed[0]["context_name"]
         ]),
         json!([path, "shell", 1492, "old"])
     );
-    room.run(["cache", "list", "default"]).ended_with(0).said(&path);
+    room.run(["cache", "list", &room.context()])
+        .ended_with(0)
+        .said(&path);
     room.run(["cache", "clean"])
         .ended_with(0)
         .complained("1 cached output was removed");
@@ -652,7 +659,7 @@ fn cached_outputs_are_listed_cleaned_and_cleared() {
         .ended_with(0)
         .complained("1 cached output was removed");
     assert!(room.run(["cache", "list"]).ended_with(0).stdout.is_empty());
-    assert_eq!(stored(&room, "sys/tool_cache/default/notes").unwrap(), "mine");
+    assert_eq!(stored(&room, &notes).unwrap(), "mine");
     room.run(["cache", "clear", "../home"])
         .ended_with(1)
         .complained("no address");

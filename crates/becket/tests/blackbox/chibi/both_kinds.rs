@@ -249,6 +249,7 @@ fn comparable(value: Value, chibi: &Chibi) -> Value {
             let real = home.parent().and_then(|room| room.canonicalize().ok());
             let real = real.map_or_else(|| place.clone(), |room| room.display().to_string());
             let text = text.replace(&real, "ROOM").replace(&place, "ROOM");
+            let text = text.replace(&chibi.room.context(), "CONTEXT");
             crate::vocabulary::with_stable_cache_ids(&text).into()
         }
         other => other,

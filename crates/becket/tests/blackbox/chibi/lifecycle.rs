@@ -29,11 +29,11 @@ fn on_start_and_on_end_frame_a_run_in_both_generations() {
         let data = &seen.data;
         assert_eq!(data["chibi_home"], json!(chibi.home()), "{data:#}");
         assert_eq!(data["project_root"], json!(chibi.room.work()), "{data:#}");
-        assert_eq!(data["current_context"], "default");
+        assert_eq!(data["current_context"], chibi.room.context());
         assert_eq!(data["verbose"], false);
         assert!(data["tool_count"].as_u64() > Some(5), "{data:#}");
         assert_eq!(seen.variables["CHIBI_HOOK"], seen.hook);
-        assert_eq!(seen.variables["CHIBI_CONTEXT"], "default");
+        assert_eq!(seen.variables["CHIBI_CONTEXT"], chibi.room.context());
         assert_eq!(seen.variables["CHIBI_HOME"], chibi.home().display().to_string());
         assert_eq!(
             seen.variables["CHIBI_PROJECT_ROOT"],
@@ -87,23 +87,15 @@ fn on_context_switch_tells_where_from_where_to_and_for_how_long() {
             seen["is_transient"].clone(),
         )
     };
+    let here = chibi.room.context();
     let expected = |from: &str, to: &str, transient: bool| (json!(from), json!(to), json!(transient));
-    assert_eq!(
-        switched(&["-c", "work", "hello"]),
-        expected("default", "work", false)
-    );
+    assert_eq!(switched(&["-c", "work", "hello"]), expected(&here, "work", false));
     assert_eq!(
         switched(&["-C", "aside", "hello"]),
         expected("work", "aside", true)
     );
-    assert_eq!(
-        switched(&["-c", "-", "hello"]),
-        expected("work", "default", false)
-    );
-    assert_eq!(
-        switched(&["-c", "default", "hello"]),
-        expected("default", "default", false)
-    );
+    assert_eq!(switched(&["-c", "-", "hello"]), expected("work", &here, false));
+    assert_eq!(switched(&["-c", &here, "hello"]), expected(&here, &here, false));
     chibi.forget();
     chibi.ask(&["hello"], &[says("hi")]).went_well();
     assert_eq!(chibi.order(), ["on_start", "pre_message"]);
@@ -139,7 +131,7 @@ fn pre_clear_and_post_clear_frame_the_clearing_and_cannot_prevent_it() {
     chibi.room.run(["context", "clear"]).ended_with(0);
     assert_eq!(chibi.order(), hooks.map(|hook| [hook; 2]).concat());
     for seen in [chibi.seen_of("pre_clear"), chibi.seen_of("post_clear")].concat() {
-        let expected = json!({"context_name": "default", "message_count": 2, "summary": ""});
+        let expected = json!({"context_name": chibi.room.context(), "message_count": 2, "summary": ""});
         for (field, value) in expected.as_object().expect("an object") {
             assert_eq!(&seen.data[field], value, "{field} of {seen:#?}");
         }
@@ -166,12 +158,12 @@ fn pre_compact_and_post_compact_frame_a_full_compaction() {
     );
     for seen in chibi.seen_of("pre_compact") {
         has_fields(&seen.data, &["context_name", "message_count", "summary"]);
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
         assert_eq!(seen.data["message_count"], 4);
         assert_eq!(seen.data["summary"], "");
     }
     for seen in chibi.seen_of("post_compact") {
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
         assert!(seen.data["message_count"].is_u64(), "{seen:#?}");
         assert_eq!(seen.data["summary"], "They counted to two.");
     }
@@ -228,12 +220,12 @@ fn rolling_compaction_tells_its_hooks_and_answers_the_prompt() {
         ]
     );
     let before = &chibi.seen_of("pre_rolling_compact")[0].data;
-    assert_eq!(before["context_name"], "default");
+    assert_eq!(before["context_name"], chibi.room.context());
     assert!(before["message_count"].as_u64() >= Some(8), "{before:#}");
     assert!(before["non_system_count"].as_u64() >= Some(8), "{before:#}");
     assert_eq!(before["summary"], "");
     let after = &chibi.seen_of("post_rolling_compact")[0].data;
-    assert_eq!(after["context_name"], "default");
+    assert_eq!(after["context_name"], chibi.room.context());
     assert!(after["messages_archived"].as_u64() >= Some(2), "{after:#}");
     assert!(after["message_count"].as_u64() < before["message_count"].as_u64());
     assert_eq!(after["summary"], "Some letters.");

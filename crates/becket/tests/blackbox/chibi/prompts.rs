@@ -24,7 +24,7 @@ fn pre_message_chains_and_the_model_gets_the_last_word() {
         .collect();
     assert_eq!(prompts, ["me", "me and a", "me and a and b"]);
     for seen in chibi.seen_of("pre_message") {
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
         assert_eq!(seen.data["summary"], "");
     }
 }
@@ -51,7 +51,7 @@ fn post_message_tells_prompt_and_response() {
     for seen in seen {
         assert_eq!(seen.data["prompt"], "go");
         assert_eq!(seen.data["response"], "the answer");
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
     }
 }
 
@@ -76,7 +76,7 @@ fn injected_text_frames_the_system_prompt() {
             &seen.data,
             &["context_name", "summary", "flock_goals", "todos", "goals"],
         );
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
     }
 }
 
@@ -140,7 +140,7 @@ fn pre_api_tools_shows_each_generation_its_own_names_and_types() {
         }
         assert!(type_of(older, "run_command").is_string(), "{older:#}");
         for data in [newer, older] {
-            assert_eq!(data["context_name"], "default");
+            assert_eq!(data["context_name"], chibi.room.context());
             assert_eq!(data["recursion_depth"], 0);
             assert!(
                 data.get("fuel_total").is_none(),
@@ -263,7 +263,7 @@ answer = {"request_body": {"temperature": 1.2, "seed": 7}}
     assert_eq!(told.prompt(0), "from a");
     assert_eq!(told.tools(0).len(), 1);
     for seen in chibi.seen_of("pre_api_request") {
-        assert_eq!(seen.data["context_name"], "default");
+        assert_eq!(seen.data["context_name"], chibi.room.context());
         assert_eq!(seen.data["recursion_depth"], 0);
         has_fields(&seen.data["request_body"], &["model", "messages", "tools"]);
     }
@@ -308,7 +308,7 @@ fn pre_agentic_loop_decides_who_goes_on_and_how_far() {
     let told = chibi.ask(&["go on"], &[says("first"), says("second"), says("third")]);
     assert!(told.requests.len() >= 2, "the model goes on by itself: {told:#?}");
     let first = &chibi.told("older", "pre_agentic_loop")[0];
-    assert_eq!(first["context_name"], "default");
+    assert_eq!(first["context_name"], chibi.room.context());
     assert_eq!(first["current_fallback"], "call_user");
     assert_eq!(first["message"], "go on");
     assert_eq!(
@@ -353,7 +353,7 @@ fn post_tool_batch_counts_and_takes_fuel() {
         &chibi.told("a", "post_tool_batch")[0],
         &chibi.told("b", "post_tool_batch")[0],
     );
-    assert_eq!(newer["context_name"], "default");
+    assert_eq!(newer["context_name"], chibi.room.context());
     assert_eq!(newer["current_fallback"], "call_user");
     assert_eq!(newer["fuel_total"], 9);
     assert!(newer["fuel_remaining"].as_u64() >= Some(8), "{newer:#}");

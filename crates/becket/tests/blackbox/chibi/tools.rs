@@ -304,7 +304,7 @@ fn a_large_output_is_put_aside_and_its_hooks_are_told() {
         "{after:#}"
     );
     let id = after["cache_id"].as_str().expect("an id");
-    let address = format!("vfs:///sys/tool_cache/default/{id}");
+    let address = format!("vfs:///sys/tool_cache/{}/{id}", chibi.room.context());
     assert!(told.results()[0].contains(&address), "{told:#?}");
     let output = chibi.only("post_tool_output");
     assert_eq!(output["cached"], true);
@@ -387,7 +387,7 @@ fn vfs_writes_tell_their_hooks_and_nobody_is_asked() {
     let seen: Vec<Value> = chibi.seen().into_iter().map(|seen| seen.data).collect();
     for data in &seen {
         assert_eq!(data["path"], path);
-        assert_eq!(data["caller"], "default");
+        assert_eq!(data["caller"], chibi.room.context());
     }
     assert_eq!(seen[0]["tool_name"], "write_file");
     assert_eq!(seen[0]["content"], "one two");
@@ -407,17 +407,18 @@ fn a_vfs_write_that_did_not_happen_is_not_told() {
         &["pre_tool"],
         "[[ $data == *blocked* ]] && echo '{\"block\":true,\"message\":\"it looks fine\"}'; true",
     );
+    let own = format!("vfs:///home/{}/x", chibi.room.context());
     let write = |path: &str| calls("write_file", json!({"path": path, "content": "x"}));
     let turns = [
         write("vfs:///shared/blocked"),
         write("vfs:///home/somebody-else/x"),
         write("vfs:///sys/x"),
-        write("vfs:///home/default/x"),
+        write(&own),
         says("done"),
     ];
     let told = chibi
         .ask(&["--tools", "chibi", "--yes", "go"], &turns)
         .went_well();
     assert_eq!(told.results().len(), 4);
-    assert_eq!(chibi.only("post_vfs_write")["path"], "vfs:///home/default/x");
+    assert_eq!(chibi.only("post_vfs_write")["path"], own);
 }

@@ -227,7 +227,9 @@ pub fn the_session_is_inspected(stage: &Stage) {
     let file = stage
         .room
         .home()
-        .join(".local/share/becket/contexts/default/session.jsonl");
+        .join(".local/share/becket/contexts")
+        .join(stage.room.context())
+        .join("session.jsonl");
     let written = std::fs::read_to_string(&file).expect("the file of the session");
     assert_eq!(written.lines().count(), 3, "{written}");
     let folder = file.parent().expect("a folder").display().to_string();
