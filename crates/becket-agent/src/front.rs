@@ -138,6 +138,46 @@ pub struct Question {
     pub handlers: Vec<String>,
     /// Facts that hooks want to show with the question.
     pub metadata: Map<String, Value>,
+    /// What a yes may cover besides this call, where it can.
+    pub offer: Option<Offer>,
+}
+
+impl Question {
+    /// Notes why a rule that the user wanted was not stored, so that another one can be written.
+    pub(crate) fn note_trouble(&mut self, trouble: String) {
+        if let Some(rule) = self.offer.as_mut().and_then(|offer| offer.rule.as_mut()) {
+            rule.trouble = Some(trouble);
+        }
+    }
+}
+
+/// What a yes may cover besides the call that is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// What is covered until the session ends, if the user says so.
+    pub again: Again,
+    /// The allow rule that can be stored, where there is a safe one.
+    pub rule: Option<OfferedRule>,
+}
+
+/// What counts as the same call again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// The same tool with the same arguments.
+    Call,
+    /// The same tool on the same file or folder.
+    Path,
+}
+
+/// An allow rule that the user may store for the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedRule {
+    /// The rule, exactly as it would be stored.
+    pub text: String,
+    /// Where it would be kept.
+    pub place: String,
+    /// Why the one that the user wanted just now was not stored.
+    pub trouble: Option<String>,
 }
 
 /// What the person said.
@@ -145,10 +185,10 @@ pub struct Question {
 pub enum PersonsAnswer {
     /// Yes, to this call.
     Yes,
-    /// Yes, to this tool until the session ends.
-    YesToTool,
-    /// Yes, to everything until the session ends.
-    YesToAll,
+    /// Yes, to this call and to the same again until the session ends, where that was offered.
+    YesAgain,
+    /// Yes, and this rule is to be stored, where one was offered: the offered one, or another in its place.
+    YesWithRule(String),
     /// No, with words for the model.
     No(Option<String>),
     /// The person wants everything to stop.

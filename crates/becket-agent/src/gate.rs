@@ -5,6 +5,7 @@
 //! the read-only hint may spare the question; then `permission_request`, and at last the person. `--yes` answers in
 //! the person's place and nothing else. A person who is not there has said no.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -21,12 +22,13 @@ use serde_json::{Map, Value};
 use crate::audit::{AuditRecord, Audited, AuditedCall, Ledger, Ruling};
 use crate::cache::OutputCache;
 use crate::flocks::Flocks;
-use crate::front::{Front, PersonsAnswer, Question};
+use crate::front::{Again, Front, Offer, OfferedRule, PersonsAnswer, Question};
 use crate::hooks::Hooks;
 use crate::judged_path::LinkedFile;
 use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall, Rules};
 use crate::store::Store;
+use crate::stored_rule::{self, RuleKeeper};
 use crate::tool::{BUILTIN, Tool, ToolSpec};
 use crate::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
 use crate::vfs::{Caller, Kind, Vfs, VfsPath, VfsPlace};
@@ -311,6 +313,8 @@ pub struct ApprovalSettings {
     pub installed: Vec<String>,
     /// Judges addresses of the web.
     pub urls: UrlJudge,
+    /// Keeps rules that are stored at a question; without one, none can be.
+    pub keeper: Option<Arc<dyn RuleKeeper>>,
 }
 
 /// Judges calls for one session.
@@ -321,7 +325,8 @@ pub struct Gate {
     vfs: Vfs,
     /// Folders that became free to read while the session lasts.
     opened: Mutex<Vec<PathBuf>>,
-    grants: Mutex<Grants>,
+    /// What the user has said yes to until the session ends.
+    grants: Mutex<Vec<Grant>>,
     front: Arc<dyn Front>,
     /// Held while the person is asked: sub-agents have questions at the same time, and there is one person.
     asking: tokio::sync::Mutex<()>,
@@ -396,26 +401,29 @@ fn url_step(judged: &JudgedUrl) -> Step {
     }
 }
 
-/// What the person has said yes to until the session ends.
-#[derive(Debug, Default)]
-struct Grants {
-    everything: bool,
-    tools: Vec<Granted>,
-}
-
-/// A tool that the person has said yes to: by where it comes from and by its name there, since one that stands in for
-/// another is not that other one.
-#[derive(Debug, PartialEq, Eq)]
-struct Granted {
+/// Something that the user has said yes to until the session ends. A tool is known by where it comes from and by its name
+/// there, since one that stands in for another is not that other one.
+#[derive(Debug, PartialEq)]
+struct Grant {
     source: String,
     called_as: String,
+    /// What it touches: the file, the directory in which it runs, the address.
+    target: Option<String>,
+    /// The arguments, where it is about this very call.
+    arguments: Option<Map<String, Value>>,
+    /// The network addresses behind a place that is not the open internet: a name may lead elsewhere later.
+    addresses: Vec<SocketAddr>,
 }
 
-impl Granted {
-    fn tool(spec: &ToolSpec) -> Self {
+impl Grant {
+    fn of(spec: &ToolSpec, call: &FinalCall) -> Self {
+        let sensitive = call.web().filter(|web| web.class().is_some());
         Self {
             source: spec.source.clone(),
             called_as: spec.face.name.clone(),
+            target: call.touched(),
+            arguments: (call.again() == Again::Call).then(|| call.arguments.clone()),
+            addresses: sensitive.map_or_else(Vec::new, |web| web.addresses().to_vec()),
         }
     }
 }
@@ -457,18 +465,12 @@ pub enum Judgement {
     },
 }
 
-/// Whether a yes can last for the session.
-#[derive(Clone, Copy)]
-enum Lasting<'a> {
-    /// For this tool, or for all; `spared` if such a yes from before would have spared this question.
-    Possible {
-        spec: &'a ToolSpec,
-        call: &'a FinalCall,
-        spared: bool,
-    },
-    /// The question is not about a tool; a yes to it is no yes to anything else.
-    No,
-}
+/// The call that is asked about, where a yes from before would have spared the question. A yes to anything else is no yes
+/// to what comes later.
+type Repeatable<'a> = Option<(&'a ToolSpec, &'a FinalCall)>;
+
+/// How often the user may try to write a rule that can be stored.
+const MOST_RULES: u32 = 10;
 
 /// A question that somebody wants the person to answer.
 struct Wanted {
@@ -765,8 +767,9 @@ impl Gate {
             reason: Some(reason),
             handlers,
             metadata: Map::new(),
+            offer: None,
         };
-        self.ask_person(hooks, question, insists, Lasting::No).await
+        self.ask_person(hooks, question, insists, None).await
     }
 
     /// Whether a run may go on past its limit: only a person can say so, and `--yes` is none.
@@ -784,6 +787,7 @@ impl Gate {
             reason: Some(why.into()),
             handlers: Vec::new(),
             metadata: Map::new(),
+            offer: None,
         };
         let answer = async {
             let _alone = self.asking.lock().await;
@@ -795,7 +799,7 @@ impl Gate {
             answer = answer => answer,
         };
         let (going_on, decision) = match answer {
-            PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll => {
+            PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_) => {
                 (GoingOn::Agreed, Decision::allow(ApprovalSource::Person))
             }
             PersonsAnswer::No(_) => (GoingOn::Ends, Decision::deny(ApprovalSource::Person, why)),
@@ -1011,20 +1015,22 @@ impl Gate {
         }
     }
 
+    /// A call as rules see it that touches no more than one thing.
+    fn ruled<'a>(&'a self, spec: &'a ToolSpec, call: &'a FinalCall) -> RuledCall<'a> {
+        RuledCall {
+            tool_name: &spec.own_name,
+            called_as: &spec.face.name,
+            arguments: &call.arguments,
+            path: call.path(),
+            pair: None,
+            directory: &self.directory,
+            web: call.web(),
+        }
+    }
+
     /// What the rules have said, for whoever wants to know.
     fn rule_step(&self, spec: &ToolSpec, call: &FinalCall, rule: &Result<RuleVerdict<'_>, String>) -> Step {
-        let allowing = || {
-            let ruled = RuledCall {
-                tool_name: &spec.own_name,
-                called_as: &spec.face.name,
-                arguments: &call.arguments,
-                path: call.path(),
-                pair: None,
-                directory: &self.directory,
-                web: call.web(),
-            };
-            self.settings.rules.allowing(ruled).map(ToOwned::to_owned)
-        };
+        let allowing = || self.settings.rules.allowing(self.ruled(spec, call));
         let (verdict, rule) = match rule {
             Err(reason) => ("deny", Some(reason.clone())),
             Ok(RuleVerdict::Deny(rule)) => ("deny", Some((*rule).to_owned())),
@@ -1226,16 +1232,39 @@ impl Gate {
 
     /// What the person has said yes to before.
     fn granted_by_person(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
-        let grants = self
-            .grants
+        let granted = self.grants().contains(&Grant::of(spec, call));
+        granted.then_some(ApprovalSource::PersonForSession)
+    }
+
+    fn grants(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.grants
             .lock()
-            .expect("no panic happens while grants are held");
-        if grants.everything {
-            return Some(ApprovalSource::PersonForSession);
+            .expect("no panic happens while grants are held")
+    }
+
+    /// What a yes to a call may cover besides it.
+    fn offer(&self, spec: &ToolSpec, call: &FinalCall) -> Offer {
+        let keeper = self.settings.keeper.as_ref().filter(|_| spec.source == BUILTIN);
+        let rule = keeper.and_then(|keeper| {
+            Some(OfferedRule {
+                text: stored_rule::offered(self.ruled(spec, call))?,
+                place: keeper.place(),
+                trouble: None,
+            })
+        });
+        Offer {
+            again: call.again(),
+            rule,
         }
-        // A yes to a tool was no yes to this machine and its neighbours.
-        let granted = !call.is_sensitive() && grants.tools.contains(&Granted::tool(spec));
-        granted.then_some(ApprovalSource::PersonForTool)
+    }
+
+    /// Stores a rule that the user has seen or written. The error says why it is not stored.
+    fn store_rule(&self, text: &str, spec: &ToolSpec, call: &FinalCall) -> Result<(), String> {
+        let keeper = self.settings.keeper.as_ref();
+        let keeper = keeper.ok_or("rules cannot be stored here")?;
+        let rule = stored_rule::read(text, self.ruled(spec, call))?;
+        keeper.keep(&rule)?;
+        self.settings.rules.store(&rule)
     }
 
     /// Nobody and nothing has decided yet: hooks may answer for the person, then `--yes`, then the person.
@@ -1275,22 +1304,20 @@ impl Gate {
         if self.settings.yes && !wanted.insists {
             return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
+        let spec = applicant.spec();
         let question = Question {
             agent: asking_agent(hooks),
-            tool_name: applicant.spec().own_name.clone(),
-            operation: applicant.spec().operation,
-            source: Some(applicant.spec().source.clone()).filter(|source| source != BUILTIN),
+            tool_name: spec.own_name.clone(),
+            operation: spec.operation,
+            source: Some(spec.source.clone()).filter(|source| source != BUILTIN),
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
             metadata: self.with_place(call, reply.metadata.0),
+            offer: wanted.spared.then(|| self.offer(spec, call)),
         };
-        let lasting = Lasting::Possible {
-            spec: applicant.spec(),
-            call,
-            spared: wanted.spared,
-        };
-        self.ask_person(hooks, question, wanted.insists, lasting).await
+        let repeatable = wanted.spared.then_some((spec, call));
+        self.ask_person(hooks, question, wanted.insists, repeatable).await
     }
 
     /// The person must see where a path really leads, not only how it was written.
@@ -1307,9 +1334,9 @@ impl Gate {
     async fn ask_person(
         &self,
         hooks: &Hooks,
-        question: Question,
+        mut question: Question,
         insists: bool,
-        lasting: Lasting<'_>,
+        repeatable: Repeatable<'_>,
     ) -> Decision {
         let _alone = tokio::select! {
             biased;
@@ -1317,14 +1344,13 @@ impl Gate {
             alone = self.asking.lock() => alone,
         };
         // While others were asked, the person may have said yes to this as well.
-        if let Lasting::Possible {
-            spec,
-            call,
-            spared: true,
-        } = lasting
-            && let Some(source) = self.granted_by_person(spec, call)
-        {
-            return Decision::allow(source);
+        if let Some((spec, call)) = repeatable {
+            if let Some(source) = self.granted_by_person(spec, call) {
+                return Decision::allow(source);
+            }
+            if self.settings.rules.allowing(self.ruled(spec, call)).is_some() {
+                return Decision::allow(ApprovalSource::AllowRule);
+            }
         }
         let message = format!("{} needs a yes", question.tool_name);
         hooks
@@ -1333,11 +1359,21 @@ impl Gate {
                 message,
             })
             .await;
-        tokio::select! {
-            biased;
-            () = hooks.cancel().cancelled() => Decision::cancelled(),
-            answer = self.front.ask(&question) => self.take_answer(answer, question, insists, lasting),
+        for _ in 0..MOST_RULES {
+            let answer = tokio::select! {
+                biased;
+                () = hooks.cancel().cancelled() => return Decision::cancelled(),
+                answer = self.front.ask(&question) => answer,
+            };
+            let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, repeatable) else {
+                return self.take_answer(answer, question, insists, repeatable);
+            };
+            match self.store_rule(text, spec, call) {
+                Ok(()) => return Decision::allow(ApprovalSource::Person),
+                Err(trouble) => question.note_trouble(trouble),
+            }
         }
+        Decision::deny(ApprovalSource::Person, "no rule that can be stored was written")
     }
 
     fn take_answer(
@@ -1345,22 +1381,14 @@ impl Gate {
         answer: PersonsAnswer,
         question: Question,
         insists: bool,
-        lasting: Lasting<'_>,
+        repeatable: Repeatable<'_>,
     ) -> Decision {
-        let mut grants = self
-            .grants
-            .lock()
-            .expect("no panic happens while grants are held");
-        match (answer, lasting) {
-            (PersonsAnswer::YesToTool, Lasting::Possible { spec, .. }) => {
-                grants.tools.push(Granted::tool(spec));
-                Decision::allow(ApprovalSource::PersonForTool)
-            }
-            (PersonsAnswer::YesToAll, Lasting::Possible { .. }) => {
-                grants.everything = true;
+        match (answer, repeatable) {
+            (PersonsAnswer::YesAgain, Some((spec, call))) => {
+                self.grants().push(Grant::of(spec, call));
                 Decision::allow(ApprovalSource::PersonForSession)
             }
-            (PersonsAnswer::Yes | PersonsAnswer::YesToTool | PersonsAnswer::YesToAll, _) => {
+            (PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_), _) => {
                 Decision::allow(ApprovalSource::Person)
             }
             (PersonsAnswer::No(words), _) => {
@@ -1450,6 +1478,16 @@ impl FinalCall {
         match &self.target {
             Target::Web(judged) => Some(judged),
             _ => None,
+        }
+    }
+
+    /// What counts as the same call again. Whoever reads or writes a file seldom does it twice in the same way; what
+    /// matters to the user is the file.
+    fn again(&self) -> Again {
+        let effect = self.operation.as_ref().map(|operation| operation.kind().effect());
+        match (effect, &self.target) {
+            (Some(Effect::Read | Effect::Write), Target::Path(_) | Target::Vfs(_)) => Again::Path,
+            _ => Again::Call,
         }
     }
 

@@ -7,8 +7,11 @@
 //! Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a list, one
 //! element is enough to forbid, and all must match to allow; fields of an object are not looked into. Among rules a
 //! deny beats an allow, and an allow beats an ask.
+//!
+//! In an allow rule, `…` at the end of a command stands for further plain words (see `stored_rule.rs`).
 
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use becket_events::OperationKind;
 use becket_hooks::{Pattern, nearest};
@@ -23,6 +26,8 @@ pub struct Rules {
     deny: Vec<PermissionRule>,
     allow: Vec<PermissionRule>,
     ask: Vec<PermissionRule>,
+    /// Rules that allow as well and were stored at a question, perhaps a moment ago: all copies share them.
+    stored: Arc<RwLock<Vec<PermissionRule>>>,
 }
 
 /// What the rules say about a call.
@@ -143,7 +148,16 @@ impl Rules {
             allow: read(allow, UrlVerdict::Allow)?,
             // An ask is as generous as a deny: it must not be slipped past.
             ask: read(ask, UrlVerdict::Deny)?,
+            stored: Arc::default(),
         })
+    }
+
+    /// From now on this rule allows, too.
+    pub fn store(&self, rule: &str) -> Result<(), String> {
+        let rule = PermissionRule::parse(rule, UrlVerdict::Allow)?;
+        let mut stored = self.stored.write().unwrap_or_else(PoisonError::into_inner);
+        stored.push(rule);
+        Ok(())
     }
 
     /// The same rules and further ones, of another system.
@@ -155,11 +169,12 @@ impl Rules {
     }
 
     /// The first rule that allows a call, as it was written.
-    pub fn allowing(&self, call: RuledCall<'_>) -> Option<&str> {
-        let mut allow = self.allow.iter();
+    pub fn allowing(&self, call: RuledCall<'_>) -> Option<String> {
+        let stored = self.stored.read().unwrap_or_else(PoisonError::into_inner);
+        let mut allow = self.allow.iter().chain(&*stored);
         let found =
             allow.find(|rule| rule.names_certainly(call) && rule.covers(call) && !rule.is_outwitted_by(call));
-        found.map(|rule| rule.text.as_str())
+        found.map(|rule| rule.text.clone())
     }
 
     /// What the rules say about a call.
@@ -211,7 +226,11 @@ impl PermissionRule {
         }
         let glob = |glob: &str| Pattern::glob(glob).map_err(|error| wrong(&error));
         let read = |(name, text): (String, String)| {
-            let pattern = glob(&text)?;
+            let pattern = match text.strip_suffix(FURTHER_WORDS).filter(|_| name == "command") {
+                None => glob(&text)?,
+                Some(words) if verdict == UrlVerdict::Allow => words_and_further(words)?,
+                Some(_) => return Err(wrong("`…` is for rules that allow; `*` stands for any text")),
+            };
             Ok(ArgumentRule {
                 name,
                 glob: text,
@@ -322,6 +341,17 @@ fn check_glob(name: &str, glob: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Stands at the end of a command in a rule that allows, for further plain words.
+pub(crate) const FURTHER_WORDS: &str = " …";
+
+/// These words and further plain ones. A plain word is a name or a path of names: it is no option and leads nowhere
+/// else (no `-` or `/` at its beginning, no `..`), and `:` stands in it only as in `module::name`.
+fn words_and_further(words: &str) -> Result<Pattern, String> {
+    const NAME: &str = r"\.?(?:\w|::)(?:[\w.-]|::)*";
+    let words = regex::escape(words);
+    Pattern::regex(&format!(r"{words}(?:[ \t]+(?:\.|{NAME})(?:/{NAME})*/?)*"))
 }
 
 /// Characters by which a shell command becomes more than one, or touches files.
@@ -470,6 +500,14 @@ mod tests {
             says(&rules, "shell", json!({"command": "a | b"}), None),
             RuleVerdict::Allow
         );
+        for list in [0, 1] {
+            let rules = |place: usize| match place == list {
+                true => vec!["shell:command=rm …".to_owned()],
+                false => Vec::new(),
+            };
+            let error = Rules::parse(&rules(0), &[], &rules(1)).unwrap_err();
+            assert!(error.contains("is for rules that allow"), "{error}");
+        }
     }
 
     #[test]

@@ -147,9 +147,7 @@ words! {
         Zone,
         /// The person said yes or no to this call.
         Person,
-        /// The person said yes to this tool for the session.
-        PersonForTool,
-        /// The person said yes to everything for the session.
+        /// The person said yes for the session, to this very call or to this file.
         PersonForSession,
         /// `--yes` answered for the person.
         Yes,

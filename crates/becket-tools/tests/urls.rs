@@ -33,8 +33,7 @@ impl Front for Person {
             .push(question.reason.clone().unwrap_or_default());
         let answer = match &self.0 {
             PersonsAnswer::Yes => PersonsAnswer::Yes,
-            PersonsAnswer::YesToTool => PersonsAnswer::YesToTool,
-            PersonsAnswer::YesToAll => PersonsAnswer::YesToAll,
+            PersonsAnswer::YesAgain => PersonsAnswer::YesAgain,
             _ => PersonsAnswer::Nobody,
         };
         Box::pin(async move { answer })
@@ -458,7 +457,8 @@ async fn a_redirect_is_followed_only_where_nobody_would_be_asked() {
     for (person, target, followed) in [
         (PersonsAnswer::Yes, "http://open.example/", false),
         (PersonsAnswer::Yes, "/two", true),
-        (PersonsAnswer::YesToAll, "/two", true),
+        (PersonsAnswer::YesAgain, "/two", true),
+        (PersonsAnswer::YesAgain, "http://open.example/", false),
         (PersonsAnswer::Nobody, "/two", false),
     ] {
         let start = Server::at("127.0.0.1:0", vec![redirect(target), page("the end")]).await;
@@ -615,15 +615,23 @@ async fn a_sensitive_address_needs_a_yes_and_a_policy_decides() {
 }
 
 #[tokio::test]
-async fn a_yes_to_the_tool_is_none_to_this_machine() {
-    let server = Server::at("127.0.0.1:0", vec![page("a"), page("b")]).await;
-    let url = format!("http://127.0.0.1:{}/", server.port());
+async fn a_yes_for_the_session_is_one_to_this_address_and_where_it_leads_now() {
+    let pages = || (0..4).map(|_| page("a")).collect::<Vec<_>>();
+    let server = Server::at("127.0.0.1:0", pages()).await;
+    let port = server.port();
+    let [first, other, moved] =
+        ["127.0.0.1", "127.0.0.1", "moves.example"].map(|host| format!("http://{host}:{port}/"));
+    let other = format!("{other}other");
     let world = World {
-        person: PersonsAnswer::YesToTool,
+        person: PersonsAnswer::YesAgain,
+        names: Names::default().with("moves.example", &[&["127.0.0.1"], &["127.0.0.2"]]),
         ..World::default()
     };
-    let told = world.fetch_all(&[&url, &url]).await;
-    assert_eq!((told[0].questions.len(), told[1].questions.len()), (1, 1));
+    let told = world
+        .fetch_all(&[&first, &first, &other, &first, &moved, &moved])
+        .await;
+    let asked: Vec<usize> = told.iter().map(|told| told.questions.len()).collect();
+    assert_eq!(asked, [1, 0, 1, 0, 1, 1]);
 }
 
 #[tokio::test]

@@ -407,6 +407,13 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<AuditCommand>,
     },
+    /// Look after the rules that were stored at a question ("always allow this in this project").
+    ///
+    /// They lie in becket's own folder, a file for each project, and never in the project. Alone it lists them.
+    Permissions {
+        #[command(subcommand)]
+        command: Option<PermissionsCommand>,
+    },
     /// Call a tool, of becket's own or of a plugin, through all hooks and the gate.
     Tool {
         /// The tool's name.
@@ -510,6 +517,18 @@ pub enum Command {
     /// It is listed here so that its name is known; what follows it is read before becket's own options are.
     #[command(hide = true)]
     Jq,
+}
+
+/// What can be done with stored rules.
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// List the rules of all projects, with the file in which they lie; `*` marks this project.
+    List,
+    /// Remove a rule.
+    Remove {
+        /// Its number in the list, or its text.
+        which: String,
+    },
 }
 
 /// What can be done with a context.

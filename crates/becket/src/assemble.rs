@@ -68,6 +68,7 @@ use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::shelf::RunShelf;
 use crate::signals::unless_cancelled;
+use crate::stored_rules::StoredRules;
 use crate::surroundings::Surroundings;
 use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
@@ -1176,7 +1177,8 @@ impl Setup {
         }
     }
 
-    /// The person's rules, the trusted project's, the agent file's and those of docker-agent's settings together.
+    /// The person's rules with those stored for the project, the trusted project's, the agent file's and those of
+    /// docker-agent's settings together.
     fn approval(&self, options: &Options, surroundings: &Surroundings) -> Result<ApprovalSettings, CliError> {
         let all = |pick: fn(&PermissionsConfig) -> &Vec<Spanned<String>>| -> Vec<String> {
             let rules = self.permissions().flat_map(pick);
@@ -1206,6 +1208,13 @@ impl Setup {
                 reader.add(rules, foreign)
             })?;
         let of_chibi = self.readable_of_chibi(surroundings)?;
+        let keeper = StoredRules::of_project(&self.folders);
+        let (stored, remarks) = keeper.counting();
+        tell(remarks, surroundings);
+        stored
+            .iter()
+            .try_for_each(|rule| rules.store(rule))
+            .map_err(CliError::failed)?;
         let readable = self.permissions().flat_map(|list| &list.readable);
         let readable = readable
             .chain(&of_chibi)
@@ -1217,6 +1226,7 @@ impl Setup {
             yes: options.yes,
             readable,
             installed: Vec::new(),
+            keeper: Some(Arc::new(keeper)),
         })
     }
 }

@@ -87,6 +87,11 @@ impl Folders {
         self.data.join("trust")
     }
 
+    /// The rules that were stored at questions.
+    pub fn permissions_folder(&self) -> PathBuf {
+        self.data.join("permissions")
+    }
+
     /// What was typed at the prompt of `becket scheme`.
     pub fn scheme_history_file(&self) -> PathBuf {
         self.data.join("scheme-history.txt")

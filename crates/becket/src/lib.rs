@@ -40,6 +40,7 @@ mod shelf;
 mod shell_grammar;
 mod signals;
 mod snapshots;
+mod stored_rules;
 mod surroundings;
 mod target;
 mod team;

@@ -1,7 +1,10 @@
 //! Who decides whether a call runs: guards, rules, earlier answers, `--yes`, the person, and nobody.
 
+use std::sync::{Arc, Mutex};
+
 use becket_agent::Rules;
 use becket_agent::front::PersonsAnswer;
+use becket_agent::stored_rule::RuleKeeper;
 use becket_events::{
     Merge, ModelContext, ModelContextReply, PermissionRequest, PermissionRequestReply, PreFileRead,
     PreFileReadReply, PreFileWrite, PreFileWriteReply, PreRequest, PreRequestReply, PreShell, PreShellReply,
@@ -83,15 +86,7 @@ async fn the_order_of_approval() {
         ),
         (
             Case {
-                person: Some(PersonsAnswer::YesToTool),
-                ..case()
-            },
-            true,
-            "person_for_tool",
-        ),
-        (
-            Case {
-                person: Some(PersonsAnswer::YesToAll),
+                person: Some(PersonsAnswer::YesAgain),
                 ..case()
             },
             true,
@@ -260,28 +255,156 @@ async fn the_order_of_approval() {
     }
 }
 
+/// Plays calls one after the other before a person with these answers, and says which were asked about.
+async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<PersonsAnswer>) -> (Stage, Vec<bool>) {
+    let turns = calls.iter().map(|call| Turn::Call(vec![call.clone()]));
+    let mut stage = Stage::new(turns.chain([Turn::Say("ok")]).collect());
+    stage.settings.approval.yes = false;
+    stage.settings.approval.keeper = Some(Arc::new(Keeper::default()));
+    stage.person.answers.lock().unwrap().extend(answers);
+    stage.answer("go").await;
+    let decided = stage.events_named("approval_decided");
+    let asked = decided
+        .iter()
+        .map(|event| event["source"] == "person" || event["source"] == "headless");
+    let asked = asked.collect();
+    (stage, asked)
+}
+
+#[derive(Debug, Default)]
+struct Keeper(Mutex<Vec<String>>);
+
+impl RuleKeeper for Keeper {
+    fn place(&self) -> String {
+        "a place".into()
+    }
+
+    fn keep(&self, rule: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push(rule.into());
+        Ok(())
+    }
+}
+
 #[tokio::test]
-async fn a_yes_for_the_tool_lasts_for_the_session() {
+async fn a_yes_for_the_session_covers_the_same_call_or_the_same_file_and_no_tool() {
+    let again = || vec![PersonsAnswer::YesAgain];
+    let calls = [
+        shell("a"),
+        shell("a"),
+        shell("b"),
+        ("shell", json!({"command": "a", "cwd": "sub"})),
+        ("shell", json!({"command": "a", "timeout_seconds": 9})),
+        ("custom", json!({})),
+    ];
+    let (stage, asked) = asked_about(&calls, again()).await;
+    assert_eq!(
+        asked,
+        [false, false, true, true, true, true],
+        "{:?}",
+        stage.runs()
+    );
+    assert_eq!(stage.runs().len(), 2);
+    let write = |path: &str, content: &str| ("write", json!({"path": path, "content": content}));
+    let calls = [
+        write("f", "1"),
+        write("f", "2"),
+        write("./f", "3"),
+        write("g", "1"),
+        ("read", json!({"path": "/etc/hostname"})),
+    ];
+    let (_, asked) = asked_about(&calls, again()).await;
+    assert_eq!(asked, [false, false, false, true, true]);
+}
+
+#[tokio::test]
+async fn a_rule_that_was_offered_is_stored_and_counts_at_once() {
+    let rule = |text: &str| PersonsAnswer::YesWithRule(text.into());
+    let calls = [
+        shell("cargo test a"),
+        shell("cargo test b"),
+        shell("cargo test; rm x"),
+        shell("rm -rf x"),
+    ];
+    let (stage, asked) = asked_about(&calls, vec![rule("*"), rule("cargo …"), rule("cargo test …")]).await;
+    assert_eq!(asked, [true, false, true, true]);
+    assert_eq!(stage.runs().len(), 2, "{:?}", stage.runs());
+    let questions = stage.person.questions.lock().unwrap();
+    let offers: Vec<_> = questions
+        .iter()
+        .map(|question| question.offer.clone().unwrap().rule)
+        .collect();
+    let text = |place: usize| offers[place].as_ref().map(|rule| rule.text.as_str());
+    assert_eq!(text(0), Some("shell:command=cargo test …"));
+    assert_eq!(offers[0].as_ref().unwrap().trouble, None);
+    assert!(
+        offers[1]
+            .as_ref()
+            .unwrap()
+            .trouble
+            .as_ref()
+            .unwrap()
+            .contains("a shell would")
+    );
+    assert!(
+        offers[2]
+            .as_ref()
+            .unwrap()
+            .trouble
+            .as_ref()
+            .unwrap()
+            .contains("runs other programs")
+    );
+    assert_eq!(text(3), None, "a compound command");
+    assert_eq!(text(4), Some("shell:command=rm -rf x"), "this one and no other");
+}
+
+#[tokio::test]
+async fn deny_rules_and_guards_stand_above_a_stored_rule_and_a_hook_that_asks_is_offered_none() {
     let mut stage = Stage::new(vec![
-        Turn::Call(vec![shell("a")]),
-        Turn::Call(vec![shell("b"), ("custom", json!({}))]),
+        Turn::Call(vec![shell("cargo test a")]),
+        Turn::Call(vec![shell("cargo test secret")]),
+        Turn::Call(vec![shell("cargo test guarded")]),
+        Turn::Call(vec![shell("cargo test asks")]),
         Turn::Say("ok"),
     ]);
     stage.settings.approval.yes = false;
+    let deny = ["shell:command=*secret*".to_owned()];
+    stage.settings.approval.rules = Rules::parse(&deny, &[], &[]).unwrap();
+    stage
+        .settings
+        .approval
+        .rules
+        .store("shell:command=cargo test …")
+        .unwrap();
+    stage.settings.approval.keeper = Some(Arc::new(Keeper::default()));
     stage
         .person
         .answers
         .lock()
         .unwrap()
-        .push_back(PersonsAnswer::YesToTool);
+        .push_back(PersonsAnswer::YesWithRule("cargo test …".into()));
+    stage.engine.on::<PreTool>("guard", |occasion| {
+        let command = occasion.payload.arguments["command"].to_string();
+        let verdict = match command {
+            command if command.contains("guarded") => Some(Verdict::Deny("no".into())),
+            command if command.contains("asks") => Some(Verdict::Ask("sure?".into())),
+            _ => None,
+        };
+        Ok(PreToolReply {
+            verdict: Strictest(verdict),
+            ..Default::default()
+        })
+    });
     stage.answer("go").await;
-    assert_eq!(
-        stage.runs().len(),
-        2,
-        "both shell calls, not the other tool: {:?}",
-        stage.runs()
-    );
-    assert_eq!(stage.person.questions.lock().unwrap().len(), 2);
+    let decided = stage.events_named("approval_decided");
+    let sources: Vec<&str> = decided
+        .iter()
+        .map(|event| event["source"].as_str().unwrap())
+        .collect();
+    assert_eq!(sources, ["allow_rule", "deny_rule", "hook", "person"]);
+    let questions = stage.person.questions.lock().unwrap();
+    assert_eq!(questions.len(), 1);
+    assert_eq!(questions[0].offer, None);
 }
 
 #[tokio::test]
@@ -529,7 +652,7 @@ async fn a_yes_to_a_prompt_is_no_yes_to_tools() {
         .answers
         .lock()
         .unwrap()
-        .push_back(PersonsAnswer::YesToAll);
+        .push_back(PersonsAnswer::YesAgain);
     stage.engine.on::<UserPrompt>("wary", |_| {
         Ok(UserPromptReply {
             verdict: Verdict::Ask("hm".into()).into(),

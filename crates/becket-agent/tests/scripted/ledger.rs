@@ -149,7 +149,7 @@ fn answers(dice: &mut Dice) -> impl Iterator<Item = PersonsAnswer> + '_ {
         0 => PersonsAnswer::Cancel,
         1 => PersonsAnswer::No(None),
         2 => PersonsAnswer::Nobody,
-        3 => PersonsAnswer::YesToTool,
+        3 => PersonsAnswer::YesAgain,
         _ => PersonsAnswer::Yes,
     })
 }

@@ -34,7 +34,7 @@ fn with_files(stage: &Stage, count: usize) {
 async fn the_person_lets_a_run_go_on_past_its_limit() {
     let mut turns = rounds(12);
     turns.push(Turn::Say("done"));
-    let stage = limited(turns, vec![PersonsAnswer::Yes, PersonsAnswer::YesToAll]);
+    let stage = limited(turns, vec![PersonsAnswer::Yes, PersonsAnswer::YesAgain]);
     with_files(&stage, 12);
     assert_eq!(stage.answer("go").await, "done");
     let raised: Vec<_> = stage

@@ -178,7 +178,6 @@ fn approval_source(decided: &ApprovalDecidedPayload) -> &'static str {
         By::ReadOnly | By::Zone => "readonly_hint",
         By::Person if allowed => "user_approved",
         By::Person => "user_rejected",
-        By::PersonForTool => "user_approved_tool",
         By::PersonForSession => "user_approved_session",
         By::Yes => "yolo",
         By::Headless => "non_interactive_deny",

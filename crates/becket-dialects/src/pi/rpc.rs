@@ -201,6 +201,11 @@ pub struct UiResponse {
 }
 
 impl UiResponse {
+    /// Whether it says yes, to whichever dialog.
+    pub fn says_yes(&self) -> bool {
+        self.cancelled != true && self.confirmed == true
+    }
+
     /// What it means.
     pub fn answers(&self, dialog: &Dialog) -> DialogAnswer {
         if self.cancelled == true {

@@ -16,6 +16,7 @@ mod index;
 mod manual;
 mod mcp;
 pub(crate) mod moving;
+mod permissions;
 mod piped;
 mod plugin;
 mod redo;
@@ -114,6 +115,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         Some(Command::Redo { force }) => redo::run(&options, force, surroundings),
         Some(Command::Snapshots { command }) => snapshots::run(&options, command, surroundings),
         Some(Command::Url { command }) => url::run(&options, command, surroundings),
+        Some(Command::Permissions { command }) => permissions::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
         Some(Command::Doctor) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
@@ -175,6 +177,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Undo { .. } => ("undo", false),
         Command::Redo { .. } => ("redo", false),
         Command::Snapshots { .. } => ("snapshots", false),
+        Command::Permissions { .. } => ("permissions", false),
         Command::Completions { .. } => ("completions", false),
         Command::Man => ("man", false),
         Command::Url { .. } => ("url", true),

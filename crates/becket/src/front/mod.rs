@@ -11,6 +11,7 @@ mod terminal;
 mod ui;
 
 pub use output::{Drawing, Output, PROMPT, Whose};
+pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};
 pub use screen::OpenScreen;
 pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
-use becket_agent::front::{PersonsAnswer, Question};
+use becket_agent::front::{Again, OfferedRule, PersonsAnswer, Question};
 use becket_screen::{Entry, Screen, Unanswered};
 
 use super::style::{Style, harmless_indented, harmless_name};
@@ -11,14 +11,79 @@ use super::style::{Style, harmless_indented, harmless_name};
 /// A person who does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
+/// What can be answered to a question. No answer is a yes to a tool as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    Yes,
+    /// Yes, also to the same again until the session ends.
+    Again,
+    /// Yes, and a rule is shown that can be stored for the project.
+    Rule,
+    No,
+    Cancel,
+}
+
+impl Choice {
+    /// What can be answered to this question, each in words that begin with its letter.
+    pub fn of(question: &Question) -> Vec<(Self, String)> {
+        let mut choices = vec![(Self::Yes, "yes".to_owned())];
+        if let Some(offer) = &question.offer {
+            let same = match offer.again {
+                Again::Call => "same call again in this session",
+                Again::Path => "same file again in this session",
+            };
+            choices.push((Self::Again, same.to_owned()));
+        }
+        if let Some(rule) = rule_of(question) {
+            let (_, short) = rule.text.split_once('=').unwrap_or(("", &rule.text));
+            let words = format!("rule: always allow `{}` in this project", harmless_name(short));
+            choices.push((Self::Rule, words));
+        }
+        choices.push((Self::No, "no, and why".to_owned()));
+        choices.push((Self::Cancel, "cancel".to_owned()));
+        choices
+    }
+}
+
+/// The rule that can be stored.
+pub fn rule_of(question: &Question) -> Option<&OfferedRule> {
+    question.offer.as_ref()?.rule.as_ref()
+}
+
+/// What is asked before a rule is stored.
+pub const STORE: &str = "Always allow this in this project?";
+
+/// Where a rule would be kept, and what becomes of it.
+pub fn about_rule(rule: &OfferedRule) -> String {
+    format!(
+        "The rule is kept in {}; `becket permissions` lists and removes such rules.",
+        harmless_name(&rule.place)
+    )
+}
+
 /// Asks on the terminal that the process belongs to.
 pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
-    let answers = style.dim("[y]es, [t]his tool always, [a]ll, [n]o WHY, [c]ancel:");
-    let text = format!("{}\n{answers} ", wording(question, style));
+    let (choices, labels): (Vec<Choice>, Vec<String>) = Choice::of(question)
+        .into_iter()
+        .map(|(choice, words)| (choice, bracketed(&words)))
+        .unzip();
+    let answers = style.dim(&format!("{}:", labels.join(", ")));
+    let asking = Asking {
+        text: format!("{}\n{answers} ", wording(question, style)),
+        choices,
+        rule: rule_of(question).map(|rule| {
+            let answers = style.dim("[y]es, [n]o, or another rule:");
+            let (text, about) = (harmless_name(&rule.text), about_rule(rule));
+            (
+                rule.text.clone(),
+                format!("{STORE} {about}\n  {text}\n{answers} "),
+            )
+        }),
+    };
     let (reply, answer) = tokio::sync::oneshot::channel();
     // A thread of its own: a read from a terminal cannot be called off, and must not hold the end of the program.
     std::thread::spawn(move || {
-        let _ = reply.send(ask_blocking(&text));
+        let _ = reply.send(asking.ask().unwrap_or(PersonsAnswer::Nobody));
     });
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(answer)) => answer,
@@ -26,37 +91,46 @@ pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
     }
 }
 
-/// What can be answered, with the letter of each.
-const ANSWERS: [(char, &str); 5] = [
-    ('y', "[y]es"),
-    ('t', "[t]his tool always"),
-    ('a', "[a]ll"),
-    ('n', "[n]o, and why"),
-    ('c', "[c]ancel"),
-];
+/// An answer with its letter in brackets, as in `[y]es`.
+fn bracketed(words: &str) -> String {
+    let (letter, rest) = words.split_at(1);
+    format!("[{letter}]{rest}")
+}
 
 /// Asks on the screen of a chat.
 pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
     let text = wording(question, style);
     let (title, message) = text.split_once('\n').unwrap_or((&text, ""));
-    let asked = becket_screen::Question::new(title)
-        .message(message)
-        .timeout(PATIENCE);
-    let options = ANSWERS.map(|(letter, label)| Entry {
-        label: label.into(),
-        letter: Some(letter),
-        ..Entry::default()
-    });
-    match screen.select(asked, options.to_vec()).await {
-        Ok(chosen) => match ANSWERS[chosen].0 {
-            'y' => PersonsAnswer::Yes,
-            't' => PersonsAnswer::YesToTool,
-            'a' => PersonsAnswer::YesToAll,
-            'n' => PersonsAnswer::No(why_not(screen).await),
-            _ => PersonsAnswer::Cancel,
-        },
-        Err(Unanswered::Cancelled) => PersonsAnswer::Cancel,
-        Err(Unanswered::TimedOut | Unanswered::Closed) => PersonsAnswer::Nobody,
+    let choices = Choice::of(question);
+    loop {
+        let asked = becket_screen::Question::new(title)
+            .message(message)
+            .timeout(PATIENCE);
+        let options = choices.iter().map(|(_, words)| Entry {
+            label: bracketed(words),
+            letter: words.chars().next(),
+            ..Entry::default()
+        });
+        let chosen = match screen.select(asked, options.collect()).await {
+            Ok(chosen) => choices[chosen].0,
+            Err(Unanswered::Cancelled) => return PersonsAnswer::Cancel,
+            Err(Unanswered::TimedOut | Unanswered::Closed) => return PersonsAnswer::Nobody,
+        };
+        match (chosen, rule_of(question)) {
+            (Choice::Yes, _) => return PersonsAnswer::Yes,
+            (Choice::Again, _) => return PersonsAnswer::YesAgain,
+            (Choice::No, _) => return PersonsAnswer::No(why_not(screen).await),
+            (Choice::Rule, Some(rule)) => {
+                let asked = becket_screen::Question::new(STORE)
+                    .message(about_rule(rule))
+                    .timeout(PATIENCE);
+                // Whoever does not want the rule decides anew.
+                if let Ok(text) = screen.text(asked, &rule.text).await {
+                    return PersonsAnswer::YesWithRule(text);
+                }
+            }
+            (Choice::Cancel | Choice::Rule, _) => return PersonsAnswer::Cancel,
+        }
     }
 }
 
@@ -67,51 +141,67 @@ async fn why_not(screen: &Screen) -> Option<String> {
     (!why.trim().is_empty()).then(|| why.trim().to_owned())
 }
 
-fn ask_blocking(text: &str) -> PersonsAnswer {
-    let Ok(mut terminal) = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/tty")
-    else {
-        return PersonsAnswer::Nobody;
-    };
-    let Ok(reader) = terminal.try_clone() else {
-        return PersonsAnswer::Nobody;
-    };
-    // What was typed before the question was there is no answer to it.
-    let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
-    let mut lines = BufReader::new(reader).lines();
-    loop {
-        if terminal
-            .write_all(text.as_bytes())
-            .and_then(|()| terminal.flush())
-            .is_err()
-        {
-            return PersonsAnswer::Nobody;
-        }
-        let Some(Ok(line)) = lines.next() else {
-            return PersonsAnswer::Nobody;
+/// A question in lines.
+struct Asking {
+    text: String,
+    choices: Vec<Choice>,
+    /// The rule that can be stored, and the question about it.
+    rule: Option<(String, String)>,
+}
+
+impl Asking {
+    /// Asks until there is an answer; `None` where nobody is there to give one.
+    fn ask(&self) -> Option<PersonsAnswer> {
+        let mut terminal = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/tty")
+            .ok()?;
+        let reader = terminal.try_clone().ok()?;
+        // What was typed before the question was there is no answer to it.
+        let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
+        let mut lines = BufReader::new(reader).lines();
+        let mut answer_to = |text: &str| -> Option<String> {
+            terminal.write_all(text.as_bytes()).ok()?;
+            terminal.flush().ok()?;
+            lines.next()?.ok()
         };
-        if let Some(answer) = understand(&line) {
-            return answer;
+        loop {
+            let answer = answer_to(&self.text)?;
+            match (understand(&answer, &self.choices), &self.rule) {
+                (Some((Choice::Rule, _)), Some((rule, question))) => {
+                    let answer = answer_to(question)?;
+                    match answer.trim() {
+                        "" | "n" | "no" => {}
+                        "y" | "yes" => return Some(PersonsAnswer::YesWithRule(rule.clone())),
+                        text => return Some(PersonsAnswer::YesWithRule(text.to_owned())),
+                    }
+                }
+                (Some((Choice::Yes, _)), _) => return Some(PersonsAnswer::Yes),
+                (Some((Choice::Again, _)), _) => return Some(PersonsAnswer::YesAgain),
+                (Some((Choice::No, why)), _) => {
+                    return Some(PersonsAnswer::No((!why.is_empty()).then(|| why.to_owned())));
+                }
+                (Some((Choice::Cancel, _)), _) => return Some(PersonsAnswer::Cancel),
+                (Some((Choice::Rule, _)) | None, _) => {}
+            }
         }
     }
 }
 
-/// What was typed; `None` when it has to be asked again.
-fn understand(line: &str) -> Option<PersonsAnswer> {
+/// What was typed, and the words behind it; `None` when it has to be asked again.
+fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match word.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Some(PersonsAnswer::Yes),
-        "t" | "tool" => Some(PersonsAnswer::YesToTool),
-        "a" | "all" => Some(PersonsAnswer::YesToAll),
-        "n" | "no" => Some(PersonsAnswer::No(
-            (!rest.trim().is_empty()).then(|| rest.trim().to_string()),
-        )),
-        "c" | "cancel" => Some(PersonsAnswer::Cancel),
-        _ => None,
-    }
+    let choice = match word.to_ascii_lowercase().as_str() {
+        "y" | "yes" => Choice::Yes,
+        "s" | "same" => Choice::Again,
+        "r" | "rule" => Choice::Rule,
+        "n" | "no" => Choice::No,
+        "c" | "cancel" => Choice::Cancel,
+        _ => return None,
+    };
+    choices.contains(&choice).then_some((choice, rest.trim()))
 }
 
 /// The question without what can be answered.
@@ -144,6 +234,9 @@ fn wording(question: &Question, style: Style) -> String {
         let (name, value) = (harmless_name(name), harmless_indented(&value.to_string(), "    "));
         text.push_str(&format!("\n  {name}: {value}"));
     }
+    if let Some(trouble) = rule_of(question).and_then(|rule| rule.trouble.as_ref()) {
+        text.push_str(&format!("\n  {}", harmless_indented(trouble, "    ")));
+    }
     text
 }
 
@@ -152,16 +245,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_clear_words_count() {
-        assert_eq!(understand("y"), Some(PersonsAnswer::Yes));
-        assert_eq!(understand(" Yes "), Some(PersonsAnswer::Yes));
-        assert_eq!(
-            understand("n not there"),
-            Some(PersonsAnswer::No(Some("not there".into())))
-        );
-        assert_eq!(understand("no"), Some(PersonsAnswer::No(None)));
-        assert_eq!(understand(""), None);
-        assert_eq!(understand("perhaps"), None);
+    fn only_clear_words_and_offered_answers_count() {
+        let few = [Choice::Yes, Choice::No, Choice::Cancel];
+        let all = [few.as_slice(), &[Choice::Again, Choice::Rule]].concat();
+        for (line, understood) in [
+            ("y", Some((Choice::Yes, ""))),
+            (" Yes ", Some((Choice::Yes, ""))),
+            ("n not there", Some((Choice::No, "not there"))),
+            ("no", Some((Choice::No, ""))),
+            ("s", Some((Choice::Again, ""))),
+            ("r", Some((Choice::Rule, ""))),
+            ("t", None),
+            ("a", None),
+            ("all", None),
+            ("", None),
+            ("perhaps", None),
+        ] {
+            assert_eq!(understand(line, &all), understood, "{line:?}");
+            let is_few = understood.filter(|(choice, _)| few.contains(choice));
+            assert_eq!(understand(line, &few), is_few, "{line:?}");
+        }
     }
 
     #[test]
@@ -176,6 +279,7 @@ mod tests {
             reason: Some("because\n? read".into()),
             handlers: vec!["a\nb".into()],
             metadata: object(serde_json::json!({"ri\x1b[1Ask\nlow": "\u{feff}"})),
+            offer: None,
         };
         assert_eq!(
             wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::args::Options;
 use crate::failure::CliError;
-use crate::front::{Failed, Ui, harmless};
+use crate::front::{Choice, Failed, STORE, Ui, about_rule, harmless, rule_of};
 use crate::surroundings::Surroundings;
 use crate::trust::{Pending, QUESTION};
 
@@ -147,21 +147,35 @@ impl Client {
     }
 
     /// Asks, and waits for the answer; `None` where none can come. A question that is dropped waits no more.
-    async fn asked(&self, dialog: &Dialog, timeout: Option<Duration>) -> Option<DialogAnswer> {
+    async fn asked(&self, dialog: &Dialog, timeout: Option<Duration>) -> Option<UiResponse> {
         let id = self.new_id();
         let (sender, answer) = oneshot::channel();
         self.waiting().as_mut()?.insert(id.clone(), sender);
         let open = Open { client: self, id };
         let timeout = timeout.map(|timeout| timeout.as_millis() as u64);
         self.stream().say(&dialog_request(&open.id, dialog, timeout));
-        let answer = answer.await.ok()?;
-        Some(answer.answers(dialog))
+        answer.await.ok()
+    }
+
+    /// Asks a question of becket's own; `None` where no answer comes.
+    async fn own(&self, dialog: &Dialog) -> Option<UiResponse> {
+        tokio::time::timeout(PATIENCE, self.asked(dialog, None))
+            .await
+            .ok()?
+    }
+
+    /// What a program says in its own words, if it says something.
+    async fn words(&self, dialog: &Dialog) -> Option<String> {
+        match self.own(dialog).await?.answers(dialog) {
+            DialogAnswer::Words(words) if !words.trim().is_empty() => Some(words),
+            _ => None,
+        }
     }
 
     /// Asks for a yes of becket's own; `None` where no answer comes.
     async fn confirmed(&self, dialog: &Dialog, patience: Duration) -> Option<bool> {
         let asked = tokio::time::timeout(patience, self.asked(dialog, None));
-        let answer = asked.await.ok().flatten()?;
+        let answer = asked.await.ok().flatten()?.answers(dialog);
         Some(matches!(answer, DialogAnswer::Confirmed(true)))
     }
 
@@ -226,13 +240,40 @@ impl Front for Client {
         self.told.show(sight);
     }
 
-    /// becket's own questions are confirmations like any other.
+    /// becket's own questions are choices like any other. A program that only says yes or no is understood.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
-            match self.confirmed(&wording(question), PATIENCE).await {
-                Some(true) => PersonsAnswer::Yes,
-                Some(false) => PersonsAnswer::No(None),
-                None => PersonsAnswer::Nobody,
+            let choices = Choice::of(question);
+            let mut options: Vec<String> = choices.iter().map(|(_, words)| words.clone()).collect();
+            options.push(PLAIN_NO.to_owned());
+            let dialog = Dialog::Select {
+                title: wording(question),
+                options,
+            };
+            loop {
+                let Some(answer) = self.own(&dialog).await else {
+                    return PersonsAnswer::Nobody;
+                };
+                let Some(choice) = chosen(&answer, &dialog, &choices) else {
+                    return PersonsAnswer::No(None);
+                };
+                match (choice, rule_of(question)) {
+                    (Choice::Yes, _) => return PersonsAnswer::Yes,
+                    (Choice::Again, _) => return PersonsAnswer::YesAgain,
+                    (Choice::Rule, Some(rule)) => {
+                        let title = format!("{STORE} {}", about_rule(rule));
+                        let prefill = Some(rule.text.clone());
+                        if let Some(text) = self.words(&Dialog::Editor { title, prefill }).await {
+                            return PersonsAnswer::YesWithRule(text);
+                        }
+                    }
+                    (Choice::No, _) => {
+                        let title = "Why not? The model reads it.".to_owned();
+                        let placeholder = None;
+                        return PersonsAnswer::No(self.words(&Dialog::Input { title, placeholder }).await);
+                    }
+                    (Choice::Cancel | Choice::Rule, _) => return PersonsAnswer::Cancel,
+                }
             }
         })
     }
@@ -253,7 +294,7 @@ impl Ui for Client {
     ) -> BoxFuture<'a, DialogAnswer> {
         Box::pin(async move {
             let answer = self.asked(&dialog, timeout).await;
-            answer.unwrap_or_else(|| dialog.unanswered())
+            answer.map_or_else(|| dialog.unanswered(), |answer| answer.answers(&dialog))
         })
     }
 
@@ -268,8 +309,24 @@ impl Ui for Client {
     }
 }
 
-/// A question about a call: its title names the tool, its message what it would do.
-fn wording(question: &Question) -> Dialog {
+/// A no without a reason, for programs that ask their users for none.
+const PLAIN_NO: &str = "no";
+
+/// What a program has chosen; `None` is a no without a reason, as is whatever was not offered.
+fn chosen(answer: &UiResponse, dialog: &Dialog, choices: &[(Choice, String)]) -> Option<Choice> {
+    match answer.answers(dialog) {
+        DialogAnswer::Words(words) => {
+            let mut offered = choices.iter();
+            offered
+                .find(|(_, offered)| *offered == words)
+                .map(|(choice, _)| *choice)
+        }
+        _ => answer.says_yes().then_some(Choice::Yes),
+    }
+}
+
+/// A question about a call: its first line names the tool, the others what it would do.
+fn wording(question: &Question) -> String {
     let mut title = format!("Allow {}", question.tool_name);
     if let Some(source) = &question.source {
         title.push_str(&format!(" from {source}"));
@@ -283,10 +340,8 @@ fn wording(question: &Question) -> Dialog {
         lines.push(format!("asked for by {}", question.handlers.join(", ")));
     }
     lines.extend(named(&question.metadata));
-    Dialog::Confirm {
-        title: format!("{title}?"),
-        message: lines.join("\n"),
-    }
+    lines.extend(rule_of(question).and_then(|rule| rule.trouble.clone()));
+    format!("{title}?\n{}", lines.join("\n"))
 }
 
 fn named(values: &serde_json::Map<String, Value>) -> Vec<String> {

@@ -63,7 +63,7 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
     room.run(["--yes", "context", "destroy", "anna"]).ended_with(0);
     room.run(["flock", "leave", "crew"])
         .ended_with(0)
-        .complained("default has left");
+        .complained(&format!("{} has left", room.context()));
     room.run(["flock", "list"]).ended_with(0).said("crew: nobody\n");
     room.run(["flock", "delete", "crew"]).ended_with(0);
     room.run(["flock", "delete", "crew"])

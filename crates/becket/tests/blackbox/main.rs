@@ -33,6 +33,7 @@ mod messages;
 mod names;
 #[cfg(feature = "otel")]
 mod otel;
+mod permissions;
 mod pi_boundaries;
 mod pi_bus;
 mod pi_client;

@@ -368,26 +368,75 @@ fn dialogs_reach_the_program_and_come_back() {
 #[test]
 fn the_gate_asks_the_program() {
     for (answer, ran) in [
+        (json!({"value": "yes"}), true),
+        (json!({"value": "same call again in this session"}), true),
+        (json!({"value": "no"}), false),
+        (json!({"value": "Yes, all of it"}), false),
+        // A program that knows of yes and no only.
         (json!({"confirmed": true}), true),
         (json!({"confirmed": false}), false),
         (json!({"cancelled": true}), false),
+        (json!({"cancelled": true, "confirmed": true}), false),
     ] {
         let room = room();
         let mut client = client(&room, &json!([shell("touch ran"), {"text": "done"}]), &[]);
         client.prompt("Touch");
-        let question = client.dialog("confirm");
-        assert_eq!(question["title"], "Allow shell?");
+        let question = client.dialog("select");
+        let title = question["title"].as_str().unwrap();
         assert!(
-            question["message"]
-                .as_str()
-                .unwrap()
-                .contains("command: touch ran"),
+            title.starts_with("Allow shell?\n") && title.contains("command: touch ran"),
             "{question}"
         );
         client.answer(&question, answer.clone());
         client.event("agent_end");
         assert_eq!(room.has("ran"), ran, "{answer}");
     }
+}
+
+#[test]
+fn the_program_gives_a_reason_and_stores_a_rule_that_it_was_shown() {
+    let room = room();
+    room.script("check", "#!/bin/sh\ntouch ran-$1\n");
+    let turns = json!([
+        shell("./check one"), {"text": "refused", "expect": ["not now"]},
+        shell("./check two"), shell("./check two"), {"text": "done"},
+    ]);
+    let mut client = client(&room, &turns, &[]);
+    client.prompt("Check");
+    let question = client.dialog("select");
+    client.answer(&question, json!({"value": "no, and why"}));
+    let why = client.dialog("input");
+    client.answer(&why, json!({"value": "not now"}));
+    client.event("agent_end");
+    client.prompt("Check again");
+    let rule = "rule: always allow `./check two` in this project";
+    let question = client.dialog("select");
+    assert!(
+        question["options"].as_array().unwrap().contains(&json!(rule)),
+        "{question}"
+    );
+    client.answer(&question, json!({"value": rule}));
+    let shown = client.dialog("editor");
+    assert_eq!(shown["prefill"], "shell:command=./check two");
+    // Declined: the question comes again. Then with something that cannot be stored, which is told.
+    client.answer(&shown, json!({"cancelled": true}));
+    let question = client.dialog("select");
+    client.answer(&question, json!({"value": rule}));
+    let shown = client.dialog("editor");
+    client.answer(&shown, json!({"value": "shell:command=*"}));
+    let question = client.dialog("select");
+    assert!(
+        question["title"].as_str().unwrap().contains("cannot be stored"),
+        "{question}"
+    );
+    client.answer(&question, json!({"value": rule}));
+    let shown = client.dialog("editor");
+    client.answer(&shown, json!({"value": "shell:command=./check two"}));
+    client.event("agent_end");
+    assert!(!room.has("ran-one") && room.has("ran-two"));
+    room.run(["permissions"])
+        .ended_with(0)
+        .said("shell:command=./check two");
 }
 
 #[test]
@@ -402,7 +451,7 @@ fn a_program_that_leaves_has_said_no() {
     let name = client.dialog("input");
     client.answer(&name, json!({}));
     client.prompt("Touch");
-    client.dialog("confirm");
+    client.dialog("select");
     let (code, _) = client.leave();
     assert_eq!(code, 0);
     assert!(!room.has("ran"));

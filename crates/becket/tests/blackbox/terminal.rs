@@ -299,29 +299,6 @@ fn the_question_is_asked_and_yes_and_no_are_understood() {
 }
 
 #[test]
-fn a_yes_to_the_tool_lasts_and_is_asked_for_in_the_chat_too() {
-    let room = room();
-    let call = |file: &str| json!({"name": "shell", "arguments": {"command": format!("touch {file}")}});
-    let model = room.model(&json!([
-        {"tool_calls": [call("first")]},
-        {"tool_calls": [call("second")]},
-        {"text": "all done"},
-    ]));
-    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
-        return;
-    };
-    terminal.wait_for_mark();
-    terminal.enter("go");
-    terminal.wait_for("[y]es");
-    terminal.enter("t");
-    terminal.wait_for("all done");
-    assert!(terminal.room.has("first") && terminal.room.has("second"));
-    terminal.wait_for_mark();
-    terminal.press("C-d");
-    assert_eq!(terminal.wait_for_end(), 0);
-}
-
-#[test]
 fn ctrl_c_at_the_question_cancels() {
     let Some(terminal) = Terminal::start(room(), &["Run: touch ran"]) else {
         return;
