@@ -143,6 +143,10 @@ pub struct Question {
 }
 
 impl Question {
+    pub(crate) fn offers_rule(&self) -> bool {
+        self.offer.as_ref().is_some_and(|offer| offer.rule.is_some())
+    }
+
     /// Notes why a rule that the user wanted was not stored, so that another one can be written.
     pub(crate) fn note_trouble(&mut self, trouble: String) {
         if let Some(rule) = self.offer.as_mut().and_then(|offer| offer.rule.as_mut()) {

@@ -1365,7 +1365,8 @@ impl Gate {
                 () = hooks.cancel().cancelled() => return Decision::cancelled(),
                 answer = self.front.ask(&question) => answer,
             };
-            let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, repeatable) else {
+            let offered = repeatable.filter(|_| question.offers_rule());
+            let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, offered) else {
                 return self.take_answer(answer, question, insists, repeatable);
             };
             match self.store_rule(text, spec, call) {

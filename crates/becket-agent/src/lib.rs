@@ -2,8 +2,8 @@
 //!
 //! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model is
 //! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
-//! run, `rules.rs` and `stored_rule.rs` are what the user has allowed and forbidden, `audit.rs` is what is written down, and `url_policy.rs` what they may connect to; `output.rs` is
-//! what the model sees of their results;
+//! run, `rules.rs` and `stored_rule.rs` are what the user has allowed and forbidden, `audit.rs` is what is written down
+//! of that, and `url_policy.rs` what they may connect to; `output.rs` is what the model sees of their results;
 //! `compact.rs` puts a summary in the place of what is old; `direct_call.rs` is a tool that the person calls;
 //! `session.rs` is what lasts between prompts, and `switching.rs` what concerns its whole context; `departure.rs` is
 //! where it can be wished to go; `tree.rs` is a conversation with all its branches, and `going.rs` the way to another

@@ -41,7 +41,8 @@ pub struct Args {
 /// Options that every command understands.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// The context: a named conversation that goes on from run to run. It stays the current one for later runs.
+    /// The context: a named conversation that goes on from run to run. It stays the current one of this
+    /// project for later runs.
     ///
     /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one. Without a prompt, and without a
     /// terminal to chat at, it only switches.
@@ -343,7 +344,7 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List the contexts; the current one is marked.
+    /// List the contexts; the current one of this project is marked.
     Contexts,
     /// Look after one context: its conversation, its settings, its life.
     ///

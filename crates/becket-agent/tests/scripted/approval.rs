@@ -6,14 +6,14 @@ use becket_agent::Rules;
 use becket_agent::front::PersonsAnswer;
 use becket_agent::stored_rule::RuleKeeper;
 use becket_events::{
-    Merge, ModelContext, ModelContextReply, PermissionRequest, PermissionRequestReply, PreFileRead,
-    PreFileReadReply, PreFileWrite, PreFileWriteReply, PreRequest, PreRequestReply, PreShell, PreShellReply,
-    PreTool, PreToolReply, Rewrite, Strictest, UserPrompt, UserPromptReply, Verdict,
+    Merge, ModelContext, ModelContextReply, OperationKind, PermissionRequest, PermissionRequestReply,
+    PreFileRead, PreFileReadReply, PreFileWrite, PreFileWriteReply, PreRequest, PreRequestReply, PreShell,
+    PreShellReply, PreTool, PreToolReply, Rewrite, Strictest, UserPrompt, UserPromptReply, Verdict,
 };
 use becket_hooks::{Cause, Failure};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, Turn, shell};
+use crate::stage::{Prop, Stage, Turn, shell};
 
 /// What stands around one shell call.
 #[derive(Default, Clone)]
@@ -259,6 +259,8 @@ async fn the_order_of_approval() {
 async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<PersonsAnswer>) -> (Stage, Vec<bool>) {
     let turns = calls.iter().map(|call| Turn::Call(vec![call.clone()]));
     let mut stage = Stage::new(turns.chain([Turn::Say("ok")]).collect());
+    let own = Prop::new("shell", Some(OperationKind::Shell), &stage.runs).builtin();
+    stage.tools[0] = Arc::new(own);
     stage.settings.approval.yes = false;
     stage.settings.approval.keeper = Some(Arc::new(Keeper::default()));
     stage.person.answers.lock().unwrap().extend(answers);
@@ -356,6 +358,24 @@ async fn a_rule_that_was_offered_is_stored_and_counts_at_once() {
     );
     assert_eq!(text(3), None, "a compound command");
     assert_eq!(text(4), Some("shell:command=rm -rf x"), "this one and no other");
+}
+
+#[tokio::test]
+async fn no_rule_is_stored_that_was_not_offered() {
+    // A tool of a plugin, in the place of becket's own.
+    let mut stage = Stage::new(vec![
+        Turn::Call(vec![shell("cargo test a")]),
+        Turn::Call(vec![shell("cargo test b")]),
+        Turn::Say("ok"),
+    ]);
+    let keeper = Arc::new(Keeper::default());
+    stage.settings.approval.yes = false;
+    stage.settings.approval.keeper = Some(keeper.clone());
+    let answer = PersonsAnswer::YesWithRule("cargo test …".into());
+    stage.person.answers.lock().unwrap().push_back(answer);
+    stage.answer("go").await;
+    assert_eq!(stage.runs().len(), 1, "a yes to the one call: {:?}", stage.runs());
+    assert!(keeper.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
