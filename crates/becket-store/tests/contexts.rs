@@ -126,15 +126,19 @@ async fn each_project_has_its_own_current_context_and_names_are_shared() {
     assert_eq!(one.chosen().unwrap(), chosen(&of_one, None));
     assert_eq!(two.chosen().unwrap(), chosen(&of_two, None));
     // Also to a first one, which was never chosen: neither here nor from elsewhere does a rename lose it.
-    fill(&one, &of_one, &["kept"]).await;
+    let (three, four) = (of("three"), of("four"));
+    let (of_three, of_four) = (first(&three), first(&four));
+    fill(&three, &of_three, &["kept"]).await;
     everywhere
-        .rename_context(&name(&of_one), &name("mine"))
+        .rename_context(&name(&of_three), &name("mine"))
         .await
         .unwrap();
-    assert_eq!(first(&one), "mine");
-    two.create_context(&name(&of_two)).await.unwrap();
-    two.rename_context(&name(&of_two), &name("yours")).await.unwrap();
-    assert_eq!(first(&two), "yours");
+    assert_eq!(first(&three), "mine");
+    four.create_context(&name(&of_four)).await.unwrap();
+    four.rename_context(&name(&of_four), &name("yours"))
+        .await
+        .unwrap();
+    assert_eq!(first(&four), "yours");
     assert_eq!(everywhere.chosen().unwrap(), chosen("default", None));
     assert_intact(&everywhere);
 }
