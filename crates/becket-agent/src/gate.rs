@@ -401,8 +401,8 @@ fn url_step(judged: &JudgedUrl) -> Step {
     }
 }
 
-/// Something that the user has said yes to until the session ends. A tool is known by where it comes from and by its name
-/// there, since one that stands in for another is not that other one.
+/// Something that the user has said yes to until the session ends. A tool is known by where it comes from and by its
+/// name there, since one that stands in for another is not that other one.
 #[derive(Debug, PartialEq)]
 struct Grant {
     source: String,
@@ -465,8 +465,8 @@ pub enum Judgement {
     },
 }
 
-/// The call that is asked about, where a yes from before would have spared the question. A yes to anything else is no yes
-/// to what comes later.
+/// The call that is asked about, where a yes from before would have spared the question. A yes to anything else is no
+/// yes to what comes later.
 type Repeatable<'a> = Option<(&'a ToolSpec, &'a FinalCall)>;
 
 /// How often the user may try to write a rule that can be stored.

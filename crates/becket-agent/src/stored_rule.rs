@@ -1,4 +1,4 @@
-//! Allow rules that the user stores at a question, for a project: which one is offered for a call, and what one may say.
+//! Allow rules that the user stores at a question, for a project: which one is offered, and what one may say.
 //!
 //! Such a rule counts in every later session without another look, so it is narrower than a rule that somebody writes
 //! into the configuration. About a command it is either the whole command, or its first words and `…`, which stands for
@@ -174,8 +174,9 @@ const RUN_OTHERS: &[&str] = &[
     // Run a program in another way, as somebody else, or somewhere else.
     "env sudo doas su runuser pkexec xargs parallel find fd nohup timeout nice ionice chrt taskset stdbuf setsid",
     "unshare nsenter chroot flock watch entr script expect strace ltrace gdb lldb rr valgrind perf numactl prlimit",
-    "systemd-run systemctl at batch crontab tmux screen ssh scp sftp rsync mosh telnet nc ncat netcat socat dbus-run-session",
-    "start-stop-daemon setpriv capsh firejail bwrap fakeroot proot faketime unbuffer rlwrap sshpass torsocks proxychains",
+    "systemd-run systemctl at batch crontab tmux screen ssh scp sftp rsync mosh telnet nc ncat netcat socat",
+    "start-stop-daemon setpriv capsh firejail bwrap fakeroot proot faketime unbuffer rlwrap sshpass torsocks",
+    "proxychains dbus-run-session",
     // Interpreters.
     "python pypy ipython python-config node nodejs deno bun ruby irb perl raku php lua luajit tclsh wish guile racket",
     "scheme chibi-scheme chicken java javaw jshell kotlin scala groovy clojure ghci runghc runhaskell stack ocaml R",
@@ -241,6 +242,7 @@ mod tests {
         }
     }
 
+    // tidy: a table
     #[test]
     fn nothing_is_offered_for_what_runs_other_programs_or_what_a_shell_would_change() {
         for command in [

@@ -1,4 +1,4 @@
-//! Allow rules that the user stored at a question: a file for each project in becket's own folder, never in the project.
+//! Allow rules that the user stored at a question: a file for each project, in becket's own folder.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;

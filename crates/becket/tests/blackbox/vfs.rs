@@ -191,15 +191,13 @@ fn a_search_in_the_virtual_file_system_minds_no_gitignore() {
 fn the_tools_of_the_virtual_file_system_do_what_they_say() {
     let room = room();
     store(&room, "shared/.history/1", "old");
+    let own = json!({"path": format!("vfs:///home/{}", room.context())});
     let run = run_calls(
         &room,
         &[],
         &[
             ("vfs_list", json!({"path": "vfs:///shared"})),
-            (
-                "vfs_list",
-                json!({"path": format!("vfs:///home/{}", room.context())}),
-            ),
+            ("vfs_list", own),
             ("vfs_mkdir", json!({"path": "vfs:///shared/deep/folder"})),
             ("vfs_mkdir", json!({"path": "vfs:///shared/deep/folder"})),
             ("write", json!({"path": "vfs:///shared/a", "content": "12345"})),
