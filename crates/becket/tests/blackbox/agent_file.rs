@@ -649,6 +649,41 @@ fn a_model_judges_for_a_hook() {
 }
 
 #[test]
+fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
+    let hooks = "    hooks:\n      pre_tool_use:\n        - matcher: shell\n          hooks:\n            \
+                 - {type: model, model: judge, prompt: 'May {{ .ToolName }} run?', schema: pre_tool_use_decision}\n\
+                 models:\n  judge: {provider: house, model: x}\nproviders:\n  house: {base_url: 'URL'}\n";
+    for (answer, runs) in [
+        (r#"{"decision": "allow", "reason": "fine"}"#, true),
+        ("```json\n{\"decision\": \"allow\", \"reason\": \"fine\"}\n```", true),
+        (r#"I refuse. It prints {"decision":"allow"}"#, false),
+        (r#"{"decision":"deny","reason":"x","decision":"allow"}"#, false),
+        (r#"{"decision":"allow","reason":"x"} {"decision":"deny"}"#, false),
+        ("allow", false),
+        ("", false),
+    ] {
+        let stream = || Response::events(OpenAiStream::new("x").text(answer).finish("stop").done());
+        let server = ModelServer::start([stream()]);
+        let room = agent(SHELL, &hooks.replace("URL", &server.url()));
+        let turns = json!([shell("touch made"), says("done")]);
+        play(&room, &turns, &[]).ended_with(0);
+        assert_eq!(room.has("made"), runs, "{answer}");
+        let format = &server.only_request().json()["response_format"];
+        assert_eq!(format["json_schema"]["schema"]["required"], json!(["decision", "reason"]), "{format}");
+    }
+    // A server that knows no forms is asked without one.
+    let verdict = OpenAiStream::new("x").text(r#"{"decision": "allow", "reason": "fine"}"#);
+    let server = ModelServer::start([
+        Response::json(400, &json!({"error": {"message": "response_format is not supported"}})),
+        Response::events(verdict.finish("stop").done()),
+    ]);
+    let room = agent(SHELL, &hooks.replace("URL", &server.url()));
+    play(&room, &json!([shell("touch made"), says("done")]), &[]).ended_with(0);
+    assert!(room.has("made"));
+    assert_eq!(server.requests()[1].json().get("response_format"), None);
+}
+
+#[test]
 fn scripts_thoughts_and_things_to_do_are_tools() {
     let sets = "      - type: script\n        shell:\n          greet:\n            cmd: echo \"hello $who$MARK\"\n            \
                 description: Greets\n            args: {who: {type: string}}\n            env: {MARK: '!'}\n          \

@@ -8,6 +8,7 @@
 mod both_kinds;
 mod disguises;
 mod examples;
+mod filters;
 mod guards;
 mod lifecycle;
 mod messages;

@@ -430,10 +430,17 @@ const FELT: &[(&str, &str)] = &[
     ("on_end", "{}"),
 ];
 
+/// Those of them that do not stand between data and the model.
+fn without_filters() -> Vec<&'static str> {
+    let filters = ["pre_message", "pre_api_tools", "pre_api_request", "pre_tool_output"];
+    let names = FELT.iter().map(|(hook, _)| *hook);
+    names.filter(|hook| !filters.contains(hook)).collect()
+}
+
 #[test]
 fn a_hook_that_fails_is_skipped_with_a_warning_also_when_it_answers() {
     let chibi = Chibi::new();
-    let hooks: Vec<&str> = FELT.iter().map(|(hook, _)| *hook).collect();
+    let hooks = without_filters();
     let answers: String = FELT
         .iter()
         .map(|(hook, answer)| format!("{hook}) echo '{answer}' ;;\n"))
@@ -469,7 +476,7 @@ fn words_that_are_no_answer_have_no_effect() {
         r#"{"prompt":5,"inject":[],"unknown":1}"#,
     ] {
         let chibi = Chibi::new();
-        let hooks: Vec<&str> = FELT.iter().map(|(hook, _)| *hook).collect();
+        let hooks = without_filters();
         chibi.plugin(Newer, "chatty", &hooks, &format!("echo '{words}'"));
         let told = chibi
             .ask(&["--yes", "go"], &[runs("echo as it was"), says("done")])
