@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(parse_since("1700000000", now), Some(1_700_000_000_000));
         assert_eq!(parse_since("2027-01-01T00:00:00Z", now), Some(1_798_761_600_000));
         assert_eq!(parse_since("yesterday", now), None);
+        assert_eq!(parse_since(&u64::MAX.to_string(), now), None);
     }
 
     #[test]

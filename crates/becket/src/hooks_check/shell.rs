@@ -657,6 +657,13 @@ mod tests {
         used(script).programs.into_iter().collect::<Vec<_>>().join(" ")
     }
 
+    #[test]
+    fn a_script_may_end_in_the_middle_of_a_word() {
+        for script in [". a\\", "source \\", "cat <<A\n\\", "echo \"$(. b\\"] {
+            used(script);
+        }
+    }
+
     // tidy: a table
     #[test]
     fn names_stand_where_commands_begin() {
