@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: the fuzz targets for as long as somebody wants, each in a process of its own, so that an abort is
-//! seen and says which input it was.
+//! `cargo xtask fuzz`: the fuzz targets for as long as somebody wants, each in a process of its own, so that an abort
+//! is seen and says which input it was.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,7 +1,8 @@
 //! The project's chores.
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
-//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets. Nothing here is part of the program that people install.
+//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets. Nothing here is part of the program that people
+//! install.
 
 #![allow(
     clippy::print_stdout,

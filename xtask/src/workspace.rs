@@ -100,6 +100,9 @@ impl SourceFile {
 
     /// Whether the file belongs to the crate's library or program, and not to its tests.
     pub fn is_shipped(&self) -> bool {
+        if self.crate_name() == "fuzz" {
+            return false;
+        }
         let is_test = ["/tests.rs", "/laws.rs"]
             .iter()
             .any(|end| self.path.ends_with(end));

@@ -1,5 +1,5 @@
-//! Room for the parser. It works recursively, and so does all that looks at what it read: source that is nested deep enough
-//! would end the process, whoever wrote it.
+//! Room for the parser. It works recursively, and so does all that looks at what it read: source that is nested deep
+//! enough would end the process, whoever wrote it.
 
 use std::thread;
 

@@ -24,8 +24,8 @@ pub use select::{
     Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, has_key, key_variables, select,
 };
 
-/// Reads an answer in pieces, as it would come from a provider, and says of how many parts it is made: a reader that only
-/// its fuzz target calls from outside.
+/// Reads an answer in pieces, as it would come from a provider, and says of how many parts it is made: a reader that
+/// only its fuzz target calls from outside.
 #[doc(hidden)]
 pub async fn read_answer(api: Api, pieces: Vec<Vec<u8>>) -> (usize, bool) {
     use futures_util::StreamExt;

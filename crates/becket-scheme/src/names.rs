@@ -197,8 +197,8 @@ impl Names {
         }
     }
 
-    /// Keeps all scopes that are there now: a macro of a program may refer to them. Says how many are kept that were not
-    /// before.
+    /// Keeps all scopes that are there now: a macro of a program may refer to them. Says how many are kept that were
+    /// not before.
     pub fn keep(&mut self) -> usize {
         let (inner, aliases, _) = self.kept;
         self.kept = (self.inner.len(), self.aliases.len(), self.macros.len());

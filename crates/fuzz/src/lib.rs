@@ -1,8 +1,9 @@
 //! Fuzz targets for every reader of foreign text, on stable Rust.
 //!
-//! A target is a line of [`TARGETS`]: a name, and a function that makes an input of random bytes and gives it to a reader,
-//! which must answer. `cargo test -p fuzz` runs each a few hundred times; `cargo xtask fuzz` runs each as long as somebody
-//! wants, in a process of its own, so that an abort is seen as well as a panic. A run is repeated by its seed.
+//! A target is a line of [`TARGETS`]: a name, and a function that makes an input of random bytes and gives it to a
+//! reader, which must answer. `cargo test -p fuzz` runs each a few hundred times; `cargo xtask fuzz` runs each as long
+//! as somebody wants, in a process of its own, so that an abort is seen as well as a panic. A run is repeated by its
+//! seed.
 
 mod nonsense;
 mod targets;

@@ -1,6 +1,6 @@
-//! `fuzz NAME SECONDS FIRST NOTE` runs a target for so long, and writes the seed of each run to a file before it begins:
-//! if the process aborts, that is the one. `fuzz NAME SEED` repeats one run, `fuzz` lists the targets. Started by `cargo
-//! xtask fuzz`.
+//! `fuzz NAME SECONDS FIRST NOTE` runs a target for so long, and writes the seed of each run to a file before it
+//! begins: if the process aborts, that is the one. `fuzz NAME SEED` repeats one run, `fuzz` lists the targets. Started
+//! by `cargo xtask fuzz`.
 
 #![allow(
     clippy::print_stdout,

@@ -25,7 +25,7 @@ const FOREIGN_NAMES: &[&str] = &[
 ];
 
 /// Crates that are programs, or that stand around programs in tests: they may look at the process they run in.
-const PROGRAMS: &[&str] = &["becket", "testkit", "bench", "xtask"];
+const PROGRAMS: &[&str] = &["becket", "testkit", "bench", "fuzz", "xtask"];
 
 /// Functions of `std::env` that read nothing.
 const PURE: &[&str] = &["split_paths", "join_paths", "consts"];
@@ -78,6 +78,25 @@ const EDGES: &[(&str, &[&str])] = &[
             "becket-screen",
             "becket-snapshot",
             "becket-web",
+        ],
+    ),
+    (
+        "fuzz",
+        &[
+            "becket",
+            "becket-agent",
+            "becket-dialects",
+            "becket-events",
+            "becket-hooks",
+            "becket-index",
+            "becket-jq",
+            "becket-js",
+            "becket-mcp",
+            "becket-providers",
+            "becket-scheme",
+            "becket-screen",
+            "becket-store",
+            "becket-tools",
         ],
     ),
     (

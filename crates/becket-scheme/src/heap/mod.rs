@@ -176,8 +176,8 @@ impl Heap {
         })
     }
 
-    /// Notes work that grows with the data: `parts` that are looked at in one step. From time to time this asks clock and
-    /// host whether to go on, so that no single step outlives the limits of its run.
+    /// Notes work that grows with the data: `parts` that are looked at in one step. From time to time this asks clock
+    /// and host whether to go on, so that no single step outlives the limits of its run.
     #[inline]
     pub fn spend(&self, parts: usize) -> Result<(), Fault> {
         match self.effort.get().checked_sub(parts) {

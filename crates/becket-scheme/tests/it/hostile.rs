@@ -1,5 +1,5 @@
-//! Programs that try to end the process: by its stack, by its memory, or by a single step that never comes back. Each is
-//! answered, soon, and the machine works on.
+//! Programs that try to end the process: by its stack, by its memory, or by a single step that never comes back. Each
+//! is answered, soon, and the machine works on.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Files in Scheme that try to end the process: a model can write them without a yes, so no other run may notice more of
-//! them than a line.
+//! Files in Scheme that try to end the process: a model can write them without a yes, so no other run may notice more
+//! of them than a line.
 
 use serde_json::{Value, json};
 use testkit::Room;

@@ -64,6 +64,7 @@ pub fn programs(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
+// tidy: a table
 pub fn numbers(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[
         "1",
