@@ -520,10 +520,20 @@ async fn damage_inside_the_file_is_found_and_told() {
     store.close().await.unwrap();
     assert_eq!(home.open().integrity_check().unwrap(), Vec::<String>::new());
     let mut bytes = std::fs::read(home.file()).unwrap();
-    let header = 4096;
-    let damaged = bytes.len() - header;
-    bytes[header..].iter_mut().for_each(|byte| *byte = 0xa5);
-    assert!(damaged > 0);
+    // Everything but the schema, which the opening reads.
+    let roots: Vec<u32> = {
+        let file = rusqlite::Connection::open(home.file()).unwrap();
+        let mut roots = file
+            .prepare("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")
+            .unwrap();
+        let roots = roots.query_map([], |row| row.get(0)).unwrap();
+        roots.map(Result::unwrap).collect()
+    };
+    const PAGE: usize = 4096;
+    assert!(!roots.is_empty());
+    for root in roots.into_iter().map(|root| root as usize) {
+        bytes[(root - 1) * PAGE..root * PAGE].fill(0xa5);
+    }
     std::fs::write(home.file(), &bytes).unwrap();
 
     let store = home.open();
