@@ -124,6 +124,7 @@ pub fn chibi(u: &mut Unstructured<'_>) -> Result<()> {
         function: Arc::new(Says(json_text(u, WORDS)?)),
         timeout: Duration::from_secs(60),
         hears: Arc::new(|_| true),
+        lane: LaneKind::Scheme,
     };
     let host = Host {
         chibi_home: "/nowhere".into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arbtest::arbitrary::{Result, Unstructured};
 use becket_dialects::chibi::scheme::FileSettings;
-use becket_dialects::chibi::{read_home_url_rules, read_local_settings};
+use becket_dialects::chibi::{SettingsOf, read_settings};
 use becket_dialects::docker_agent::{AgentFile, PersonsSettings, read_drop_in};
 use becket_dialects::yaml::read_yaml;
 use becket_hooks::read_hook_file;
@@ -196,7 +196,9 @@ pub fn chibi_settings(u: &mut Unstructured<'_>) -> Result<()> {
         "[url_policy]\ndefault = \"allow\"\ndeny = [\"*\"]\n",
     ];
     let text = either(u, SETTINGS, TOML)?;
-    let _ = (read_local_settings(&text), read_home_url_rules(&text));
+    for file in [SettingsOf::Home, SettingsOf::Context] {
+        let _ = read_settings(&text, file);
+    }
     let _ = FileSettings::of_home(&text);
     Ok(())
 }
