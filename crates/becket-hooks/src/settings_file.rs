@@ -272,7 +272,11 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_plain_words, nearest};
+    use std::path::Path;
+
+    use serde_json::Value;
+
+    use super::{in_plain_words, is_nested_too_deep, nearest, read_toml};
 
     #[test]
     fn what_is_wrong_with_a_value_is_said_in_plain_words() {
