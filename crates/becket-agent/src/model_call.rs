@@ -16,13 +16,13 @@ use crate::desk::Desk;
 use crate::front::{Front, Sight};
 use crate::fuel::Fuel;
 use crate::gate::Gate;
+use crate::guests::Guests;
 use crate::hooks::Hooks;
 use crate::message::{new_id, record};
 use crate::missing_results::with_missing_results;
 use crate::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, Sending,
 };
-use crate::guests::Guests;
 use crate::session::Session;
 use crate::settings::AgentSettings;
 use crate::store::{Span, SpanKind, Store};

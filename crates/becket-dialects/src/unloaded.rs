@@ -26,7 +26,10 @@ impl fmt::Display for Unloaded {
             source,
             why,
         } = self;
-        write!(formatter, "the {kind} {name} ({source}) could not be loaded: {why}")
+        write!(
+            formatter,
+            "the {kind} {name} ({source}) could not be loaded: {why}"
+        )
     }
 }
 
@@ -38,5 +41,7 @@ pub(crate) fn misspelt_guard<'a>(
 ) -> Option<&'a str> {
     let known: Vec<(&str, bool)> = known.into_iter().collect();
     let near = nearest(name, known.iter().map(|(name, _)| *name))?;
-    known.into_iter().find_map(|(name, guards)| (name == near && guards).then_some(name))
+    known
+        .into_iter()
+        .find_map(|(name, guards)| (name == near && guards).then_some(name))
 }

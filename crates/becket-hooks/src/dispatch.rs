@@ -302,10 +302,13 @@ impl<'a, E: Event> Dispatch<'a, E> {
         let refused = handler.info.class >= Class::Filter;
         if refused {
             let name = &handler.info.name;
-            let reason = failure.refusal.clone().unwrap_or_else(|| match handler.info.class {
-                Class::Guard => format!("hook {name} could not decide: {failure}"),
-                _ => format!("withheld, because hook {name} failed: {failure}"),
-            });
+            let reason = failure
+                .refusal
+                .clone()
+                .unwrap_or_else(|| match handler.info.class {
+                    Class::Guard => format!("hook {name} could not decide: {failure}"),
+                    _ => format!("withheld, because hook {name} failed: {failure}"),
+                });
             self.note_decider(handler, E::Reply::refuse(reason.clone()).verdict());
             self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
         }

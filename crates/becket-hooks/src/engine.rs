@@ -94,7 +94,11 @@ impl Engine {
 
     /// Waits for the handlers that are on their way.
     async fn arrived(&self) {
-        let arrival = self.arrival.lock().expect("nothing panics while it is held").clone();
+        let arrival = self
+            .arrival
+            .lock()
+            .expect("nothing panics while it is held")
+            .clone();
         if let Some(arrival) = arrival {
             arrival.await;
             self.expects.store(false, Ordering::Release);

@@ -62,8 +62,8 @@ use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
-use crate::run_guests::RunGuests;
 use crate::rule_spelling;
+use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::shelf::RunShelf;
@@ -332,7 +332,10 @@ impl Setup {
         let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
         let left_out = self.left_out.iter().map(|name| ("extension", name));
         let left_out = left_out.chain(plugins.left_out().iter().map(|name| ("plugin", name)));
-        let schemes = self.without.iter().filter(|name| name.starts_with(becket_agent::vfs::SCHEME));
+        let schemes = self
+            .without
+            .iter()
+            .filter(|name| name.starts_with(becket_agent::vfs::SCHEME));
         let left_out = left_out.chain(schemes.map(|name| ("Scheme file", name)));
         let left_out = left_out.map(|(kind, name)| format!("the {kind} {name} is left out (`without`)"));
         skipped

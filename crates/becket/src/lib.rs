@@ -31,8 +31,8 @@ mod programs;
 mod project;
 #[doc(hidden)]
 pub mod readers;
-mod run_guests;
 mod rule_spelling;
+mod run_guests;
 pub mod scheme;
 mod servers;
 mod session_files;

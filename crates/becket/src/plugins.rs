@@ -210,7 +210,10 @@ impl Plugins {
         engine: &Arc<Engine>,
         front: &Arc<dyn Front>,
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let found = self.found.as_ref().filter(|found| !found.loaded.stale.is_empty())?;
+        let found = self
+            .found
+            .as_ref()
+            .filter(|found| !found.loaded.stale.is_empty())?;
         let (host, settings) = (Arc::clone(&found.host), found.settings.clone());
         let (stale, before) = (found.loaded.stale.clone(), found.loaded.plugins.clone());
         let (engine, front) = (Arc::clone(engine), Arc::clone(front));

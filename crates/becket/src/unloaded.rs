@@ -177,7 +177,9 @@ fn add_to_settings(file: &Path, name: &str) -> Result<(), String> {
 fn with_name(text: &str, name: &str) -> Result<String, String> {
     let read: Without = toml::from_str(text).map_err(|error| error.to_string())?;
     let list = |names: &[String]| {
-        let quoted = names.iter().map(|name| toml::Value::from(name.as_str()).to_string());
+        let quoted = names
+            .iter()
+            .map(|name| toml::Value::from(name.as_str()).to_string());
         format!("[{}]", quoted.collect::<Vec<_>>().join(", "))
     };
     Ok(match read.without {
@@ -204,9 +206,15 @@ mod tests {
         for name in ["a b", "c", "a b", "it's \"so\""] {
             text = with_name(&text, name).unwrap();
         }
-        assert!(text.ends_with("# mine\nmodel = \"x\" # why\n\n[agent]\nfuel = 3\n"), "{text}");
+        assert!(
+            text.ends_with("# mine\nmodel = \"x\" # why\n\n[agent]\nfuel = 3\n"),
+            "{text}"
+        );
         let read: Without = toml::from_str(&text).unwrap();
         assert_eq!(read.without.unwrap().get_ref(), &["a b", "c", "it's \"so\""]);
-        assert!(with_name("model = ", "x").is_err(), "nothing is written into what cannot be read");
+        assert!(
+            with_name("model = ", "x").is_err(),
+            "nothing is written into what cannot be read"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The page of the dialects: which foreign word stands for what.
 
 use becket_dialects::{DIALECT_NAMES, PROFILE_NAMES, profile_named, rows};
-use becket_events::{Class, EVENTS, EventInfo, OperationKind, Plural, Profile};
+use becket_events::{EVENTS, EventInfo, OperationKind, Plural, Profile};
 use serde_json::Value;
 
 const INTRODUCTION: &str = "\
@@ -101,19 +101,11 @@ fn rows_of(dialect: &str, event: &EventInfo) -> String {
         .into_iter()
         .filter(|row| row.dialect == dialect && row.event == event.id);
     let names: Vec<String> = known
-        .map(|row| format!("`{}` ({})", row.name, class_word(row.class)))
+        .map(|row| format!("`{}` ({})", row.name, row.class.name()))
         .collect();
     match names.as_slice() {
         [] => "absent".into(),
         names => names.join(", "),
-    }
-}
-
-fn class_word(class: Class) -> &'static str {
-    match class {
-        Class::Guard => "guard",
-        Class::Transform => "transform",
-        Class::Observe => "observe",
     }
 }
 

@@ -211,7 +211,12 @@ fn misspelt(name: &str) -> Option<&'static str> {
     let hooks = hooks();
     match hooks.iter().any(|hook| hook.name() == name) {
         true => None,
-        false => misspelt_guard(name, hooks.iter().map(|hook| (hook.name(), hook.class() == Class::Guard))),
+        false => misspelt_guard(
+            name,
+            hooks
+                .iter()
+                .map(|hook| (hook.name(), hook.class() == Class::Guard)),
+        ),
     }
 }
 
@@ -310,16 +315,28 @@ mod tests {
             (with("hooks", json!(["on_start", 7])), "must be a list of names"),
             (with("hooks", json!(["pre_tol"])), "did you mean `pre_tool`?"),
             (with("hooks", json!(["PreTools"])), "did you mean `pre_tool`?"),
-            (with("hooks", json!(["pre_shell_exce"])), "did you mean `pre_shell_exec`?"),
+            (
+                with("hooks", json!(["pre_shell_exce"])),
+                "did you mean `pre_shell_exec`?",
+            ),
             (with("hook", json!(["pre_tool"])), "did you mean `hooks`?"),
-            (json!([with("hooks", json!([])), 7]), "tool 2 of its schema: a schema is an object"),
-            (json!([with("hooks", json!([])), {"hooks": ["pre_tool"]}]), "`name` is missing"),
+            (
+                json!([with("hooks", json!([])), 7]),
+                "tool 2 of its schema: a schema is an object",
+            ),
+            (
+                json!([with("hooks", json!([])), {"hooks": ["pre_tool"]}]),
+                "`name` is missing",
+            ),
         ];
         for (schema, words) in table {
             let error = read(&schema).unwrap_err();
             assert!(error.contains(words), "{schema}: {error}");
         }
-        assert!(read(&with("hooks", json!(["post_tol", "on_moon"]))).is_ok(), "no guard is called so");
+        assert!(
+            read(&with("hooks", json!(["post_tol", "on_moon"]))).is_ok(),
+            "no guard is called so"
+        );
     }
 
     fn anything() -> impl Strategy<Value = Value> {

@@ -67,7 +67,9 @@ impl Entry {
 
     /// Whether it was said a short while ago. A clock that was set back makes nothing fresh.
     pub(super) fn is_fresh(&self) -> bool {
-        now().checked_sub(self.asked).is_some_and(|age| age < FRESH_SECONDS)
+        now()
+            .checked_sub(self.asked)
+            .is_some_and(|age| age < FRESH_SECONDS)
     }
 }
 
@@ -172,7 +174,9 @@ impl Cache {
 
     /// Whether what lies at a place has been a plugin, in whatever state.
     pub(super) fn has_been_plugin(&self, place: &Path) -> bool {
-        place.to_str().is_some_and(|place| self.plugins.contains_key(place))
+        place
+            .to_str()
+            .is_some_and(|place| self.plugins.contains_key(place))
     }
 
     /// Remembers what the plugin at a place has said.

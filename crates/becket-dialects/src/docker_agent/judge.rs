@@ -33,7 +33,8 @@ pub fn verdict_schema() -> Value {
 pub(super) fn verdict(answer: &str) -> Result<Output, Failure> {
     let unreadable = |why: &str| {
         let beginning: String = answer.trim().chars().take(80).collect();
-        let detail = format!("the model's answer is no {{\"decision\": …, \"reason\": …}} ({why}): {beginning}");
+        let detail =
+            format!("the model's answer is no {{\"decision\": …, \"reason\": …}} ({why}): {beginning}");
         Failure::new(Cause::UnreadableOutput, detail)
     };
     let read = read_strictly(without_fence(answer.trim()));

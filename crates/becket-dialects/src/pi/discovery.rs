@@ -221,7 +221,9 @@ impl Finder<'_> {
             let real = match file.canonicalize() {
                 Ok(real) => real,
                 Err(error) => {
-                    self.found.unloaded.push(unloaded(&name, &file, error.to_string()));
+                    self.found
+                        .unloaded
+                        .push(unloaded(&name, &file, error.to_string()));
                     continue;
                 }
             };

@@ -132,7 +132,9 @@ impl WorkerLane {
                 // Dropping it ends what it may have left running.
                 Idle::Ended => drop(worker),
                 Idle::Talking => {
-                    let failure = self.dismiss(worker, Trouble::Unasked, invocation.timeout, 0).await;
+                    let failure = self
+                        .dismiss(worker, Trouble::Unasked, invocation.timeout, 0)
+                        .await;
                     seat.note_failure(&failure);
                     return Err(failure);
                 }

@@ -252,59 +252,33 @@ async fn what_programs_leave_behind_ends_with_the_extension() {
 }
 
 #[test]
-fn the_sources_of_an_extension_are_its_own_files() {
+fn the_files_of_an_extension_are_those_that_it_imports_by_a_path() {
     let folder = folder(&[
         (
             "index.ts",
-            "import './one'; const two = await import('./two.js'); require('#three'); broken(((",
+            "import './one'; const two = await import('./two.js'); broken(((",
         ),
-        ("one/index.ts", "export * from \"../four.mjs\"; // 'one'"),
-        ("two.ts", "import \"./index\"; // 'two'"),
-        ("three.ts", "// 'three'"),
+        ("one/index.ts", "export * from \"../four.mjs\";"),
+        ("two.ts", "import \"./index\"; const words = './five';"),
         (
             "four.mjs",
-            "import 'pkg'; import './picture.png'; import 'the-host'; import 'node:fs'; // 'four'",
+            "import 'pkg'; import './picture.png'; import 'node:fs';",
         ),
-        ("five.ts", "// 'five'"),
-        ("picture.png", "'picture'"),
-        ("node_modules/pkg/index.js", "// 'pkg'"),
-        ("package.json", "{\"imports\": {\"#three\": \"./three.ts\"}}"),
+        ("five.ts", ""),
+        ("picture.png", ""),
+        ("node_modules/pkg/index.js", ""),
     ]);
-    let all = becket_js::sources(&folder.0.join("index.ts"), |name| name == "the-host").expect("few files");
-    assert!(!all.is_incomplete);
-    let all = all.texts.join("\n");
+    let found = becket_js::own_files(&folder.0.join("index.ts"));
     for (name, is_part) in [
-        ("one", true),
-        ("two", true),
-        ("three", true),
-        ("four", true),
-        ("five", false),
-        ("picture", false),
-        ("pkg", false),
+        ("one/index.ts", true),
+        ("two.ts", true),
+        ("four.mjs", true),
+        ("five.ts", false),
+        ("picture.png", false),
+        ("node_modules/pkg/index.js", false),
     ] {
-        assert_eq!(all.contains(&format!("// '{name}'")), is_part, "{name}: {all}");
+        let file = folder.0.join(name).canonicalize().expect("it is there");
+        assert_eq!(found.contains(&file), is_part, "{name}: {found:?}");
     }
-    let many: Vec<(String, String)> = (0..300)
-        .map(|at| (format!("{at}.ts"), format!("import './{}.ts';", at + 1)))
-        .collect();
-    let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (&**name, &**text)).collect();
-    let folder = self::folder(&many);
-    let nothing = |_: &str| false;
-    assert_eq!(becket_js::sources(&folder.0.join("0.ts"), nothing), None);
-    assert_eq!(becket_js::sources(&folder.0.join("not-there.ts"), nothing), None);
-    for (source, is_whole) in [
-        ("import { a } from 'missing';", false),
-        ("import { a } from './missing';", false),
-        ("const a = require(\"missing\");", false),
-        ("import type { A } from 'missing'; import fs from 'fs';", true),
-        ("export default () => {}; // import", true),
-    ] {
-        let folder = self::folder(&[("index.ts", source)]);
-        let found = becket_js::sources(&folder.0.join("index.ts"), nothing);
-        assert_eq!(
-            found.map(|found| found.is_incomplete),
-            Some(!is_whole),
-            "{source}"
-        );
-    }
+    assert!(becket_js::own_files(&folder.0.join("not-there.ts")).is_empty());
 }

@@ -470,6 +470,7 @@ mod tests {
             presence_penalty: Some(-0.25),
             parallel_tool_calls: Some(false),
             thinking: Some(ThinkingLevel::High),
+            answer_schema: Some(std::sync::Arc::new(json!({"type": "object"}))),
         };
         let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
         assert_eq!(
@@ -495,6 +496,8 @@ mod tests {
                 "top_p": 0.5,
                 "frequency_penalty": 0.25,
                 "presence_penalty": -0.25,
+                "response_format": {"type": "json_schema", "json_schema": {
+                    "name": "answer", "strict": true, "schema": {"type": "object"}}},
                 "parallel_tool_calls": false,
                 "stream": true,
                 "stream_options": {"include_usage": true},

@@ -243,10 +243,21 @@ fn examine_scheme(
         files.look(&context.name);
     }
     let loaded = files.names();
-    findings.extend(loaded.into_iter().map(|name| finding(format!("Scheme file {name}"), None)));
+    findings.extend(
+        loaded
+            .into_iter()
+            .map(|name| finding(format!("Scheme file {name}"), None)),
+    );
     findings.extend(files.unloaded().iter().map(not_loaded));
-    let warnings = heard.0.lock().expect("no panic happens while the warnings are held");
-    findings.extend(warnings.iter().map(|words| finding("Scheme files".into(), Some(words.clone()))));
+    let warnings = heard
+        .0
+        .lock()
+        .expect("no panic happens while the warnings are held");
+    findings.extend(
+        warnings
+            .iter()
+            .map(|words| finding("Scheme files".into(), Some(words.clone()))),
+    );
     Ok(())
 }
 
@@ -257,7 +268,10 @@ struct Warnings(Mutex<Vec<String>>);
 impl Front for Warnings {
     fn show(&self, sight: Sight<'_>) {
         if let Sight::Warning(words) = sight {
-            let mut heard = self.0.lock().expect("no panic happens while the warnings are held");
+            let mut heard = self
+                .0
+                .lock()
+                .expect("no panic happens while the warnings are held");
             heard.push(words.to_owned());
         }
     }

@@ -267,7 +267,6 @@ impl Guest {
             None => format!("extension {name} ({file})"),
         }
     }
-
 }
 
 impl Board {
@@ -340,7 +339,11 @@ impl Board {
     fn refuse_for_lost(&self, name: &str) {
         self.with(name, |guest| {
             for event in pi::guard_events().into_iter().filter(|_| guest.trouble.is_some()) {
-                if !guest.hooks.iter().any(|hook| hook.is_stale && hook.event == event) {
+                if !guest
+                    .hooks
+                    .iter()
+                    .any(|hook| hook.is_stale && hook.event == event)
+                {
                     guest.hooks.push(Hook {
                         event: event.to_owned(),
                         number: 0,
@@ -502,7 +505,11 @@ impl Board {
         let refusing: Arc<dyn ScriptHandler> = Arc::new(Unanswerable(failure));
         let Some(owner) = self.owner(name) else { return };
         self.with(name, |guest| {
-            for hook in guest.hooks.iter_mut().filter(|hook| hook.is_stale && hook.key.is_none()) {
+            for hook in guest
+                .hooks
+                .iter_mut()
+                .filter(|hook| hook.is_stale && hook.key.is_none())
+            {
                 hook.key = pi::register(engine, &hook.event, Arc::clone(&refusing), &owner).ok();
             }
         });

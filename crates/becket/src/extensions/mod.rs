@@ -39,13 +39,15 @@ use std::time::Duration;
 use becket_agent::desk::Desk;
 use becket_agent::provider::Provider;
 use becket_agent::tool::{BUILTIN, Tool};
+use becket_dialects::Unloaded;
 use becket_dialects::pi::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
 use becket_dialects::pi::services::End;
-use becket_dialects::Unloaded;
 use becket_dialects::pi::{self, Candidate};
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_js::{Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer};
+use becket_js::{
+    Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
+};
 use becket_store::SqliteStore;
 use becket_tools::Models;
 use serde_json::Value;

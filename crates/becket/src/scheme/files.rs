@@ -16,8 +16,8 @@ use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
-use becket_dialects::chibi::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
 use becket_dialects::Unloaded;
+use becket_dialects::chibi::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
 use becket_dialects::chibi::{Host, ScriptHook, hook_named};
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
 use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};
@@ -390,11 +390,15 @@ impl SchemeFiles {
     /// Lets the guards refuse that a file had while it was the user's.
     fn miss_guards(&self, address: &VfsPath, file: &Path, zone: &Zone, why: &str) -> Vec<HandlerKey> {
         let noted = self.around.marks.guards(file);
-        let had = guards().into_iter().filter(|guard| noted.iter().any(|noted| noted == guard));
+        let had = guards()
+            .into_iter()
+            .filter(|guard| noted.iter().any(|noted| noted == guard));
         let had: Vec<&str> = had.collect();
         if !had.is_empty() {
             let names = had.join(", ");
-            self.warn(&format!("{address} had guards of yours ({names}), which refuse now: {why}"));
+            self.warn(&format!(
+                "{address} had guards of yours ({names}), which refuse now: {why}"
+            ));
         }
         self.refuse(address, zone, why, had)
     }

@@ -655,7 +655,10 @@ fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
                  models:\n  judge: {provider: house, model: x}\nproviders:\n  house: {base_url: 'URL'}\n";
     for (answer, runs) in [
         (r#"{"decision": "allow", "reason": "fine"}"#, true),
-        ("```json\n{\"decision\": \"allow\", \"reason\": \"fine\"}\n```", true),
+        (
+            "```json\n{\"decision\": \"allow\", \"reason\": \"fine\"}\n```",
+            true,
+        ),
         (r#"I refuse. It prints {"decision":"allow"}"#, false),
         (r#"{"decision":"deny","reason":"x","decision":"allow"}"#, false),
         (r#"{"decision":"allow","reason":"x"} {"decision":"deny"}"#, false),
@@ -669,12 +672,19 @@ fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
         play(&room, &turns, &[]).ended_with(0);
         assert_eq!(room.has("made"), runs, "{answer}");
         let format = &server.only_request().json()["response_format"];
-        assert_eq!(format["json_schema"]["schema"]["required"], json!(["decision", "reason"]), "{format}");
+        assert_eq!(
+            format["json_schema"]["schema"]["required"],
+            json!(["decision", "reason"]),
+            "{format}"
+        );
     }
     // A server that knows no forms is asked without one.
     let verdict = OpenAiStream::new("x").text(r#"{"decision": "allow", "reason": "fine"}"#);
     let server = ModelServer::start([
-        Response::json(400, &json!({"error": {"message": "response_format is not supported"}})),
+        Response::json(
+            400,
+            &json!({"error": {"message": "response_format is not supported"}}),
+        ),
         Response::events(verdict.finish("stop").done()),
     ]);
     let room = agent(SHELL, &hooks.replace("URL", &server.url()));

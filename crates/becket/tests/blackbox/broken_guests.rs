@@ -73,7 +73,11 @@ fn script(room: &Room, place: &str, way: Way) -> String {
 
 fn own(room: &Room, way: Way, key: &str) -> Vec<String> {
     let program = script(room, "guard", way);
-    let event = if way == Way::MisspeltEvent { "pre_tol" } else { "pre_tool" };
+    let event = if way == Way::MisspeltEvent {
+        "pre_tol"
+    } else {
+        "pre_tool"
+    };
     let hooks = room.hooks(&format!(
         "[[hook]]\nevent = \"{event}\"\n{key} = [\"{program}\"]\ntimeout = 3\n"
     ));
@@ -86,10 +90,16 @@ fn docker_agent(room: &Room, way: Way) -> Vec<String> {
         Way::Emptied => String::new(),
         way => script(room, "guard", way),
     };
-    let event = if way == Way::MisspeltEvent { "pre_tool_us" } else { "pre_tool_use" };
+    let event = if way == Way::MisspeltEvent {
+        "pre_tool_us"
+    } else {
+        "pre_tool_use"
+    };
     room.write(
         "../home/.config/becket/hooks.d/guard.yaml",
-        format!("{event}:\n  - matcher: '*'\n    hooks: [{{type: command, command: '{program}', timeout: 3}}]\n"),
+        format!(
+            "{event}:\n  - matcher: '*'\n    hooks: [{{type: command, command: '{program}', timeout: 3}}]\n"
+        ),
     );
     Vec::new()
 }
@@ -140,14 +150,19 @@ fn pi(room: &Room, way: Way) -> Vec<String> {
     room.config("[pi]\ntimeout = 5\nmemory_mb = 32\n");
     let code = match way {
         Way::NotFound => {
-            room.write("../home/.pi/agent/settings.json", r#"{"extensions": ["./gone.ts"]}"#);
+            room.write(
+                "../home/.pi/agent/settings.json",
+                r#"{"extensions": ["./gone.ts"]}"#,
+            );
             return Vec::new();
         }
         Way::NotStartable => "import x from 'not-there'; export default () => x;",
         Way::Crashes => "export default () => { throw new Error('no'); };",
         Way::Hangs => "export default () => { for (;;) {} };",
         Way::Garbage => "export default 5;",
-        Way::TooLong => "export default () => { const all = []; for (;;) all.push(new Array(10000).fill(0)); };",
+        Way::TooLong => {
+            "export default () => { const all = []; for (;;) all.push(new Array(10000).fill(0)); };"
+        }
         Way::HalfLoaded => "export default (pi: any) => { pi.on('tool_call', () => {",
         Way::Emptied => "",
         Way::MisspeltEvent => "export default (pi: any) => pi.on('tool_cal', () => {});",
@@ -159,7 +174,9 @@ fn pi(room: &Room, way: Way) -> Vec<String> {
 /// Servers hold no guards: nothing of theirs is refused but their own tools.
 fn mcp(room: &Room, way: Way) -> Vec<String> {
     let program = script(room, "server", way);
-    room.config(&format!("[mcp.servers.tools]\ncommand = \"{program}\"\nstart_timeout = 3\n"));
+    room.config(&format!(
+        "[mcp.servers.tools]\ncommand = \"{program}\"\nstart_timeout = 3\n"
+    ));
     Vec::new()
 }
 
@@ -172,7 +189,11 @@ fn outcome(prepare: fn(&Room, Way) -> Vec<String>, way: Way) -> &'static str {
     words.extend(arguments.iter().map(String::as_str));
     words.push("go");
     let run = room.run(words);
-    let refused = |event: &Value| event["result"].as_str().is_some_and(|text| text.starts_with("refused: "));
+    let refused = |event: &Value| {
+        event["result"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("refused: "))
+    };
     match (run.code, room.has("made")) {
         (4, false) => "no run (4)",
         (2, false) => "no run (2)",
@@ -195,10 +216,13 @@ fn what_a_broken_guest_comes_to_stands_in_the_guide() {
     let file = repository_file("docs/guide/broken-guests.md");
     let page = std::fs::read_to_string(&file).expect("the page is there");
     let (begin, end) = ("<!-- generated: broken guests -->\n", "<!-- end -->");
-    let (before, rest) = page.split_once(begin).expect("the page has a place for the table");
+    let (before, rest) = page
+        .split_once(begin)
+        .expect("the page has a place for the table");
     let (shown, after) = rest.split_once(end).expect("the table has an end");
     if std::env::var_os("BECKET_UPDATE_TABLE").is_some() {
-        std::fs::write(&file, format!("{before}{begin}{table}{end}{after}")).expect("the page can be written");
+        std::fs::write(&file, format!("{before}{begin}{table}{end}{after}"))
+            .expect("the page can be written");
         return;
     }
     let wrong = json!({"run with BECKET_UPDATE_TABLE=1 to write it": table});

@@ -65,8 +65,17 @@ fn stopped_by(hostile: &str, turns: &Value) -> Finished {
         .complained("the extension hostile")
         .complained("--without hostile");
     assert!(!room.has("made"), "{hostile}: {run:#?}");
-    room.run(["--yes", "--model", &model, "-e", "hostile.ts", "--without", "hostile", "go"])
-        .ended_with(0);
+    room.run([
+        "--yes",
+        "--model",
+        &model,
+        "-e",
+        "hostile.ts",
+        "--without",
+        "hostile",
+        "go",
+    ])
+    .ended_with(0);
     run
 }
 
@@ -210,7 +219,10 @@ fn what_breaks_in_the_background_of_a_load_is_told_and_the_extension_lives() {
 #[test]
 fn an_import_that_does_not_exist_names_itself_and_its_file() {
     for import in ["import 'not-there';", "import x from './not-there.js'; x();"] {
-        let run = stopped_by(&format!("{import}\nexport default () => {{}};"), &json!([{"text": "fine"}]));
+        let run = stopped_by(
+            &format!("{import}\nexport default () => {{}};"),
+            &json!([{"text": "fine"}]),
+        );
         assert!(run.stderr.contains("hostile.ts"), "{run:#?}");
         assert!(run.stderr.contains("not-there"), "{run:#?}");
     }

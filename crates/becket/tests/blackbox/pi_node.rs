@@ -196,9 +196,7 @@ fn packages_that_are_installed_for_everything_are_found() {
     assert_eq!(told(&room, &given), ["given", "pack"]);
     let found = room.run(["doctor"]).ended_with(1).said("ok    extension pack");
     assert!(
-        found
-            .stdout
-            .contains("npm:gone (") && found.stdout.contains("try `pi install npm:gone`"),
+        found.stdout.contains("npm:gone (") && found.stdout.contains("try `pi install npm:gone`"),
         "{found:#?}"
     );
     let model = room.model(&json!([{"text": "fine"}]));

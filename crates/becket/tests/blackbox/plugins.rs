@@ -100,7 +100,10 @@ fn a_warm_start_runs_no_plugin_and_a_changed_one_is_asked_again() {
         .ended_with(0)
         .said("plugin one (newer generation");
     assert_eq!(asked(&room), 3, "the doctor does not believe what is remembered");
-    room.write("../home/.local/share/becket/plugins.json", "{\"version\": 1, \"plug");
+    room.write(
+        "../home/.local/share/becket/plugins.json",
+        "{\"version\": 1, \"plug",
+    );
     room.run(["plugin"]).ended_with(0).said("tools uno");
     assert_eq!(asked(&room), 4, "a broken cache is as good as none");
     room.run(["plugin"]).ended_with(0);

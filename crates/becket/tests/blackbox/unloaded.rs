@@ -35,7 +35,10 @@ fn stopped(room: &Room, name: &str, words: &str) {
     assert!(!room.has("made"), "{run:#?}");
     assert!(run.events_named("pre_request").is_empty(), "{run:#?}");
     assert!(run.stderr.contains(words), "{words}: {run:#?}");
-    assert!(run.stderr.contains(&format!("--without {name}")), "{name}: {run:#?}");
+    assert!(
+        run.stderr.contains(&format!("--without {name}")),
+        "{name}: {run:#?}"
+    );
 }
 
 /// The call runs.
@@ -55,7 +58,10 @@ fn counts_as_a_guard(room: &Room, name: &str, words: &str) {
     stopped(room, name, words);
     let doctor = room.run(["doctor"]).ended_with(1);
     let is_named = |line: &str| line.contains(name) && line.contains(words);
-    assert!(doctor.stdout.lines().any(is_named), "{name}: {words}: {doctor:#?}");
+    assert!(
+        doctor.stdout.lines().any(is_named),
+        "{name}: {words}: {doctor:#?}"
+    );
     room.run(["hooks", "list"]).ended_with(0);
     let fired = room.run(["hooks", "fire", "pre_tool", "--set", "tool_name=shell"]);
     assert!(fired.stdout.contains("outcome: refused"), "{name}: {fired:#?}");
@@ -98,11 +104,31 @@ fn an_extension_that_cannot_be_loaded_counts_as_a_guard() {
     let guard = "export default (pi: any) => { pi.on('tool_call', () => {}); };";
     let table: &[Broken] = &[
         ("", "guard", "factory"),
-        ("export default (pi: any) => { pi.on('tool_call', () => {", "guard", "guard.ts:1:"),
-        ("export default () => { throw new Error('not today'); };", "guard", "not today"),
-        ("import x from 'not-there'; export default () => x;", "guard", "not-there"),
-        ("import part from './parts/part'; export default (pi: any) => part(pi);", "guard", "part"),
-        ("export default (pi: any) => pi.on('tool_cal', () => {});", "guard", "did you mean `tool_call`?"),
+        (
+            "export default (pi: any) => { pi.on('tool_call', () => {",
+            "guard",
+            "guard.ts:1:",
+        ),
+        (
+            "export default () => { throw new Error('not today'); };",
+            "guard",
+            "not today",
+        ),
+        (
+            "import x from 'not-there'; export default () => x;",
+            "guard",
+            "not-there",
+        ),
+        (
+            "import part from './parts/part'; export default (pi: any) => part(pi);",
+            "guard",
+            "part",
+        ),
+        (
+            "export default (pi: any) => pi.on('tool_cal', () => {});",
+            "guard",
+            "did you mean `tool_call`?",
+        ),
         (
             "export default (pi: any) => { try { pi.on('toolCall', () => {}); } catch {} };",
             "guard",
@@ -119,7 +145,11 @@ fn an_extension_that_cannot_be_loaded_counts_as_a_guard() {
     // What the settings name and is not there.
     for (settings, name, words) in [
         (r#"{"extensions": ["./gone.ts"]}"#, "gone", "No such file"),
-        (r#"{"packages": ["npm:not-installed"]}"#, "npm:not-installed", "pi install"),
+        (
+            r#"{"packages": ["npm:not-installed"]}"#,
+            "npm:not-installed",
+            "pi install",
+        ),
     ] {
         let room = room();
         room.write("../home/.pi/agent/settings.json", settings);
@@ -136,8 +166,14 @@ fn an_extension_that_cannot_be_loaded_counts_as_a_guard() {
 fn a_file_in_scheme_that_cannot_be_loaded_counts_as_a_guard() {
     let name = "vfs:///tools/shared/guard.scm";
     for (text, words) in [
-        (&b"(register-hook 'pre_tool (lambda (payload) '()"[..], "guard.scm:1:"),
-        (b"(register-hook 'pre_tol (lambda (payload) '()))", "did you mean `pre_tool`?"),
+        (
+            &b"(register-hook 'pre_tool (lambda (payload) '()"[..],
+            "guard.scm:1:",
+        ),
+        (
+            b"(register-hook 'pre_tol (lambda (payload) '()))",
+            "did you mean `pre_tool`?",
+        ),
         (b"(no-such-procedure)", "no-such-procedure"),
         (b"", "defines no tool and registers no hook"),
         (b"\xff\xfe", "not UTF-8"),
@@ -174,14 +210,15 @@ fn what_has_been_a_plugin_is_one_also_when_the_cache_is_gone() {
             },
             "the link leads to nowhere",
         ),
-        (
-            |room| plugin(room, "guard", "#!/bin/sh\nexit 1\n"),
-            "exit code 1",
-        ),
+        (|room| plugin(room, "guard", "#!/bin/sh\nexit 1\n"), "exit code 1"),
     ];
     for (break_it, words) in breaks {
         let room = room();
-        plugin(&room, "guard", &bash("guard", ",\"hooks\":[\"pre_tool\"]", "echo '{}'"));
+        plugin(
+            &room,
+            "guard",
+            &bash("guard", ",\"hooks\":[\"pre_tool\"]", "echo '{}'"),
+        );
         ran(&room, &[]);
         break_it(&room);
         let _ = std::fs::remove_dir_all(room.home().join(".cache"));
@@ -206,21 +243,28 @@ fn what_is_no_guest_is_a_remark_at_most() {
     room.write("../home/.chibi/plugins/folder/notes.txt", "");
     room.write(&format!("{EXTENSIONS}/types.d.ts"), "declare const x: number;");
     room.write(&format!("{EXTENSIONS}/notes.md"), "");
-    room.write(&format!("{EXTENSIONS}/part.ts"), "export const words = 'here is a part';");
+    room.write(
+        &format!("{EXTENSIONS}/part.ts"),
+        "export const words = 'here is a part';",
+    );
     room.write(
         &format!("{EXTENSIONS}/whole.ts"),
         "import { words } from './part';\nexport default (pi: any) => pi.on('session_start', () => console.error(words));",
     );
     let run = ran(&room, &[]);
     assert!(run.stderr.contains("here is a part"), "{run:#?}");
-    assert!(run.stderr.contains("README.md: it may not be executed"), "{run:#?}");
+    assert!(
+        run.stderr.contains("README.md: it may not be executed"),
+        "{run:#?}"
+    );
     assert!(!run.stderr.contains("could not be loaded"), "{run:#?}");
 }
 
 #[test]
 fn a_failure_is_tried_again_at_every_start() {
     let room = room();
-    let program = "#!/bin/sh\n[ -e \"$HOME/mended\" ] || exit 1\necho '{\"name\":\"late\",\"description\":\"d\"}'\n";
+    let program =
+        "#!/bin/sh\n[ -e \"$HOME/mended\" ] || exit 1\necho '{\"name\":\"late\",\"description\":\"d\"}'\n";
     plugin(&room, "late", program);
     stopped(&room, "late", "exit code 1");
     room.write("../home/mended", "");
@@ -230,9 +274,17 @@ fn a_failure_is_tried_again_at_every_start() {
 #[test]
 fn a_plugin_that_takes_long_to_say_what_it_is_is_waited_for_with_a_line() {
     let room = room();
-    plugin(&room, "slow", &bash("slow", "", "echo x").replace("echo asked", "sleep 3; echo asked"));
+    plugin(
+        &room,
+        "slow",
+        &bash("slow", "", "echo x").replace("echo asked", "sleep 3; echo asked"),
+    );
     let run = ran(&room, &[]);
-    assert!(run.stderr.contains("waiting for the plugin slow to say what it is"), "{run:#?}");
+    assert!(
+        run.stderr
+            .contains("waiting for the plugin slow to say what it is"),
+        "{run:#?}"
+    );
 }
 
 #[test]
@@ -291,7 +343,10 @@ fn a_model_cannot_stop_every_run_nor_take_a_guard_away() {
     let model = room.model(&write("vfs:///tools/shared/mine.scm", "(open"));
     room.run(["--model", &model, "go"]).ended_with(0);
     let run = ran(&room, &["-C", "other"]);
-    assert!(run.stderr.contains("mine.scm") && run.stderr.contains("it is left out"), "{run:#?}");
+    assert!(
+        run.stderr.contains("mine.scm") && run.stderr.contains("it is left out"),
+        "{run:#?}"
+    );
     // The user's guard: `--yes` does not answer for the user here.
     let guard = "(register-hook 'pre_shell_exec (lambda (payload) (list (cons \"denied\" #t) (cons \"reason\" \"mine\"))))";
     put(&room, "tools/shared/guard.scm", guard);
@@ -300,11 +355,19 @@ fn a_model_cannot_stop_every_run_nor_take_a_guard_away() {
         assert!(!room.has("made"), "{run:#?}");
     };
     refused(&room);
-    for content in ["(define x", "(define-tool a (description \"d\") (parameters '()) (execute (lambda (args) 1)))"] {
+    for content in [
+        "(define x",
+        "(define-tool a (description \"d\") (parameters '()) (execute (lambda (args) 1)))",
+    ] {
         let model = room.model(&write("vfs:///tools/shared/guard.scm", content));
         room.run(["--yes", "--model", &model, "go"]).ended_with(0);
         refused(&room);
-        assert_eq!(room.run(["vfs", "get", "vfs:///tools/shared/guard.scm"]).stdout.trim(), guard);
+        assert_eq!(
+            room.run(["vfs", "get", "vfs:///tools/shared/guard.scm"])
+                .stdout
+                .trim(),
+            guard
+        );
     }
 }
 
@@ -322,7 +385,10 @@ fn a_guard_that_is_registered_late_counts_from_then_on() {
         let run = attempt(&room, &[]).ended_with(0);
         assert!(!room.has("made"), "{event}: {run:#?}");
         let results = run.events_named("post_tool");
-        assert!(results[0]["result"].as_str().unwrap().contains(words), "{event}: {run:#?}");
+        assert!(
+            results[0]["result"].as_str().unwrap().contains(words),
+            "{event}: {run:#?}"
+        );
     }
 }
 
@@ -330,7 +396,9 @@ fn a_guard_that_is_registered_late_counts_from_then_on() {
 fn age_answers(room: &Room) {
     let file = "../home/.local/share/becket/plugins.json";
     let mut known: Value = serde_json::from_str(&room.read(file)).expect("JSON");
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .expect("after 1970");
     let then = (now - Duration::from_secs(3_600)).as_secs();
     for entry in known["plugins"].as_object_mut().expect("an object").values_mut() {
         entry["asked"] = then.into();
@@ -345,7 +413,10 @@ fn what_a_plugin_said_some_time_ago_is_asked_again_before_the_first_guarded_call
     let program = "#!/bin/bash\nif [[ $1 == --schema ]]; then echo asked >> \"$HOME/asked\"; cat \"$HOME/schema\"; exit; fi\n\
                    echo '{\"block\": true, \"message\": \"gained\"}'\n";
     let schema = |room: &Room, hooks: &str| {
-        room.write("../home/schema", format!("{{\"name\":\"wrap\",\"description\":\"d\",\"hooks\":[{hooks}]}}"));
+        room.write(
+            "../home/schema",
+            format!("{{\"name\":\"wrap\",\"description\":\"d\",\"hooks\":[{hooks}]}}"),
+        );
     };
     plugin(&room, "wrap", program);
     schema(&room, "");
@@ -357,7 +428,13 @@ fn what_a_plugin_said_some_time_ago_is_asked_again_before_the_first_guarded_call
     age_answers(&room);
     let run = attempt(&room, &[]).ended_with(0);
     assert!(!room.has("made"), "{run:#?}");
-    assert!(run.events_named("post_tool")[0]["result"].as_str().unwrap().contains("gained"), "{run:#?}");
+    assert!(
+        run.events_named("post_tool")[0]["result"]
+            .as_str()
+            .unwrap()
+            .contains("gained"),
+        "{run:#?}"
+    );
     assert_eq!(asked(&room), 2);
     // A call without a model waits for it too.
     schema(&room, "");
@@ -373,7 +450,9 @@ fn what_a_plugin_said_some_time_ago_is_asked_again_before_the_first_guarded_call
     ran(&room, &[]);
     room.write("../home/schema", "no json");
     age_answers(&room);
-    let run = attempt(&room, &[]).ended_with(0).complained("what a guard may judge is refused");
+    let run = attempt(&room, &[])
+        .ended_with(0)
+        .complained("what a guard may judge is refused");
     assert!(!room.has("made"), "{run:#?}");
 }
 

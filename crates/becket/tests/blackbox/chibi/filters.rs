@@ -59,7 +59,10 @@ fn an_output_whose_filter_breaks_is_withheld() {
         let (_, told) = with(Newer, "pre_tool_output", body);
         let told = told.went_well().asked(2);
         let result = &told.results()[0];
-        assert!(!told.requests[1].to_string().contains("the secret word\\n"), "{body}: {told:#?}");
+        assert!(
+            !told.requests[1].to_string().contains("the secret word\\n"),
+            "{body}: {told:#?}"
+        );
         assert!(
             result.contains("withheld") && result.contains("filter"),
             "{body}: {result}"
@@ -69,7 +72,12 @@ fn an_output_whose_filter_breaks_is_withheld() {
 
 #[test]
 fn a_shell_test_that_was_false_says_nothing() {
-    for hook in ["pre_message", "pre_api_request", "pre_api_tools", "pre_tool_output"] {
+    for hook in [
+        "pre_message",
+        "pre_api_request",
+        "pre_api_tools",
+        "pre_tool_output",
+    ] {
         for generation in [Newer, Older] {
             let (_, told) = with(generation, hook, "[[ x == y ]] && echo '{}'");
             let told = told.went_well().asked(2);
@@ -97,20 +105,31 @@ fn a_redactor_finds_room_for_a_long_text() {
         .went_well()
         .asked(2);
     let result = &told.results()[0];
-    assert!(result.contains("[hidden]"), "{}", &result[..200.min(result.len())]);
+    assert!(
+        result.contains("[hidden]"),
+        "{}",
+        &result[..200.min(result.len())]
+    );
     assert!(!result.contains("hunter2"), "the secret went to the model");
 }
 
 #[test]
 fn hooks_of_beckets_own_withhold_too_unless_they_are_told_to_go_on() {
-    for (event, passes) in [("pre_tool_output", "the secret word"), ("tools_offered", "\"tools\"")] {
+    for (event, passes) in [
+        ("pre_tool_output", "the secret word"),
+        ("tools_offered", "\"tools\""),
+    ] {
         for (more, is_withheld) in [("", true), ("on_failure = \"continue\"\n", false)] {
             let chibi = Chibi::new();
-            let hooks = chibi
-                .room
-                .hooks(&format!("[[hook]]\nevent = \"{event}\"\ncommand = \"exit 3\"\n{more}"));
+            let hooks = chibi.room.hooks(&format!(
+                "[[hook]]\nevent = \"{event}\"\ncommand = \"exit 3\"\n{more}"
+            ));
             let turns = [runs("echo the secret word"), says("done")];
-            let turns = if event == "tools_offered" { &turns[1..] } else { &turns[..] };
+            let turns = if event == "tools_offered" {
+                &turns[1..]
+            } else {
+                &turns[..]
+            };
             let told = chibi.ask(&["--yes", "--hooks", &hooks, "go"], turns).went_well();
             let last = told.requests.last().expect("a request").clone();
             let result = json!([last["tools"], told.results()]).to_string();

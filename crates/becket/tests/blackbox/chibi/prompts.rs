@@ -432,7 +432,12 @@ const FELT: &[(&str, &str)] = &[
 
 /// Those of them that do not stand between data and the model.
 fn without_filters() -> Vec<&'static str> {
-    let filters = ["pre_message", "pre_api_tools", "pre_api_request", "pre_tool_output"];
+    let filters = [
+        "pre_message",
+        "pre_api_tools",
+        "pre_api_request",
+        "pre_tool_output",
+    ];
     let names = FELT.iter().map(|(hook, _)| *hook);
     names.filter(|hook| !filters.contains(hook)).collect()
 }
