@@ -72,7 +72,7 @@ impl Session {
         let agent = Arc::clone(&self.agent);
         let shown = ShownAnswer::of(&*agent.front, message, RequestPurpose::Answer);
         self.store_messages(vec![message.clone()]).await?;
-        shown.is_seen_to();
+        shown.settle();
         Ok(())
     }
 

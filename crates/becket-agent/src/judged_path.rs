@@ -34,6 +34,7 @@ impl LinkedFile {
         Self::of(&rustix::fs::lstat(path).ok()?)
     }
 
+    #[allow(clippy::unnecessary_cast, reason = "other systems have other types there")]
     fn of(stat: &Stat) -> Option<Self> {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         (is_file && stat.st_nlink > 1).then_some(Self {

@@ -128,7 +128,7 @@ impl<'a> ModelCall<'a> {
         let message = self.send(&body).await?;
         let shown = ShownAnswer::of(self.front, &message, self.purpose);
         self.announce(&message, started.elapsed()).await;
-        shown.is_seen_to();
+        shown.settle();
         Ok(message)
     }
 
@@ -380,7 +380,7 @@ impl<'a> ShownAnswer<'a> {
     }
 
     /// It is in the conversation, or somebody else looks after it.
-    pub(crate) fn is_seen_to(mut self) {
+    pub(crate) fn settle(mut self) {
         self.0 = None;
     }
 }

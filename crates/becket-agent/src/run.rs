@@ -783,13 +783,13 @@ impl Session {
         }
         let hindrance = hindrance(*stop_reason);
         if says_nothing(&message) && *stop_reason != StopReason::Refused {
-            shown.is_seen_to();
+            shown.settle();
             return Ok(self.empty_answer(run, message).await);
         }
         run.empty_answers = 0;
         run.answer = message.text();
         self.store_messages(vec![message.clone()]).await?;
-        shown.is_seen_to();
+        shown.settle();
         if message.tool_calls().is_empty() {
             let (reason, ending) = self.answered(run).await?;
             return Ok(TurnOver {

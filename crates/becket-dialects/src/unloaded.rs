@@ -1,5 +1,5 @@
-//! Guests that were found and could not be understood. Nobody knows whether such a guest is a guard, so it counts as one
-//! until the user leaves it out by name.
+//! Guests that were found and could not be understood. Nobody knows whether such a guest is a guard, so it counts as
+//! one until the user leaves it out by name.
 
 use std::fmt;
 

@@ -296,8 +296,8 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
-    /// A guard that broke has refused, and what a filter was asked about does not pass; of anything else only the failure
-    /// is kept.
+    /// A guard that broke has refused, and what a filter was asked about does not pass; of anything else only the
+    /// failure is kept.
     fn take_failure(&mut self, handler: &Registered<E>, failure: Failure) -> Effect {
         let refused = handler.info.class >= Class::Filter;
         if refused {

@@ -542,7 +542,7 @@ working_dir = "scripts"
             ),
             (
                 "[[hook]]\nevent = \"turn_end\"\ncommand = \"x\"\non_failure = \"allow\"",
-                "hooks.toml:4: `on_failure` means nothing on turn_end: only guards refuse",
+                "hooks.toml:4: `on_failure` means nothing on turn_end: nothing is refused or withheld there",
             ),
             (
                 "[[hook]]\nevent = \"pre_tool\"\ncommand = \"x\"\ntimeout = 0",

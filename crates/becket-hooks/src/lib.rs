@@ -3,8 +3,8 @@
 //! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds the
 //! handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
 //! wants, `outcome.rs` what comes back, `rehearsal.rs` how an event is tried out, `replay.rs` how once more. `lane/`
-//! runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own hook files, `glob.rs`
-//! the globs of others.
+//! runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own hook files,
+//! `glob.rs` the globs of others.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 

@@ -336,7 +336,13 @@ fn a_mebibyte_goes_in_and_comes_out_at_the_same_time() {
     let input = "0123456789abcde\n".repeat(1 << 16);
     let finished = block_on(run_shell("cat", &input, 20)).unwrap();
     assert_eq!(finished.stdout, input.as_bytes());
-    let failure = block_on(run_shell("cat; echo", &input, 20)).unwrap_err();
+    // Four times what went in may come out, and a mebibyte in any case.
+    let four_times = "cat >/dev/null; head -c 4194304 /dev/zero";
+    assert!(block_on(run_shell(four_times, &input, 20)).is_ok());
+    let failure = block_on(run_shell(&format!("{four_times}; echo"), &input, 20)).unwrap_err();
+    assert_eq!(failure.cause, Cause::OutputTooLarge);
+    assert!(block_on(run_shell("head -c 1048576 /dev/zero", "x", 20)).is_ok());
+    let failure = block_on(run_shell("head -c 1048577 /dev/zero", "x", 20)).unwrap_err();
     assert_eq!(failure.cause, Cause::OutputTooLarge);
 }
 

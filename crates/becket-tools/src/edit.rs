@@ -28,7 +28,8 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 
 const BOM: char = '\u{FEFF}';
 
-/// Edits the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it had.
+/// Edits the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it
+/// had.
 pub(crate) fn run(
     arguments: &EditArguments,
     (path, judged): (&Path, Option<LinkedFile>),

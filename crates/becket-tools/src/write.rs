@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::judged_path::{LinkedFile, Written, reason, replace_file};
 
-/// Writes the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it had.
+/// Writes the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it
+/// had.
 pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<LinkedFile>) -> Answer {
     let bytes = arguments.content.len();
     match replace_file(path, arguments.content.as_bytes(), judged) {

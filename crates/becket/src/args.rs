@@ -97,8 +97,8 @@ pub struct Options {
     #[arg(long, global = true)]
     pub no_extensions: bool,
 
-    /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each is
-    /// named at every start. `without` in the settings says the same for every run.
+    /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each
+    /// is named at every start. `without` in the settings says the same for every run.
     #[arg(long, global = true, value_name = "NAME")]
     pub without: Vec<String>,
 

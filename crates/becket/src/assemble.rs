@@ -395,8 +395,8 @@ impl Setup {
             .collect()
     }
 
-    /// Whether every tool that a rule forbids or asks about is there. As long as somebody may still bring it, the remark
-    /// at the start is enough.
+    /// Whether every tool that a rule forbids or asks about is there. As long as somebody may still bring it, the
+    /// remark at the start is enough.
     fn check_rule_names(&self, loaded: &Loaded, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
         let Loaded {
             extensions,
@@ -431,7 +431,8 @@ impl Setup {
                 continue;
             }
             let error = CliError::usage(format!(
-                "permissions: the rule `{rule}` names the tool `{name}`, which does not exist, so it would forbid nothing"
+                "permissions: the rule `{rule}` names the tool `{name}`, which does not exist, so it would forbid \
+                 nothing"
             ));
             return Err(match rule_spelling::own_name(name) {
                 Some(own) => error.hint(format!(
@@ -560,14 +561,10 @@ impl Setup {
         let known = self.becket_tools(&chibi::profile(), &environment, &settings, &store);
         let stage = (&engine, &person.front);
         let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
-        if let Some(context) = &self.context_name {
-            scheme.look(context);
-        }
-        self.go_on_without(&loaded, &scheme, options, surroundings, cancel)
-            .await?;
+        let asked = (options, surroundings, cancel);
+        self.go_on_without(&loaded, &scheme, asked).await?;
         self.check_rule_names(&loaded, &tools)?;
-        let asking = plugins.asking_again(&engine, &person.front);
-        let guests = Arc::new(RunGuests::new(scheme.clone(), engine.clone(), asking));
+        let guests = Arc::new(RunGuests::new(plugins, &scheme, stage));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
         let export = self.export(options, surroundings, &engine)?;
         let agent = Agent {
@@ -603,10 +600,11 @@ impl Setup {
         &self,
         loaded: &Loaded,
         scheme: &SchemeFiles,
-        options: &Options,
-        surroundings: &Surroundings,
-        cancel: &CancellationToken,
+        (options, surroundings, cancel): (&Options, &Surroundings, &CancellationToken),
     ) -> Result<(), CliError> {
+        if let Some(context) = &self.context_name {
+            scheme.look(context);
+        }
         let Loaded {
             extensions, plugins, ..
         } = loaded;
@@ -1032,42 +1030,54 @@ impl Setup {
                 .map_or(usual.idle_timeout, |seconds| {
                     Duration::from_secs(*seconds.get_ref())
                 }),
-            output_limit: self
-                .context
-                .local
-                .as_ref()
-                .and_then(|(_, local)| local.tool_output_cache_threshold)
-                .or(self.config.tools.output_limit)
-                .or(home.and_then(|home| home.tool_output_cache_threshold))
-                .unwrap_or(usual.output_limit),
+            output_limit: self.output_limit(home).unwrap_or(usual.output_limit),
             preview_chars: self
                 .of_chibi(|chibi| chibi.tool_cache_preview_chars)?
                 .unwrap_or(usual.preview_chars),
             cache_max_age: self.config.cache.max_age().unwrap_or(usual.cache_max_age),
-            options: RequestOptions {
-                temperature: self
-                    .context
-                    .temperature
-                    .as_ref()
-                    .map(|degree| *degree.get_ref())
-                    .or(config.temperature)
-                    .or(home.and_then(|home| home.api.temperature)),
-                max_tokens: self
-                    .context
-                    .max_tokens
-                    .or(config.max_tokens)
-                    .or(home.and_then(|home| home.api.max_tokens)),
-                top_p: self.of_chibi(|chibi| chibi.api.top_p)?,
-                frequency_penalty: self.of_chibi(|chibi| chibi.api.frequency_penalty)?,
-                presence_penalty: self.of_chibi(|chibi| chibi.api.presence_penalty)?,
-                parallel_tool_calls: self.of_chibi(|chibi| chibi.api.parallel_tool_calls)?,
-                thinking: options.pi.thinking,
-                ..RequestOptions::default()
-            },
+            options: self.request_options(options, home)?,
             wording: self.profile(options)?.wording,
             approval: self.approval(options, surroundings)?,
             subagents: self.subagents(),
             ..usual
+        })
+    }
+
+    /// How long an output may be that is not put aside, as the settings say.
+    fn output_limit(&self, home: Option<&chibi::LocalSettings>) -> Option<usize> {
+        let local = self.context.local.as_ref();
+        local
+            .and_then(|(_, local)| local.tool_output_cache_threshold)
+            .or(self.config.tools.output_limit)
+            .or(home.and_then(|home| home.tool_output_cache_threshold))
+    }
+
+    /// How the model is asked.
+    fn request_options(
+        &self,
+        options: &Options,
+        home: Option<&chibi::LocalSettings>,
+    ) -> Result<RequestOptions, CliError> {
+        let config = &self.config.agent;
+        Ok(RequestOptions {
+            temperature: self
+                .context
+                .temperature
+                .as_ref()
+                .map(|degree| *degree.get_ref())
+                .or(config.temperature)
+                .or(home.and_then(|home| home.api.temperature)),
+            max_tokens: self
+                .context
+                .max_tokens
+                .or(config.max_tokens)
+                .or(home.and_then(|home| home.api.max_tokens)),
+            top_p: self.of_chibi(|chibi| chibi.api.top_p)?,
+            frequency_penalty: self.of_chibi(|chibi| chibi.api.frequency_penalty)?,
+            presence_penalty: self.of_chibi(|chibi| chibi.api.presence_penalty)?,
+            parallel_tool_calls: self.of_chibi(|chibi| chibi.api.parallel_tool_calls)?,
+            thinking: options.pi.thinking,
+            ..RequestOptions::default()
         })
     }
 

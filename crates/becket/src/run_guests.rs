@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use becket_agent::Parent;
+use becket_agent::front::Front;
 use becket_agent::guests::{Brought, Guests};
 use becket_hooks::Engine;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
 
+use crate::plugins::Plugins;
 use crate::scheme::SchemeFiles;
 
 /// The guests of a run.
@@ -21,15 +23,16 @@ pub struct RunGuests {
 }
 
 impl RunGuests {
-    /// Scheme files, and what asks plugins again if there are any to ask.
+    /// Scheme files, and those plugins that are to be asked again.
     pub fn new(
-        scheme: Arc<SchemeFiles>,
-        engine: Arc<Engine>,
-        asking: Option<impl Future<Output = ()> + Send + 'static>,
+        plugins: &Plugins,
+        scheme: &Arc<SchemeFiles>,
+        (engine, front): (&Arc<Engine>, &Arc<dyn Front>),
     ) -> Self {
+        let asking = plugins.asking_again(engine, front);
         Self {
-            scheme,
-            engine,
+            scheme: Arc::clone(scheme),
+            engine: Arc::clone(engine),
             asking: Mutex::new(asking.map(FutureExt::boxed)),
             begun: Mutex::default(),
         }

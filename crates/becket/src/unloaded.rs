@@ -86,7 +86,8 @@ fn refusal(unloaded: &[Unloaded]) -> CliError {
         exit: Exit::UntrustedGuard,
         message: format!("{}; it may hold a guard", told.join("; ")),
         hint: Some(format!(
-            "mend it (`becket doctor` looks again), or run without it: {}; `without` in config.toml leaves it out for good",
+            "mend it (`becket doctor` looks again), or run without it: {}; `without` in config.toml leaves it out for \
+             good",
             names.join(" ")
         )),
     }

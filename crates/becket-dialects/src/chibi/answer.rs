@@ -189,7 +189,13 @@ mod tests {
         let fields = |stdout| read(Class::Guard, stdout, 0).map(|answer| answer.0.len());
         assert_eq!(fields(""), Ok(0));
         assert_eq!(fields(" \n"), Ok(0));
-        assert_eq!(fields("null\n"), Ok(0));
+        assert_eq!(fields("null\n"), Err(Cause::WrongShape));
+        assert_eq!(
+            fields(r#"{"block":true,"block":false}"#),
+            Err(Cause::UnreadableOutput)
+        );
+        let of_change = read(Class::Transform, "null", 0).map(|answer| answer.0.len());
+        assert_eq!(of_change, Ok(0));
         assert_eq!(fields("{}"), Ok(0));
         assert_eq!(fields("\u{feff}{\"block\": true}\n"), Ok(1));
         assert_eq!(fields("blocked"), Err(Cause::UnreadableOutput));

@@ -1,7 +1,8 @@
 //! From a home to plugins that can be called: find the programs, ask them what they are or remember it, and say what
 //! is wrong.
 //!
-//! A program that was found and cannot say what it is may be a guard: it is told as unloaded, never left out in silence.
+//! A program that was found and cannot say what it is may be a guard: it is told as unloaded, never left out in
+//! silence.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -213,8 +214,8 @@ fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Looked {
     Looked { candidate, state }
 }
 
-/// Whether something that cannot be run is a plugin all the same: chibi would start it, it has been one before, or it is
-/// a link whose program is gone. A README or an empty folder is none.
+/// Whether something that cannot be run is a plugin all the same: chibi would start it, it has been one before, or it
+/// is a link whose program is gone. A README or an empty folder is none.
 fn is_meant(candidate: &Candidate, cache: &Cache) -> bool {
     let is_lost = |path: &Path| path.is_symlink() && !path.exists();
     candidate.trouble.is_none()

@@ -1,7 +1,7 @@
 //! chibi's settings: those of its home, and those that it keeps beside a context.
 //!
-//! Both files have the same keys. [`KEYS`] says what becket makes of each: a key that is not served is told by its name,
-//! and one that would have kept the agent from something must be served, or nothing runs.
+//! Both files have the same keys. [`KEYS`] says what becket makes of each: a key that is not served is told by its
+//! name, and one that would have kept the agent from something must be served, or nothing runs.
 
 use becket_events::Fallback;
 use becket_hooks::{in_plain_words, nearest};

@@ -1,8 +1,8 @@
 //! What plugins say of themselves: `PLUGIN --schema`, an object or a list of objects.
 //!
 //! It is read as leniently as chibi reads it: a tool needs a name and a description, and what is wrong with the rest is
-//! remarked on, not punished. Hooks are the exception, since a guard may be among them: where they cannot be read, or one
-//! is almost called like a guard, the schema says nothing at all.
+//! remarked on, not punished. Hooks are the exception, since a guard may be among them: where they cannot be read, or
+//! one is almost called like a guard, the schema says nothing at all.
 
 use std::path::Path;
 use std::time::Duration;

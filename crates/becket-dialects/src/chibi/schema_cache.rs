@@ -1,11 +1,12 @@
 //! Remembers what plugins said of themselves, so that a warm start runs none of them.
 //!
-//! An answer counts as long as the program is the same: path, size, time of change and contents, and what lies beside it
-//! in a folder of its own. What a plugin reads besides is out of sight, so an answer that is no longer fresh is asked for
-//! again while the run goes on. Failures are never remembered: a plugin that gave no answer is asked at every start.
+//! An answer counts as long as the program is the same: path, size, time of change and contents, and what lies beside
+//! it in a folder of its own. What a plugin reads besides is out of sight, so an answer that is no longer fresh is
+//! asked for again while the run goes on. Failures are never remembered: a plugin that gave no answer is asked at
+//! every start.
 //!
-//! An entry stays with the place where the plugin lies until nothing lies there any more: a plugin that can no longer be
-//! run has not been taken away. A file that cannot be read is ignored, and of two writers the last one wins.
+//! An entry stays with the place where the plugin lies until nothing lies there any more: a plugin that can no longer
+//! be run has not been taken away. A file that cannot be read is ignored, and of two writers the last one wins.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;

@@ -28,8 +28,8 @@ pub fn verdict_schema() -> Value {
     })
 }
 
-/// The verdict that an answer is. All of it is the verdict, or it is none: words around it may say the opposite, and what
-/// they quote may be a part of the step that is judged. Only one code fence around it is taken off.
+/// The verdict that an answer is. All of it is the verdict, or it is none: words around it may say the opposite, and
+/// what they quote may be a part of the step that is judged. Only one code fence around it is taken off.
 pub(super) fn verdict(answer: &str) -> Result<Output, Failure> {
     let unreadable = |why: &str| {
         let beginning: String = answer.trim().chars().take(80).collect();

@@ -153,6 +153,10 @@ pub(super) fn ignored_in(folder: &Path) -> Gitignore {
 }
 
 fn is_script(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("ts" | "js"))
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    // A file of declarations holds no code.
+    (name.ends_with(".ts") || name.ends_with(".js")) && !name.ends_with(".d.ts")
 }

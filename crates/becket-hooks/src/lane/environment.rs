@@ -47,8 +47,8 @@ pub fn inherited_environment<N: AsRef<OsStr>>(
 }
 
 /// The environment that guests inherit, hooks above all: what tools inherit, without what changes the meaning of shell
-/// scripts, and with the absolute folders of `PATH` alone. A guard means the same wherever becket is started, and no file
-/// of the working directory takes the place of its programs.
+/// scripts, and with the absolute folders of `PATH` alone. A guard means the same wherever becket is started, and no
+/// file of the working directory takes the place of its programs.
 pub fn guest_environment(mut inherited: BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
     let is_of_shells = |name: &OsStr| {
         begins(name, BEGINNINGS_OF_SHELLS) || OF_SHELLS.iter().any(|shell| OsStr::new(shell) == name)
@@ -59,8 +59,8 @@ pub fn guest_environment(mut inherited: BTreeMap<OsString, OsString>) -> BTreeMa
     inherited
 }
 
-/// The absolute folders of `PATH`; the usual ones if there are none. Without a `PATH` some shells look around where they
-/// are, and with an empty one all do.
+/// The absolute folders of `PATH`; the usual ones if there are none. Without a `PATH` some shells look around where
+/// they are, and with an empty one all do.
 pub(super) fn absolute_path(environment: &BTreeMap<OsString, OsString>) -> OsString {
     let path = environment.get(OsStr::new("PATH"));
     let folders = path

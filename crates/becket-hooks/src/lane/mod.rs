@@ -3,11 +3,11 @@
 //! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. What
 //! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
 //!
-//! `process.rs` starts programs, with what `environment.rs` leaves them and by the shell of `shell.rs`, `pipes.rs` reads what they write, `tree.rs` ends them with everything that they
-//! started, `census.rs` finds what that is, `orphans.rs` buries what they leave behind, `living.rs` knows all that
-//! are there, `terminal.rs` lends them the person's terminal. `command.rs` and `worker.rs` are the two lanes made of
-//! these parts, `companion.rs` a program with a protocol of its own. `script.rs` is the seam to engines for scripts,
-//! which are crates of their own.
+//! `process.rs` starts programs, with what `environment.rs` leaves them and by the shell of `shell.rs`, `pipes.rs`
+//! reads what they write, `tree.rs` ends them with everything that they started, `census.rs` finds what that is,
+//! `orphans.rs` buries what they leave behind, `living.rs` knows all that are there, `terminal.rs` lends them the
+//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
+//! with a protocol of its own. `script.rs` is the seam to engines for scripts, which are crates of their own.
 
 mod census;
 mod command;

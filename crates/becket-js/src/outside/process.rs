@@ -50,7 +50,8 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// What Node needs to start at all.
 const LEAST_MEGABYTES: usize = 64;
 
-/// What an engine needs besides what the extensions keep in it: its own code, its stacks, what is about to be collected.
+/// What an engine needs besides what the extensions keep in it: its own code, its stacks, what is about to be
+/// collected.
 const OWN_MEGABYTES: usize = 192;
 
 /// How often it is looked at how much memory it has.
@@ -580,8 +581,8 @@ fn megabytes(kit: &Kit) -> usize {
     ((kit.limits.memory >> 20) * kit.outside.extensions).max(LEAST_MEGABYTES)
 }
 
-/// Ends the process when it has more memory than it may. Its own limit does not know of buffers, which lie outside of the
-/// heap.
+/// Ends the process when it has more memory than it may. Its own limit does not know of buffers, which lie outside of
+/// the heap.
 async fn watch_memory(id: u32, megabytes: usize, process: Weak<Process>) {
     let most = (megabytes + OWN_MEGABYTES) << 20;
     loop {

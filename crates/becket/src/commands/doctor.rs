@@ -184,7 +184,7 @@ fn examine_plugins(
     let servers = examine_servers(setup, options, surroundings, findings)?;
     let extensions = examine_extensions(setup, options, surroundings, findings)?;
     examine_resources(setup, options, surroundings, findings)?;
-    examine_scheme(setup, &profile, surroundings, findings)?;
+    examine_scheme(setup, &profile, surroundings, findings);
     for trouble in setup.unknown_tools(&plugins, &servers, &extensions, &profile) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
@@ -234,14 +234,23 @@ fn examine_scheme(
     profile: &Profile,
     surroundings: &Surroundings,
     findings: &mut Vec<Finding>,
-) -> Result<(), CliError> {
+) {
     let heard = Arc::new(Warnings::default());
     let front: Arc<dyn Front> = heard.clone();
     let stage = (&Arc::new(Engine::new(None)), &front);
-    let files = setup.scheme_files(stage, &mut Vec::new(), Vec::new(), profile, surroundings)?;
-    for context in setup.folders.open_store()?.contexts()? {
-        files.look(&context.name);
-    }
+    let files = match setup.scheme_files(stage, &mut Vec::new(), Vec::new(), profile, surroundings) {
+        Ok(files) => files,
+        Err(error) => {
+            findings.push(finding("Scheme files".into(), Some(error.to_string())));
+            return;
+        }
+    };
+    // A store that cannot be read is a finding of its own.
+    let store = setup.folders.open_store().ok();
+    let contexts = store.and_then(|store| store.contexts().ok()).unwrap_or_default();
+    let names = contexts.iter().map(|context| context.name.as_str());
+    // Also where there is no context yet.
+    names.chain(["default"]).for_each(|name| files.look(name));
     let loaded = files.names();
     findings.extend(
         loaded
@@ -258,7 +267,6 @@ fn examine_scheme(
             .iter()
             .map(|words| finding("Scheme files".into(), Some(words.clone()))),
     );
-    Ok(())
 }
 
 /// Collects what Scheme files have to say.

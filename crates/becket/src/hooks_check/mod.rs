@@ -1,7 +1,8 @@
 //! What is wrong with hooks before they run: one function for each kind of thing, all over the same [`HookFile`]s.
 //!
 //! `sources.rs` finds and reads the files, `shell.rs` finds the programs in a command, `scripts.rs` looks into the
-//! scripts that hooks run, `syntax.rs` asks whether they can be read, `echoes.rs` what shells would change in them, `answers.rs` looks at what hooks answer, with
+//! scripts that hooks run, `syntax.rs` asks whether they can be read, `echoes.rs` what shells would change in them,
+//! `answers.rs` looks at what hooks answer, with
 //! `written.rs` for what scripts write, `guests.rs` at plugins and extensions, `trusted.rs` at what is trusted.
 //! `sarif.rs` tells it all to other tools. Nothing is run.
 

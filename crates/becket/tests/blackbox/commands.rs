@@ -22,7 +22,7 @@ fn events_are_listed_with_their_class() {
     assert_eq!(listed.len(), run.stdout.lines().count());
     assert!(listed.iter().all(|event| {
         let class = event["class"].as_str().unwrap_or_default();
-        ["guard", "transform", "observe"].contains(&class)
+        ["guard", "filter", "transform", "observe"].contains(&class)
             && event["doc"].as_str().is_some_and(|doc| !doc.is_empty())
     }));
 }

@@ -399,7 +399,7 @@ fn the_command_line_beats_the_context_and_the_context_beats_the_configuration() 
     room.run(["hello"]).ended_with(0);
     room.write(
         &context_file(&room.context(), "local.toml"),
-        "model = \"lab/local\"\nfuel = 0\n[api]\ntemperature = 0.2\nmax_tokens = 22\n[tools]\nx = 1\n",
+        "model = \"lab/local\"\nfuel = 0\n[api]\ntemperature = 0.2\nmax_tokens = 22\n",
     );
     let local = room.run(["--json", "hello"]).ended_with(0);
     assert_eq!(local.events_named("loop_start")[0]["fuel_total"], Value::Null);

@@ -461,7 +461,7 @@ fn what_a_failing_hook_wrote_stays_indented() {
 #[test]
 fn a_rule_about_a_tool_that_does_not_exist_is_remarked_on() {
     let room = room();
-    room.config("[permissions]\ndeny = [\"bash:command=*\"]\nask = [\"shel\", \"r*\", \"grep\"]\n");
+    room.config("[permissions]\nallow = [\"bash:command=*\", \"shel\"]\nask = [\"r*\", \"grep\"]\n");
     let run = room
         .run(["hello"])
         .ended_with(0)

@@ -36,7 +36,7 @@ fn with_session(turns: u64) -> Room {
         let session = NewSession {
             session_id: "long".into(),
             parent_session_id: None,
-            context_name: "default".into(),
+            context_name: room.context(),
             model: "scripted/model".into(),
             cwd: room.work().display().to_string(),
         };

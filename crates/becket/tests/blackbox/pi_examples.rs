@@ -468,16 +468,19 @@ pub fn loading_problem(file: &str, name: &str) -> Option<String> {
 }
 
 #[test]
-fn an_example_whose_package_is_missing_names_the_import_and_the_rest_goes_on() {
+fn an_example_whose_package_is_missing_names_the_import_and_without_it_the_rest_goes_on() {
     let Some(folder) = examples() else { return };
     for (name, package) in [("with-deps", "ms"), ("sandbox", "@anthropic-ai/sandbox-runtime")] {
         let room = room();
         let model = room.model(&json!([call("hello", json!({"name": "you"})), text("done")]));
         let (broken, hello) = (file_of(folder, name), file_of(folder, "hello"));
-        let run = room.run([
+        let words = [
             "--json", "--yes", "--model", &model, "-e", &broken, "-e", &hello, "go",
-        ]);
-        let run = run.ended_with(0).complained(package).complained(name);
+        ];
+        room.run(words).ended_with(4).complained(package).complained(name);
+        let run = room
+            .run([&words[..], &["--without", name]].concat())
+            .ended_with(0);
         assert!(results(&run).contains("Hello, you!"), "{run:#?}");
     }
 }

@@ -724,7 +724,7 @@ fn what_is_no_extension_is_told_with_its_file_and_line() {
         let model = room.model(&json!([{"text": "fine"}]));
         let run = room
             .run(["--model", &model, "-e", "./extension.ts", "go"])
-            .ended_with(0);
+            .ended_with(4);
         assert!(
             run.stderr
                 .contains("Extension does not export a valid factory function"),

@@ -145,7 +145,7 @@ fn without_node_the_error_names_what_is_missing_and_what_would_serve_it() {
         "exotic.ts",
         "import { createServer } from 'node:net'; export default () => { createServer(); };",
     );
-    let ended = run(&room, &["exotic.ts"], &json!([{"text": "fine"}])).ended_with(0);
+    let ended = run(&room, &["exotic.ts"], &json!([{"text": "fine"}])).ended_with(4);
     for words in [
         "net.createServer",
         "exotic.ts:1:",
@@ -301,7 +301,7 @@ export default (pi: any) => {
         "grammar.ts",
         "import { Worker as W } from 'node:worker_threads'; void W;\nexport default (pi: any) => {\n  const = 1;\n};",
     );
-    let ended = run(&room, &["grammar.ts"], &json!([{"text": "fine"}])).ended_with(0);
+    let ended = run(&room, &["grammar.ts"], &json!([{"text": "fine"}])).ended_with(4);
     assert!(ended.stderr.contains("grammar.ts:3:9"), "{ended:#?}");
 }
 

@@ -307,6 +307,7 @@ pub fn follow_scheme(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
+// tidy: a table
 /// Programs are compiled and not run, since they may loop for ever; inputs meet programs that end.
 pub fn jq(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[

@@ -233,8 +233,8 @@ impl<'a> Owners<'a> {
         let begun = &self.requests[..self.requests.partition_point(begun)];
         // Requests follow one another. At the seam of two of them it is the first one's.
         let last_two = begun.iter().rev().take(2);
-        let around = last_two.filter(|(request, _)| within(dispatch, request));
-        around.last().map(|(_, place)| *place)
+        let mut around = last_two.filter(|(request, _)| within(dispatch, request));
+        around.next_back().map(|(_, place)| *place)
     }
 }
 

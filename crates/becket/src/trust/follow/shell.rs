@@ -1061,6 +1061,7 @@ mod tests {
     }
 
     #[test]
+    // tidy: a table
     fn files_are_found_where_they_are_run() {
         for (text, expected) in [
             ("./guard.sh --now", "Directory:./guard.sh"),
