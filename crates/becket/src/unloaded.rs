@@ -111,13 +111,16 @@ async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliEr
                 message: words,
                 timeout: None,
             };
-            let entries = DECISIONS.map(|(_, key, label)| Entry {
+            // Enter alone quits.
+            let mut decisions = DECISIONS;
+            decisions.reverse();
+            let entries = decisions.map(|(_, key, label)| Entry {
                 label: label.replace(['[', ']'], ""),
                 letter: Some(key),
                 ..Entry::default()
             });
             let chosen = screen.select(question, entries.to_vec()).await;
-            Ok(chosen.map_or(Decision::Quit, |chosen| DECISIONS[chosen].0))
+            Ok(chosen.map_or(Decision::Quit, |chosen| decisions[chosen].0))
         }
         None => {
             let answer = tokio::task::spawn_blocking(move || ask_in_lines(&words)).await;
