@@ -2,6 +2,7 @@
 //! one until the user leaves it out by name.
 
 use std::fmt;
+use std::path::Path;
 
 use becket_hooks::nearest;
 
@@ -16,6 +17,18 @@ pub struct Unloaded {
     pub source: String,
     /// What went wrong.
     pub why: String,
+}
+
+impl Unloaded {
+    /// A guest of that kind and name, where it lies, and what went wrong.
+    pub fn new(kind: &'static str, name: impl Into<String>, place: &Path, why: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+            source: place.display().to_string(),
+            why: why.into(),
+        }
+    }
 }
 
 impl fmt::Display for Unloaded {

@@ -330,24 +330,35 @@ impl Setup {
             )
         });
         let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
-        let left_out = self.left_out.iter().map(|name| ("extension", name));
-        let left_out = left_out.chain(plugins.left_out().iter().map(|name| ("plugin", name)));
-        let schemes = self
-            .without
-            .iter()
-            .filter(|name| name.starts_with(becket_agent::vfs::SCHEME));
-        let left_out = left_out.chain(schemes.map(|name| ("Scheme file", name)));
-        let left_out = left_out.map(|(kind, name)| format!("the {kind} {name} is left out (`without`)"));
         skipped
             .cloned()
             .chain(loosened)
-            .chain(left_out)
+            .chain(self.without.iter().map(|name| self.told_without(name, plugins)))
             .chain(self.not_served_of_chibi())
             .chain(self.unknown_tools(plugins, servers, extensions, profile))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
             .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
             .collect()
+    }
+
+    /// What the user is told at every start of a guest that they leave out.
+    fn told_without(&self, name: &str, plugins: &Plugins) -> String {
+        let is_among = |names: &[String]| names.iter().any(|known| known == name);
+        let is_scheme_file = || {
+            let path = name.strip_prefix(becket_agent::vfs::SCHEME);
+            path.is_some_and(|path| self.vfs().join(path.trim_start_matches('/')).exists())
+        };
+        let kind = if is_among(&self.left_out) {
+            pi::EXTENSION
+        } else if is_among(plugins.left_out()) {
+            "plugin"
+        } else if is_scheme_file() {
+            "Scheme file"
+        } else {
+            return format!("`without` names {name}, and nothing here is called so");
+        };
+        format!("the {kind} {name} is left out (`without`)")
     }
 
     /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
@@ -1261,12 +1272,16 @@ fn add_guests(
 
 /// Takes away the extensions that the user leaves out, and names them.
 fn leave_out(extensions: &mut pi::Found, without: &[String]) -> Vec<String> {
-    let is_left_out = |name: &String| without.contains(name);
-    extensions.unloaded.retain(|guest| !is_left_out(&guest.name));
-    let all = std::mem::take(&mut extensions.extensions).into_iter();
-    let (left_out, kept): (Vec<_>, Vec<_>) = all.partition(|candidate| is_left_out(&candidate.name));
-    extensions.extensions = kept;
-    left_out.into_iter().map(|candidate| candidate.name).collect()
+    let found = extensions.extensions.iter().map(|candidate| &candidate.name);
+    let names = found.chain(extensions.unloaded.iter().map(|guest| &guest.name));
+    let left_out: Vec<String> = names.filter(|name| without.contains(name)).cloned().collect();
+    extensions
+        .extensions
+        .retain(|candidate| !left_out.contains(&candidate.name));
+    extensions
+        .unloaded
+        .retain(|guest| !left_out.contains(&guest.name));
+    left_out
 }
 
 /// Says what the person should know.

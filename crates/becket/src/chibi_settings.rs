@@ -77,7 +77,7 @@ impl Setup {
         })
     }
 
-    /// Keys of chibi's settings that mean nothing here, by their names.
+    /// Names of chibi settings that becket does not serve.
     pub fn not_served_of_chibi(&self) -> Vec<String> {
         let home = self.chibi_home_settings().ok().flatten();
         let files = self.context.local.iter().chain(home);

@@ -27,8 +27,8 @@ use crate::surroundings::Surroundings;
 /// How many seconds a hook or a tool may take where nothing is said.
 const CALL_SECONDS: u64 = 30;
 
-/// How many seconds a plugin may take to say what it is where nothing is said. On a cold machine the first start of an
-/// interpreter that fetches its packages takes its time.
+/// How many seconds a plugin may take to answer `--schema` by default. On a cold machine an interpreter that fetches
+/// its packages first takes long.
 const SCHEMA_SECONDS: u64 = 120;
 
 /// The plugins of this run.

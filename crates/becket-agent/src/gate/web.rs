@@ -59,7 +59,7 @@ impl Gate {
 impl Permit {
     /// Whether the tool may go on to an address to which the one that was judged leads: a redirect, say. Rules, the
     /// policy and the guards of the network judge it like the first one. What the person would have to be asked about
-    /// is not fetched now: it is a call of its own, unless the person has said yes to the same server.
+    /// is not fetched now: it is a call of its own, unless the user has said yes to the same server.
     pub async fn may_fetch(&self, from: &JudgedUrl, url: &str) -> Result<JudgedUrl, NotFetched> {
         let guard = &*self.reading;
         let judged = guard.settings.urls.judge(url).await.map_err(NotFetched::Denied)?;

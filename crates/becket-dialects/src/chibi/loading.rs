@@ -20,6 +20,9 @@ use crate::Unloaded;
 /// How many plugins are asked for their schemas at the same time.
 const AT_ONCE: usize = 8;
 
+/// What a folder of plugins is called into which nobody can look.
+const ALL_PLUGINS: &str = "plugins";
+
 /// A plugin that takes longer than this to say what it is, is worth a line.
 const WORTH_A_LINE: Duration = Duration::from_secs(2);
 
@@ -91,14 +94,18 @@ pub async fn load(host: &Host, settings: &LoadSettings, tell: &(dyn Fn(String) +
     let mut loaded = Loaded::default();
     let candidates = discover(&host.chibi_home).unwrap_or_else(|why| {
         let folder = super::plugins_folder(&host.chibi_home);
-        loaded.unloaded.push(unloaded("plugins", &folder, why));
+        match settings.without.iter().any(|name| name == ALL_PLUGINS) {
+            true => loaded.left_out.push(ALL_PLUGINS.to_owned()),
+            false => loaded.unloaded.push(unloaded(ALL_PLUGINS, &folder, why)),
+        }
         Vec::new()
     });
     loaded.remarks.extend(unknown_overrides(&candidates, settings));
     let (without, wanted): (Vec<Candidate>, Vec<Candidate>) = candidates
         .into_iter()
         .partition(|candidate| settings.without.contains(&candidate.name));
-    loaded.left_out = without.into_iter().map(|candidate| candidate.name).collect();
+    let without = without.into_iter().map(|candidate| candidate.name);
+    loaded.left_out.extend(without);
     let looked = wanted
         .into_iter()
         .map(|candidate| look_at(candidate, &cache, settings.asking));
@@ -229,12 +236,7 @@ fn traits_of(candidate: &Candidate, program: &[u8]) -> Traits {
 }
 
 fn unloaded(name: &str, place: &Path, why: String) -> Unloaded {
-    Unloaded {
-        kind: "plugin",
-        name: name.to_owned(),
-        source: place.display().to_string(),
-        why,
-    }
+    Unloaded::new("plugin", name, place, why)
 }
 
 /// Asks a plugin what it is. An answer that cannot be understood is none.

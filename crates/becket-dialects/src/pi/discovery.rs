@@ -24,6 +24,9 @@ pub fn has_project_extensions(folder: &Path) -> bool {
     folder.ends_with(Path::new(PROJECT_FOLDER).join(EXTENSIONS))
 }
 
+/// What a guest of pi's is called in messages.
+pub const EXTENSION: &str = "extension";
+
 /// Where extensions lie in either of them.
 pub(super) const EXTENSIONS: &str = "extensions";
 
@@ -223,7 +226,7 @@ impl Finder<'_> {
                 Err(error) => {
                     self.found
                         .unloaded
-                        .push(unloaded(&name, &file, error.to_string()));
+                        .push(Unloaded::new(EXTENSION, name, &file, error.to_string()));
                     continue;
                 }
             };
@@ -254,7 +257,9 @@ impl Finder<'_> {
                 Err(error) => {
                     let why = format!("{error}; it is named in {}", Settings::file(folder).display());
                     let Entry { name, file } = Entry::of_file(path);
-                    self.found.unloaded.push(unloaded(&name, &file, why));
+                    self.found
+                        .unloaded
+                        .push(Unloaded::new(EXTENSION, name, &file, why));
                 }
                 Ok(metadata) if metadata.is_dir() => named.extend(in_folder(&path)?),
                 Ok(_) => named.push(Entry::of_file(path)),
@@ -282,7 +287,7 @@ impl Finder<'_> {
             let why = format!("the package is not installed; try `pi install {source}`");
             self.found
                 .unloaded
-                .push(unloaded(source, &Settings::file(folder), why));
+                .push(Unloaded::new(EXTENSION, source, &Settings::file(folder), why));
             return Ok(());
         };
         let entries = match root.is_dir() {
@@ -291,15 +296,6 @@ impl Finder<'_> {
         };
         self.add(entries, &Origin::Package(package.source.clone()));
         Ok(())
-    }
-}
-
-fn unloaded(name: &str, file: &Path, why: String) -> Unloaded {
-    Unloaded {
-        kind: "extension",
-        name: name.to_owned(),
-        source: file.display().to_string(),
-        why,
     }
 }
 

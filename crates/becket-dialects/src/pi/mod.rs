@@ -37,7 +37,7 @@ mod words;
 pub use answer_fields::answer_fields;
 pub use api::{Member, Object, State, api};
 pub use discovery::{
-    Candidate, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, has_project_extensions, home,
+    Candidate, EXTENSION, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, has_project_extensions, home,
     project_settings,
 };
 pub use entries::{Entry, EntryKind};

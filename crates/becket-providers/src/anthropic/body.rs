@@ -83,7 +83,8 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
         body.push_str(r#","top_p":"#);
         push_json(&mut body, &top_p);
     }
-    if request.options.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
+    let has_tools = !request.tools.is_empty() && request.options.answer_schema.is_none();
+    if request.options.parallel_tool_calls == Some(false) && has_tools {
         body.push_str(r#","tool_choice":{"type":"auto","disable_parallel_tool_use":true}"#);
     }
     body.push_str(r#","stream":true}"#);

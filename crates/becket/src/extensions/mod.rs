@@ -412,12 +412,7 @@ async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Resu
 }
 
 fn unloaded(candidate: &Candidate, why: String) -> Unloaded {
-    Unloaded {
-        kind: "extension",
-        name: candidate.name.clone(),
-        source: candidate.file.display().to_string(),
-        why,
-    }
+    Unloaded::new(pi::EXTENSION, &candidate.name, &candidate.file, why)
 }
 
 /// Whether a file is a part of an extension and none itself: it exports nothing by default, and one of the others

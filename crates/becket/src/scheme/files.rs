@@ -134,12 +134,14 @@ impl SchemeFiles {
     pub fn unloaded(&self) -> Vec<Unloaded> {
         let state = self.state();
         let troubles = state.files.iter().filter_map(|(address, file)| {
-            Some(Unloaded {
-                kind: "Scheme file",
-                name: address.to_string(),
-                source: self.around.vfs.place(address).ok()?.file().display().to_string(),
-                why: file.trouble.clone()?,
-            })
+            let place = self.around.vfs.place(address).ok()?;
+            let why = file.trouble.clone()?;
+            Some(Unloaded::new(
+                "Scheme file",
+                address.to_string(),
+                place.file(),
+                why,
+            ))
         });
         troubles.collect()
     }

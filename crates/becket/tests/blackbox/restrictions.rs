@@ -1,4 +1,4 @@
-//! Settings that restrict, of chibi's and of becket's own: they count, or nothing runs.
+//! Settings that restrict, chibi's and becket's own: each of them counts, or nothing runs.
 
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, OpenAiStream, Response, Room};

@@ -157,7 +157,7 @@ fn an_extension_that_cannot_be_loaded_counts_as_a_guard() {
         let room = room();
         room.write("../home/.pi/agent/settings.json", settings);
         stopped(&room, name, words);
-        ran(&room, &["--without", name]);
+        ran(&room, &["--without", name]).complained(&format!("the extension {name} is left out"));
     }
     let room = room();
     room.write(&format!("{EXTENSIONS}/guard.ts"), guard);
@@ -233,6 +233,8 @@ fn what_has_been_a_plugin_is_one_also_when_the_cache_is_gone() {
     std::fs::create_dir_all(room.home().join(".chibi")).expect("the room is writable");
     symlink("nowhere", room.home().join(".chibi/plugins")).expect("a link can be made");
     stopped(&room, "plugins", "cannot be read");
+    ran(&room, &["--without", "plugins"]).complained("the plugin plugins is left out");
+    ran(&room, &["--without", "plugins", "--without", "plugin"]).complained("`without` names plugin,");
 }
 
 fn place(room: &Room, name: &str) -> std::path::PathBuf {

@@ -103,7 +103,7 @@ pub fn host_calls(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Arguments of a tool against a schema, both of an extension's making.
+/// Tool arguments checked against a schema; both come from an extension.
 pub fn arguments(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[
         "type",
