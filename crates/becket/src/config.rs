@@ -361,7 +361,7 @@ pub struct ChibiConfig {
     /// How many seconds one call of a plugin's tool may take; 30 where nothing is said.
     #[schemars(with = "Option<u64>")]
     pub tool_timeout: Option<Spanned<u64>>,
-    /// How many seconds a plugin may take to say what it is; 10 where nothing is said.
+    /// How many seconds a plugin may take to say what it is; default: 120.
     #[schemars(with = "Option<u64>")]
     pub schema_timeout: Option<Spanned<u64>>,
     /// Whether older plugins are told to be talkative.
