@@ -1,0 +1,338 @@
+//! What hooks, plugins, extensions and models answer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arbtest::arbitrary::{Result, Unstructured};
+use becket_chibi::{Host, ScriptHook, is_schema};
+use becket_docker_agent::{contracts, is_verdict, troubles_of_answer};
+use becket_events::{EVENTS, EventId};
+use becket_hooks::{Answered, Engine, Failure, Field, LaneKind, ScriptHandler, trouble_of_answer};
+use becket_pi::ExtensionOwner;
+use becket_providers::{Api, read_answer};
+use futures_util::future::BoxFuture;
+
+use super::agent::reader;
+use crate::text::{changed, json_text, text};
+
+/// Names and words of answers.
+const WORDS: &[&str] = &[
+    "decision",
+    "allow",
+    "deny",
+    "ask",
+    "reason",
+    "block",
+    "prompt",
+    "arguments",
+    "verdict",
+    "output",
+    "result",
+    "messages",
+    "content",
+    "type",
+    "text",
+    "role",
+    "user",
+    "assistant",
+    "hookSpecificOutput",
+    "permissionDecision",
+    "updatedInput",
+    "continue",
+    "stopReason",
+    "systemMessage",
+    "additionalContext",
+    "tools",
+    "name",
+    "input",
+    "cancel",
+    "details",
+    "isError",
+    "exit_code",
+    "fuel",
+    "remove",
+    "add",
+    "message",
+    "entries",
+    "images",
+    "data",
+    "mimeType",
+    "image",
+    "summary",
+    "\u{0}",
+    "",
+    "systemPrompt",
+    "command",
+    "path",
+    "shell",
+    "approved",
+    "denied",
+    "true",
+    "null",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\"",
+];
+
+/// The events as they were really sent, once for each.
+fn golden(event: EventId) -> Option<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/events");
+    std::fs::read_to_string(folder.join(format!("{}.json", event.info().name))).ok()
+}
+
+/// Answers always the same.
+struct Says(String);
+
+impl ScriptHandler for Says {
+    fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, std::result::Result<Answered, Failure>> {
+        let changed = fields.iter().take(3).map(|field| (field.name, self.0.clone()));
+        let answered = Answered {
+            returned: Some(self.0.clone()),
+            changed: changed.collect(),
+        };
+        Box::pin(std::future::ready(Ok(answered)))
+    }
+}
+
+/// Fires an event at the engine, as it was recorded.
+fn fire(engine: &Engine, event: EventId) {
+    let Some(text) = golden(event) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let _ = runtime
+        .expect("a runtime can be made")
+        .block_on(engine.replay(event, &text));
+}
+
+pub fn own(u: &mut Unstructured<'_>) -> Result<()> {
+    let event = u.choose(EVENTS)?.id;
+    let _ = trouble_of_answer(event, &json_text(u, WORDS)?);
+    Ok(())
+}
+
+pub fn chibi(u: &mut Unstructured<'_>) -> Result<()> {
+    let hooks = becket_chibi::hooks();
+    let hook = &hooks[u.choose_index(hooks.len())?];
+    let engine = Engine::new(None);
+    let script = ScriptHook {
+        file: "fuzz".into(),
+        source: "fuzz:1".into(),
+        function: Arc::new(Says(json_text(u, WORDS)?)),
+        timeout: Duration::from_secs(60),
+        hears: Arc::new(|_| true),
+        lane: LaneKind::Scheme,
+    };
+    let host = Host {
+        chibi_home: "/nowhere".into(),
+        project_root: "/nowhere".into(),
+        hook_timeout: Duration::from_secs(60),
+        environment: Arc::default(),
+        terminal: None,
+        verbose: false,
+    };
+    hook.register_script(&engine, script, &host);
+    fire(&engine, hook.event());
+    Ok(())
+}
+
+pub fn pi(u: &mut Unstructured<'_>) -> Result<()> {
+    let rows = becket_pi::rows();
+    let row = &rows[u.choose_index(rows.len())?];
+    let engine = Engine::new(None);
+    let owner = ExtensionOwner {
+        name: "fuzz".into(),
+        source: "fuzz".into(),
+        order: Vec::new(),
+        timeout: Duration::from_secs(60),
+        lane: LaneKind::Javascript,
+        priority: 0,
+    };
+    row.register(&engine, Arc::new(Says(json_text(u, WORDS)?)), &owner);
+    fire(&engine, row.event());
+    Ok(())
+}
+
+pub fn docker_agent(u: &mut Unstructured<'_>) -> Result<()> {
+    let contracts = contracts();
+    let contract = &contracts[u.choose_index(contracts.len())?];
+    let answer = match u.ratio(1, 4)? {
+        true => text(u, WORDS)?,
+        false => json_text(u, WORDS)?,
+    };
+    let _ = troubles_of_answer(&answer, contract);
+    Ok(())
+}
+
+pub fn judge(u: &mut Unstructured<'_>) -> Result<()> {
+    const ANSWERS: &[&str] = &[
+        "{\"decision\":\"deny\",\"reason\":\"no\"}",
+        "```json\n{\"decision\":\"allow\",\"reason\":\"yes\"}\n```",
+    ];
+    is_verdict(&match u.ratio(1, 2)? {
+        true => text(u, WORDS)?,
+        false => changed(u, ANSWERS, WORDS)?,
+    });
+    Ok(())
+}
+
+/// What plugins say of themselves.
+pub fn schema(u: &mut Unstructured<'_>) -> Result<()> {
+    const FIELDS: &[&str] = &[
+        "name",
+        "description",
+        "parameters",
+        "hooks",
+        "parallel",
+        "flow_control",
+        "summary_params",
+        "type",
+        "object",
+        "properties",
+        "required",
+        "pre_tool",
+        "x",
+        "",
+        "é",
+        "ends_turn",
+        "items",
+        "$ref",
+    ];
+    is_schema(&json_text(u, FIELDS)?);
+    Ok(())
+}
+
+fn streamed(u: &mut Unstructured<'_>, api: Api, words: &[&str], texts: &[&str]) -> Result<()> {
+    let mut bytes = match u.int_in_range(0..=2)? {
+        0 => text(u, words)?,
+        1 => changed(u, texts, words)?,
+        _ => {
+            let mut all = String::new();
+            for _ in 0..u.int_in_range(0..=8)? {
+                all += &format!("data: {}\n\n", json_text(u, words)?);
+            }
+            all
+        }
+    }
+    .into_bytes();
+    let mut pieces = Vec::new();
+    while !bytes.is_empty() && pieces.len() < 20 {
+        let rest = bytes.split_off(u.int_in_range(1..=bytes.len())?);
+        pieces.push(std::mem::replace(&mut bytes, rest));
+    }
+    pieces.push(bytes);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime
+        .expect("a runtime can be made")
+        .block_on(read_answer(api, pieces));
+    Ok(())
+}
+
+pub fn openai(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "data: ",
+        "\n\n",
+        "data: [DONE]\n\n",
+        "choices",
+        "delta",
+        "content",
+        "tool_calls",
+        "index",
+        "id",
+        "function",
+        "name",
+        "arguments",
+        "finish_reason",
+        "stop",
+        "error",
+        "message",
+        "usage",
+        "prompt_tokens",
+        "reasoning_content",
+        ":",
+        "\r\n",
+        "event: ",
+        "\u{feff}",
+        "{",
+        "}",
+        "length",
+        "content_filter",
+        "refusal",
+    ];
+    const TEXTS: &[&str] = &[
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"b\",\"arguments\":\"{\"}}]}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n",
+        "{\"choices\":[{\"message\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}",
+    ];
+    streamed(u, Api::OpenAi, WORDS, TEXTS)
+}
+
+pub fn anthropic(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "data: ",
+        "\n\n",
+        "event: ",
+        "type",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "index",
+        "content_block",
+        "delta",
+        "text_delta",
+        "text",
+        "input_json_delta",
+        "partial_json",
+        "tool_use",
+        "id",
+        "name",
+        "message_delta",
+        "stop_reason",
+        "usage",
+        "input_tokens",
+        "message_stop",
+        "error",
+        "ping",
+        "thinking_delta",
+        "signature",
+        "message",
+        "model",
+        "{",
+        "}",
+    ];
+    const TEXTS: &[&str] = &[
+        "data: {\"type\":\"message_start\",\"message\":{\"model\":\"a\",\"usage\":{\"input_tokens\":1}}}\n\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+    ];
+    streamed(u, Api::Anthropic, WORDS, TEXTS)
+}
+
+/// What the store holds of a session, which a later version may have written.
+pub fn trace(u: &mut Unstructured<'_>) -> Result<()> {
+    const FIELDS: &[&str] = &[
+        "event",
+        "seq",
+        "tool_call_id",
+        "original",
+        "handlers",
+        "started_ms",
+        "duration_us",
+        "effect",
+        "outcome",
+        "verdict",
+        "deny",
+        "reason",
+        "kind",
+        "name",
+        "time_ms",
+        "id",
+        "failure",
+        "detail",
+        "stderr",
+        "pre_tool",
+        "a",
+    ];
+    reader("trace")(&json_text(u, FIELDS)?);
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! The page of Node's modules in the embedded engine.
+
+use becket_js::{NodeModule, Service, node_modules};
+
+const INTRODUCTION: &str = "\
+# Node's modules in the embedded engine
+
+Generated from the table in `crates/lanes/becket-js/src/node/table.rs` by `cargo xtask generate`. Do not edit.
+
+Every one of Node's modules can be imported, with and without `node:`, and has the names that Node's has. **served**:
+all of it. **partly**: what stands behind it throws `not supported by becket's embedded engine: MODULE.NAME` when it is
+used. **refused**: so does everything in it. Where names differ between versions of Node, those of several are there.
+
+| module | state | throws when it is used |
+|---|---|---|
+";
+
+/// The page.
+pub fn page() -> String {
+    node_modules().fold(String::from(INTRODUCTION), |page, module| page + &row(module))
+}
+
+fn row(module: &NodeModule) -> String {
+    let state = match module.service() {
+        Service::Served => "served",
+        Service::Partly => "partly",
+        Service::Refused => "refused",
+    };
+    let prefix = if module.needs_prefix() { "node:" } else { "" };
+    let refused: Vec<String> = module
+        .refused
+        .split_ascii_whitespace()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    format!(
+        "| `{prefix}{}` | {state} | {} |\n",
+        module.name,
+        refused.join(", ")
+    )
+}

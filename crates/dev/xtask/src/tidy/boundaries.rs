@@ -1,0 +1,329 @@
+//! The boundaries between crates: what each must not know, read or make.
+
+use super::Finding;
+use crate::Problem;
+use crate::workspace::SourceFile;
+
+/// Words of foreign systems. They appear in the crates of the dialects and nowhere else.
+const FOREIGN_NAMES: &[&str] = &[
+    "CHIBI_",
+    "shell_exec",
+    "file_head",
+    "pre_tool_use",
+    "post_tool_use",
+    "PreToolUse",
+    "hook_specific_output",
+    "hookSpecificOutput",
+    "preempt_yolo",
+    "tool_input",
+    "tool_response",
+    "user_bash",
+    ".pi/",
+    "/.chibi",
+    "\".chibi",
+    "cagent",
+];
+
+/// Crates that are programs, or that stand around programs in tests: they may look at the process they run in.
+const PROGRAMS: &[&str] = &["becket", "testkit", "bench", "fuzz", "xtask"];
+
+/// Functions of `std::env` that read nothing.
+const PURE: &[&str] = &["split_paths", "join_paths", "consts"];
+
+/// Ways to find out about terminal and home.
+const SURROUNDINGS: &[&str] = &["IsTerminal", "is_terminal()", "home_dir()", "dirs::", "isatty("];
+
+/// What a crate without I/O does not use.
+const IO: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::io",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "tokio::",
+    "async fn",
+];
+
+/// What the vocabulary may depend on: data and its description.
+const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
+
+/// The floors of the house, from the lowest. A crate uses those below it and its neighbours.
+const FLOORS: &[&str] = &[
+    "base", "engine", "lanes", "agent", "dialects", "run", "faces", "dev",
+];
+
+/// Floors whose crates do not know each other, each with the neighbour that all of them may use.
+const STRANGERS: &[(&str, Option<&str>)] = &[("lanes", None), ("dialects", Some("becket-dialect-kit"))];
+
+/// Crates that are lists of their neighbours.
+const LISTS: &[&str] = &["becket-dialects"];
+
+/// What the crates of the other dialects must not say: the dialect's crate, and its names.
+const DIALECT_NAMES: &[(&str, &[&str])] = &[
+    ("becket-chibi", &["chibi"]),
+    (
+        "becket-docker-agent",
+        &["docker-agent", "docker_agent", "DockerAgent"],
+    ),
+    ("becket-pi", &["becket_pi", "Pi::", "\"pi\"", ".pi/"]),
+];
+
+pub fn foreign_names_stay_in_their_dialect(file: &SourceFile) -> Vec<Finding> {
+    if file.floor() == "dialects" || file.crate_name() == "xtask" || !file.is_shipped() {
+        return Vec::new();
+    }
+    find(file, |code| {
+        let name = FOREIGN_NAMES.iter().find(|name| code.contains(**name))?;
+        Some(format!(
+            "`{name}` is a foreign name; it belongs into the crate of its dialect"
+        ))
+    })
+}
+
+/// The dialects do not know each other.
+pub fn dialects_do_not_name_each_other(file: &SourceFile) -> Vec<Finding> {
+    if file.floor() != "dialects" || LISTS.contains(&file.crate_name()) || !file.is_shipped() {
+        return Vec::new();
+    }
+    let others = || {
+        let others = DIALECT_NAMES
+            .iter()
+            .filter(|(name, _)| *name != file.crate_name());
+        others.flat_map(|(_, names)| *names)
+    };
+    find(file, |code| {
+        let name = others().find(|name| code.contains(**name))?;
+        Some(format!("`{name}` names another dialect"))
+    })
+}
+
+pub fn only_programs_read_their_surroundings(file: &SourceFile) -> Vec<Finding> {
+    if PROGRAMS.contains(&file.crate_name()) || !file.is_shipped() {
+        return Vec::new();
+    }
+    find(file, |code| {
+        let reads_environment = code.match_indices("env::").any(|(place, _)| {
+            let called = &code[place + "env::".len()..];
+            !PURE.iter().any(|pure| called.starts_with(pure))
+        });
+        let looks_around =
+            SURROUNDINGS.iter().any(|word| code.contains(word)) || code.contains("use std::env;");
+        (reads_environment || looks_around)
+            .then(|| "a library is told about environment, home and terminal; it does not look".into())
+    })
+}
+
+pub fn only_the_gate_makes_permits(file: &SourceFile) -> Vec<Finding> {
+    if file.path == "crates/agent/becket-agent/src/gate.rs" || file.crate_name() == "xtask" {
+        return Vec::new();
+    }
+    find(file, |code| {
+        let made = code.match_indices("Permit {").any(|(place, _)| {
+            let before = code[..place].trim_end();
+            let is_a_longer_name = code[..place].ends_with(|character: char| character.is_alphanumeric());
+            let is_no_value = ["->", "impl", "struct", "for"]
+                .iter()
+                .any(|word| before.ends_with(word));
+            !is_a_longer_name && !is_no_value
+        });
+        made.then(|| "only gate.rs makes permits".into())
+    })
+}
+
+pub fn the_vocabulary_does_no_io(file: &SourceFile) -> Vec<Finding> {
+    if file.crate_name() != "becket-events" || !file.is_shipped() {
+        return Vec::new();
+    }
+    find(file, |code| {
+        let word = IO.iter().find(|word| code.contains(**word))?;
+        Some(format!(
+            "`{word}`: the vocabulary is data, it does no I/O and knows no async runtime"
+        ))
+    })
+}
+
+/// A crate uses only the crates below it, and the vocabulary nothing that could do I/O.
+pub fn dependencies_point_one_way(manifests: &[SourceFile]) -> Result<Vec<Finding>, Problem> {
+    let mut findings = Vec::new();
+    for manifest in manifests {
+        let table: toml::Table =
+            toml::from_str(&manifest.text).map_err(|error| format!("{}: {error}", manifest.path))?;
+        let dependencies = table.get("dependencies").and_then(toml::Value::as_table);
+        for used in dependencies
+            .into_iter()
+            .flat_map(|dependencies| dependencies.keys())
+        {
+            let neighbour = manifests.iter().find(|other| other.crate_name() == used);
+            let name = manifest.crate_name();
+            let message = match neighbour {
+                Some(other) if !may_use(manifest, other) => {
+                    format!(
+                        "{name} must not use {used}: dependencies point down, and strangers stay strangers"
+                    )
+                }
+                None if name == "becket-events" && !VOCABULARY_DEPENDENCIES.contains(&used.as_str()) => {
+                    format!("{name} depends on data crates only, not on {used}")
+                }
+                _ => continue,
+            };
+            let line = manifest.text.lines().position(|line| line.starts_with(used));
+            findings.push(Finding::new(manifest, line.map_or(1, |index| index + 1), message));
+        }
+    }
+    Ok(findings)
+}
+
+/// Whether one crate may use another, as the floors have it.
+fn may_use(user: &SourceFile, used: &SourceFile) -> bool {
+    let height = |file: &SourceFile| FLOORS.iter().position(|floor| *floor == file.floor());
+    if user.floor() != used.floor() {
+        return height(used) < height(user);
+    }
+    match STRANGERS.iter().find(|(floor, _)| *floor == user.floor()) {
+        Some((_, shared)) => *shared == Some(used.crate_name()) || LISTS.contains(&user.crate_name()),
+        None => true,
+    }
+}
+
+/// The lines of code, comments and tests left out, to which somebody has an objection.
+fn find(file: &SourceFile, object: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+    let lines = file.text.lines().enumerate();
+    lines
+        .take(file.shipped_lines())
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .filter_map(|(index, line)| Some(Finding::new(file, index + 1, object(line)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+
+    fn lines(findings: Vec<Finding>) -> Vec<usize> {
+        findings.into_iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn foreign_names_are_found_in_code_only() {
+        let text = "//! As in shell_exec.\nlet x = \"CHIBI_HOOK\";\n#[cfg(test)]\nlet y = \"tool_input\";\n";
+        let check = foreign_names_stay_in_their_dialect;
+        assert_eq!(
+            lines(check(&file("crates/agent/becket-agent/src/run.rs", text))),
+            [2]
+        );
+        assert!(check(&file("crates/dialects/becket-chibi/src/tools.rs", text)).is_empty());
+        assert!(check(&file("crates/agent/becket-agent/tests/run.rs", text)).is_empty());
+    }
+
+    #[test]
+    fn a_library_does_not_look_around() {
+        let text =
+            "let a = std::env::var(\"A\");\nlet b = std::env::split_paths(&x);\nuse std::io::IsTerminal;\n";
+        let check = only_programs_read_their_surroundings;
+        assert_eq!(
+            lines(check(&file("crates/agent/becket-tools/src/x.rs", text))),
+            [1, 3]
+        );
+        assert!(check(&file("crates/faces/becket/src/x.rs", text)).is_empty());
+    }
+
+    #[test]
+    fn permits_are_made_in_one_place() {
+        let text = "Permitted(Permit {\npub struct Permit {\nfn x() -> Permit {\nNoPermit {\nimpl Permit {\n";
+        let check = only_the_gate_makes_permits;
+        assert_eq!(
+            lines(check(&file("crates/agent/becket-agent/src/run.rs", text))),
+            [1]
+        );
+        assert!(check(&file("crates/agent/becket-agent/src/gate.rs", text)).is_empty());
+    }
+
+    #[test]
+    fn the_vocabulary_stays_pure() {
+        let text = "use std::fmt;\nuse std::fs;\nasync fn x() {}\n";
+        assert_eq!(
+            lines(the_vocabulary_does_no_io(&file(
+                "crates/engine/becket-events/src/x.rs",
+                text
+            ))),
+            [2, 3]
+        );
+    }
+
+    #[test]
+    fn dialects_are_strangers() {
+        let text = "//! As in chibi.\nlet x = \"docker-agent\";\nlet y = \"chibi\";\n#[cfg(test)]\nbecket_pi::z();\n";
+        let check = |name: &str| {
+            let file = file(&format!("crates/dialects/{name}/src/x.rs"), text);
+            lines(dialects_do_not_name_each_other(&file))
+        };
+        assert_eq!(check("becket-chibi"), [2]);
+        assert_eq!(check("becket-pi"), [2, 3]);
+        assert!(check("becket-dialects").is_empty());
+    }
+
+    #[test]
+    fn every_dialect_has_names_that_the_others_do_not_say() {
+        let manifests = Workspace::here().manifests().unwrap();
+        let dialects = manifests.iter().filter(|file| file.floor() == "dialects");
+        let kit = STRANGERS.iter().filter_map(|(_, shared)| *shared);
+        let others: Vec<&str> = kit.chain(LISTS.iter().copied()).collect();
+        for dialect in dialects.map(SourceFile::crate_name) {
+            let is_listed = DIALECT_NAMES.iter().any(|(name, _)| *name == dialect);
+            assert_ne!(is_listed, others.contains(&dialect), "{dialect}");
+        }
+    }
+
+    #[test]
+    fn dependencies_point_down() {
+        let check = |path: &str, uses: &[&str]| {
+            let manifest = |path: &str, uses: &[&str]| {
+                let lines = uses.iter().map(|name| format!("{name} = \"1\"\n"));
+                let text = format!("[dependencies]\n{}", lines.collect::<String>());
+                file(&format!("crates/{path}/Cargo.toml"), &text)
+            };
+            let mut manifests = vec![manifest(path, uses)];
+            let others = [
+                "engine/becket-hooks",
+                "lanes/becket-js",
+                "agent/becket-agent",
+                "agent/becket-tools",
+                "dialects/becket-pi",
+                "dialects/becket-dialect-kit",
+                "faces/becket",
+            ];
+            manifests.extend(others.iter().map(|path| manifest(path, &[])));
+            lines(dependencies_point_one_way(&manifests).unwrap())
+        };
+        assert_eq!(
+            check(
+                "agent/becket-store",
+                &["becket-hooks", "becket-agent", "becket", "url"]
+            ),
+            [4]
+        );
+        assert_eq!(
+            check(
+                "lanes/becket-scheme",
+                &["becket-hooks", "becket-js", "becket-agent"]
+            ),
+            [3, 4]
+        );
+        assert_eq!(
+            check("dialects/becket-chibi", &["becket-dialect-kit", "becket-pi"]),
+            [3]
+        );
+        assert!(check("dialects/becket-dialects", &["becket-dialect-kit", "becket-pi"]).is_empty());
+        assert_eq!(check("engine/becket-events", &["serde", "tokio"]), [3]);
+    }
+}

@@ -1,0 +1,75 @@
+//! The habits that no compiler checks. Each check is a function from files to findings; `ARCHITECTURE.md` says which
+//! invariant each one keeps.
+
+mod boundaries;
+mod shape;
+
+use std::fmt;
+
+use crate::Problem;
+use crate::generate;
+use crate::workspace::{SourceFile, Workspace};
+
+/// Something that is not as it should be, and where.
+struct Finding {
+    path: String,
+    /// Counted from 1.
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(file: &SourceFile, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: file.path.clone(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// A check of one Rust file.
+type Check = fn(&SourceFile) -> Vec<Finding>;
+
+const CHECKS: &[Check] = &[
+    shape::says_what_it_is_for,
+    shape::has_a_telling_name,
+    shape::functions_are_short,
+    shape::lines_are_short,
+    boundaries::foreign_names_stay_in_their_dialect,
+    boundaries::dialects_do_not_name_each_other,
+    boundaries::only_programs_read_their_surroundings,
+    boundaries::only_the_gate_makes_permits,
+    boundaries::the_vocabulary_does_no_io,
+];
+
+/// Runs all checks.
+pub fn run(workspace: &Workspace) -> Result<(), Problem> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for file in workspace.rust_files()? {
+        findings.extend(CHECKS.iter().flat_map(|check| check(&file)));
+    }
+    findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
+    for path in generate::paths() {
+        let text = workspace.read(path)?;
+        let file = SourceFile {
+            path: path.into(),
+            text,
+        };
+        findings.extend(shape::lines_end_cleanly(&file));
+    }
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(()),
+        1 => Err("tidy: 1 finding".into()),
+        count => Err(format!("tidy: {count} findings")),
+    }
+}

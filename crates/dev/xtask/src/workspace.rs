@@ -1,0 +1,128 @@
+//! The files of the project, and where they lie.
+
+use std::path::{Path, PathBuf};
+
+use crate::Problem;
+
+/// The project's folder.
+pub struct Workspace {
+    root: PathBuf,
+}
+
+/// A text file of the project.
+pub struct SourceFile {
+    /// Its path from the project's folder, with `/` between the parts.
+    pub path: String,
+    pub text: String,
+}
+
+impl Workspace {
+    /// The one that this program was built from.
+    pub fn here() -> Self {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self {
+            root: manifest.ancestors().nth(3).unwrap_or(manifest).to_path_buf(),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The text of a file, or why it cannot be read.
+    pub fn read(&self, path: &str) -> Result<String, Problem> {
+        std::fs::read_to_string(self.root.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    /// The text of a file, if it is there.
+    pub fn find(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    /// Writes a file, with its folders.
+    pub fn write(&self, path: &str, text: &str) -> Result<(), Problem> {
+        let file = self.root.join(path);
+        file.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&file, text))
+            .map_err(|error| format!("cannot write {path}: {error}"))
+    }
+
+    /// All Rust files of the crates, sorted by path.
+    pub fn rust_files(&self) -> Result<Vec<SourceFile>, Problem> {
+        let mut paths = Vec::new();
+        collect(&self.root.join("crates"), &mut paths)?;
+        paths.sort();
+        paths.into_iter().map(|file| self.source(&file)).collect()
+    }
+
+    /// The manifests of the crates, sorted by path.
+    pub fn manifests(&self) -> Result<Vec<SourceFile>, Problem> {
+        let mut manifests = Vec::new();
+        for floor in entries(&self.root.join("crates"))? {
+            for folder in entries(&floor)? {
+                manifests.push(self.source(&folder.join("Cargo.toml"))?);
+            }
+        }
+        Ok(manifests)
+    }
+
+    fn source(&self, file: &Path) -> Result<SourceFile, Problem> {
+        let path = file
+            .strip_prefix(&self.root)
+            .unwrap_or(file)
+            .display()
+            .to_string();
+        let text = self.read(&path)?;
+        Ok(SourceFile { path, text })
+    }
+}
+
+impl SourceFile {
+    /// The crate that the file belongs to: `crates/FLOOR/CRATE/...`.
+    pub fn crate_name(&self) -> &str {
+        self.path.split('/').nth(2).unwrap_or_default()
+    }
+
+    /// The floor of the house on which that crate stands.
+    pub fn floor(&self) -> &str {
+        self.path.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// Whether the file belongs to the crate's library or program, and not to its tests.
+    pub fn is_shipped(&self) -> bool {
+        if self.crate_name() == "fuzz" {
+            return false;
+        }
+        let is_test = ["/tests.rs", "/laws.rs"]
+            .iter()
+            .any(|end| self.path.ends_with(end));
+        self.path.contains("/src/") && !is_test
+    }
+
+    /// How many lines come before the tests at the file's end.
+    pub fn shipped_lines(&self) -> usize {
+        let is_code = |line: &&str| line.trim_start() != "#[cfg(test)]";
+        self.text.lines().take_while(is_code).count()
+    }
+}
+
+/// What is in a folder, sorted.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Problem> {
+    for path in entries(folder)? {
+        if path.is_dir() && path.file_name() != Some("target".as_ref()) {
+            collect(&path, files)?;
+        } else if path.extension() == Some("rs".as_ref()) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! What chibi is called, and when its hooks are asked.
+
+use becket_hooks::Dialect;
+
+/// The dialect of this crate.
+pub const DIALECT: Dialect = Dialect {
+    order: 70,
+    name: "chibi",
+};

@@ -1,0 +1,633 @@
+//! chibi's hooks: for each its name, the event of becket's that stands behind it, what it means when it breaks, what
+//! the plugin is shown (`show.rs`) and what its answer means (`read.rs`).
+//!
+//! What a plugin is shown is the union of everything that documents and programs of both generations promise, so that
+//! plugins of either find their fields.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_events::{Class, CompactScope, Event, EventId, Scope};
+use becket_hooks::{
+    Action, Cause, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
+    Registration, Row, RowHandler, ScriptHandler, Unanswerable, nearest,
+};
+use futures_util::future::BoxFuture;
+
+use super::answer::Answer;
+use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, lane, patience};
+use super::dialect::DIALECT;
+use super::plugin::{Generation, Host, Plugin};
+use super::words::Words;
+use super::{read, scheme, show};
+use becket_dialect_kit::Unloaded;
+
+/// One hook: an event in chibi's words.
+pub trait Hook: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// The event behind it.
+    fn event(&self) -> EventId;
+
+    /// What it means when a plugin breaks.
+    fn class(&self) -> Class;
+
+    /// Lets a plugin answer it.
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host);
+
+    /// Lets a procedure in Scheme answer it.
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey;
+}
+
+/// A procedure in Scheme that wants to answer a hook.
+pub struct ScriptHook {
+    /// The file, as messages name it.
+    pub file: String,
+    /// Where in it the procedure stands.
+    pub source: String,
+    /// The procedure.
+    pub function: Arc<dyn ScriptHandler>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Whose events it hears.
+    pub hears: Arc<dyn Fn(&Scope) -> bool + Send + Sync>,
+    /// What would run it.
+    pub lane: LaneKind,
+}
+
+/// Procedures in Scheme are asked after all plugins: no name of a file sorts behind this.
+const AFTER_PLUGINS: &str = "\u{10ffff}";
+
+/// A hook with the types of its event.
+struct HookRow<E: Event> {
+    name: &'static str,
+    class: Class,
+    /// When the event is this hook, where the event is wider.
+    condition: Option<fn(&Scope, &E::Payload) -> bool>,
+    show: Show<E>,
+    read: Read<E>,
+}
+
+/// Makes the JSON text that a plugin is shown.
+type Show<E> = fn(&Situation<'_, E>) -> String;
+
+/// Says what an answer means.
+type Read<E> = fn(&Situation<'_, E>, Answer) -> Result<<E as Event>::Reply, Failure>;
+
+/// What showing and reading can look at.
+pub(super) struct Situation<'a, E: Event> {
+    pub(super) host: &'a Host,
+    pub(super) plugin: &'a str,
+    pub(super) words: &'a Words,
+    pub(super) context_name: &'a str,
+    pub(super) payload: &'a E::Payload,
+}
+
+/// All hooks.
+// tidy: a table
+pub fn hooks() -> Vec<Box<dyn Hook>> {
+    use Class::{Filter, Guard, Observe, Transform};
+    vec![
+        own("on_start", Observe, show::on_start, read::nothing),
+        own("on_end", Observe, show::on_end, read::nothing),
+        row(
+            "on_context_switch",
+            Observe,
+            show::on_context_switch,
+            read::nothing,
+        ),
+        own("pre_message", Filter, show::pre_message, read::prompt),
+        own("post_message", Observe, show::post_message, read::nothing),
+        own(
+            "pre_system_prompt",
+            Transform,
+            show::pre_system_prompt,
+            read::inject_before,
+        ),
+        own(
+            "post_system_prompt",
+            Transform,
+            show::post_system_prompt,
+            read::inject_after,
+        ),
+        row("pre_tool", Guard, show::pre_tool, read::call),
+        row("post_tool", Observe, show::post_tool, read::nothing),
+        row("pre_tool_output", Filter, show::pre_tool_output, read::output),
+        row("post_tool_output", Observe, show::post_tool_output, read::nothing),
+        row(
+            "pre_api_tools",
+            Filter,
+            show::pre_api_tools,
+            read::choice_of_tools,
+        ),
+        row(
+            "pre_api_request",
+            Filter,
+            show::pre_api_request,
+            read::request_body,
+        ),
+        own(
+            "pre_agentic_loop",
+            Transform,
+            show::pre_agentic_loop,
+            read::loop_start,
+        ),
+        own(
+            "post_tool_batch",
+            Transform,
+            show::post_tool_batch,
+            read::tool_batch,
+        ),
+        only(
+            |_, read| !read.inside,
+            "pre_file_read",
+            Guard,
+            show::pre_file_read,
+            read::denied_reading,
+        ),
+        row(
+            "pre_file_write",
+            Guard,
+            show::pre_file_write,
+            read::denied_writing,
+        ),
+        row(
+            "pre_shell_exec",
+            Guard,
+            show::pre_shell_exec,
+            read::denied_command,
+        ),
+        only(
+            |_, fetch| fetch.sensitive.is_some() || fetch.url.is_none(),
+            "pre_fetch_url",
+            Guard,
+            show::pre_fetch_url,
+            read::denied_fetching,
+        ),
+        row("pre_spawn_agent", Guard, show::pre_spawn_agent, read::subagent),
+        only(
+            |_, agent| agent.error.is_none(),
+            "post_spawn_agent",
+            Observe,
+            show::post_spawn_agent,
+            read::nothing,
+        ),
+        row("pre_cache_output", Transform, show::pre_cache_output, read::cache),
+        row(
+            "post_cache_output",
+            Observe,
+            show::post_cache_output,
+            read::nothing,
+        ),
+        row(
+            "pre_send_message",
+            Transform,
+            show::pre_send_message,
+            read::delivery,
+        ),
+        row(
+            "post_send_message",
+            Observe,
+            show::post_send_message,
+            read::nothing,
+        ),
+        row("post_index_file", Observe, show::post_index_file, read::nothing),
+        row("pre_vfs_write", Observe, show::pre_vfs_write, read::nothing),
+        row("post_vfs_write", Observe, show::post_vfs_write, read::nothing),
+        row("pre_clear", Observe, show::pre_clear, read::nothing),
+        row("post_clear", Observe, show::post_clear, read::nothing),
+        only(
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Full,
+            "pre_compact",
+            Observe,
+            show::pre_compact,
+            read::nothing,
+        ),
+        only(
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Full,
+            "post_compact",
+            Observe,
+            show::post_compact,
+            read::nothing,
+        ),
+        only(
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Rolling,
+            "pre_rolling_compact",
+            Observe,
+            show::pre_rolling_compact,
+            read::nothing,
+        ),
+        only(
+            |scope, compaction| is_own(scope) && compaction.scope == CompactScope::Rolling,
+            "post_rolling_compact",
+            Observe,
+            show::post_rolling_compact,
+            read::nothing,
+        ),
+    ]
+}
+
+/// The events for which chibi has no hook.
+pub const ABSENT: &[EventId] = &[
+    EventId::PreSessionSwitch,
+    EventId::PreSessionFork,
+    EventId::PostSessionFork,
+    EventId::PreSessionTree,
+    EventId::PostSessionTree,
+    EventId::UserInput,
+    EventId::UserShell,
+    EventId::AgentStart,
+    EventId::AgentEnd,
+    EventId::TurnStart,
+    EventId::TurnEnded,
+    EventId::Settled,
+    EventId::ModelContext,
+    EventId::ResponseStart,
+    EventId::Response,
+    EventId::MessageStart,
+    EventId::MessageUpdate,
+    EventId::MessageEnd,
+    EventId::ToolStart,
+    EventId::PermissionRequest,
+    EventId::ApprovalDecided,
+    EventId::ToolUpdate,
+    EventId::ToolEnd,
+    EventId::Steering,
+    EventId::AgentSwitch,
+    EventId::LimitRaised,
+    EventId::ModelChange,
+    EventId::ThinkingChange,
+    EventId::NameChange,
+    EventId::Resources,
+    EventId::Attention,
+    EventId::Notification,
+    EventId::ErrorRaised,
+    EventId::IterationLimit,
+    EventId::HookFailed,
+];
+
+/// The hook of that name.
+pub fn hook_named(name: &str) -> Option<Box<dyn Hook>> {
+    hooks().into_iter().find(|hook| hook.name() == name)
+}
+
+/// Lets a plugin answer the hooks that it wants, each once, whichever of its tools lists it. Returns what is wrong with
+/// the names of the others.
+pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
+    register_further(engine, plugin, &[], host)
+}
+
+/// The same for a plugin some of whose hooks are asked already.
+pub fn register_further(engine: &Engine, plugin: &Plugin, asked: &[&str], host: &Host) -> Vec<String> {
+    let known = hooks();
+    let mut remarks = Vec::new();
+    for name in plugin.hooks().into_iter().filter(|name| !asked.contains(name)) {
+        match known.iter().find(|hook| hook.name() == name) {
+            Some(hook) => hook.register(engine, plugin, host),
+            None => {
+                let near = nearest(name, known.iter().map(|hook| hook.name()));
+                let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                remarks.push(format!("it wants the hook `{name}`, which does not exist{hint}"));
+            }
+        }
+    }
+    remarks
+}
+
+/// Lets a plugin that could not be loaded refuse whatever a guard may judge.
+pub fn refuse_for(unloaded: &Unloaded, engine: &Engine, host: &Host) {
+    let refusing = Arc::new(Unanswerable(Failure::new(
+        Cause::SpawnFailed,
+        format!("it could not be loaded: {}", unloaded.why),
+    )));
+    for hook in hooks().into_iter().filter(|hook| hook.class() == Class::Guard) {
+        let script = ScriptHook {
+            file: unloaded.name.clone(),
+            source: unloaded.source.clone(),
+            function: refusing.clone(),
+            timeout: host.hook_timeout,
+            hears: Arc::new(|_| true),
+            lane: LaneKind::Command,
+        };
+        hook.register_script(engine, script, host);
+    }
+}
+
+/// A hook that is the whole of its event.
+fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> Box<dyn Hook> {
+    Box::new(HookRow {
+        name,
+        class,
+        condition: None,
+        show,
+        read,
+    })
+}
+
+/// A hook about the person's own conversation, which hears nothing of those with sub-agents.
+fn own<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> Box<dyn Hook> {
+    only(|scope, _| is_own(scope), name, class, show, read)
+}
+
+/// Whether it happens in a session that the person has started, and not an agent.
+fn is_own(scope: &Scope) -> bool {
+    scope.parent_session_id.is_none()
+}
+
+/// A hook that is a part of its event.
+fn only<E: Event>(
+    condition: fn(&Scope, &E::Payload) -> bool,
+    name: &'static str,
+    class: Class,
+    show: Show<E>,
+    read: Read<E>,
+) -> Box<dyn Hook> {
+    Box::new(HookRow {
+        name,
+        class,
+        condition: Some(condition),
+        show,
+        read,
+    })
+}
+
+impl<E: Event> Hook for HookRow<E> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn event(&self) -> EventId {
+        E::ID
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host) {
+        let call = self.call(plugin);
+        let timeout = patience(host, call, host.hook_timeout);
+        let info = HandlerInfo {
+            name: plugin.name.clone(),
+            source: plugin.path.display().to_string(),
+            dialect: DIALECT,
+            known_as: Some(self.name),
+            lane: LaneKind::Command,
+            class: self.class,
+            priority: 0,
+            timeout,
+            matcher: None,
+        };
+        let handler = RowHandler {
+            lane: Arc::new(lane(&plugin.path, host, call)),
+            row: self.row(plugin, host),
+            timeout,
+        };
+        engine.register(Registration {
+            info,
+            order: vec![plugin.name.clone()],
+            matcher: Matcher::default(),
+            condition: self.condition.map(|condition| Arc::new(condition) as _),
+            action: Action::Other(Arc::new(handler)),
+        });
+    }
+
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey {
+        let ScriptHook {
+            file,
+            source,
+            function,
+            timeout,
+            hears,
+            lane,
+        } = script;
+        let info = HandlerInfo {
+            name: file.clone(),
+            source,
+            dialect: DIALECT,
+            known_as: Some(self.name),
+            lane,
+            class: self.class,
+            priority: 0,
+            timeout,
+            matcher: None,
+        };
+        let row = ScriptRow::<E> {
+            function,
+            class: self.class,
+            show: self.show,
+            read: self.read,
+            teller: Teller {
+                host: host.clone(),
+                plugin: file.clone(),
+                words: Words::of(Generation::Newer),
+            },
+        };
+        let own = self.condition;
+        let condition = move |scope: &Scope, payload: &E::Payload| {
+            hears(scope) && own.is_none_or(|own| own(scope, payload))
+        };
+        engine.register(Registration {
+            info,
+            order: vec![AFTER_PLUGINS.into(), file],
+            matcher: Matcher::default(),
+            condition: Some(Arc::new(condition)),
+            action: Action::Other(Arc::new(row)),
+        })
+    }
+}
+
+/// A procedure in Scheme behind a hook.
+struct ScriptRow<E: Event> {
+    function: Arc<dyn ScriptHandler>,
+    class: Class,
+    show: Show<E>,
+    read: Read<E>,
+    teller: Teller,
+}
+
+impl<E: Event> Handler<E> for ScriptRow<E> {
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
+        Box::pin(async move {
+            let scope = occasion.scope;
+            let situation = self.teller.situation(occasion.payload, &scope.context_name);
+            let shown = occasion.text(NEWER, || (self.show)(&situation));
+            let quoted = |text: &str| serde_json::Value::from(text).to_string();
+            let fields = vec![
+                Field::new(scheme::PAYLOAD, Arc::clone(&shown)),
+                Field::new(scheme::CONTEXT_NAME, quoted(&scope.context_name)),
+                Field::new(scheme::SESSION_ID, quoted(&scope.session_id)),
+            ];
+            let answered = occasion.call(&*self.function, fields).await?;
+            let answer = scheme::answer(self.class, answered.returned.as_deref(), &shown)?;
+            (self.read)(&situation, answer)
+        })
+    }
+}
+
+/// The format of what newer plugins are shown, and procedures in Scheme.
+const NEWER: &str = "chibi";
+
+impl<E: Event> HookRow<E> {
+    fn call(&self, plugin: &Plugin) -> Call {
+        match self.class {
+            Class::Guard => Call::Guard(plugin.terminal),
+            _ => Call::Hook,
+        }
+    }
+
+    /// The row for one plugin.
+    fn row(&self, plugin: &Plugin, host: &Host) -> Row<E> {
+        let Self {
+            name,
+            class,
+            show,
+            read,
+            ..
+        } = *self;
+        let teller = Arc::new(Teller {
+            host: host.clone(),
+            plugin: plugin.name.clone(),
+            words: Words::of(plugin.generation),
+        });
+        let (reader, generation) = (Arc::clone(&teller), plugin.generation);
+        Row {
+            format: match generation {
+                Generation::Older => "chibi, older",
+                Generation::Newer => NEWER,
+            },
+            encode: Box::new(move |occasion| {
+                show(&teller.situation(occasion.payload, &occasion.scope.context_name))
+            }),
+            environment: Box::new(move |occasion, input| {
+                variables(name, class, generation, &occasion.scope.context_name, input)
+            }),
+            decode: Box::new(move |payload, finished| {
+                let answer = Answer::read(class, &finished)?;
+                read(&reader.situation(payload, ""), answer)
+            }),
+        }
+    }
+}
+
+/// What lasts from one call of a plugin to the next.
+struct Teller {
+    host: Host,
+    plugin: String,
+    words: &'static Words,
+}
+
+impl Teller {
+    fn situation<'a, E: Event>(&'a self, payload: &'a E::Payload, context_name: &'a str) -> Situation<'a, E> {
+        Situation {
+            host: &self.host,
+            plugin: &self.plugin,
+            words: self.words,
+            context_name,
+            payload,
+        }
+    }
+}
+
+/// The longest variable that the system passes on, with its name, the sign between them and the zero at the end.
+const LONGEST_VARIABLE: usize = 128 * 1024;
+
+/// Whether the system would pass on the variable.
+pub(super) fn fits_variable(name: &str, value: &str) -> bool {
+    name.len() + value.len() + 2 <= LONGEST_VARIABLE
+}
+
+/// A guard that finds nothing where it looks would find nothing wrong: where the data does not fit, it is not asked,
+/// and so it refuses. Other plugins do without.
+fn variables(
+    hook: &str,
+    class: Class,
+    generation: Generation,
+    context_name: &str,
+    data: &str,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut variables = vec![
+        (HOOK.to_owned(), hook.to_owned()),
+        (CONTEXT.to_owned(), context_name.to_owned()),
+    ];
+    // Newer plugins do not mind, and one that hides its age finds what it looks for.
+    if fits_variable(HOOK_DATA, data) {
+        variables.push((HOOK_DATA.to_owned(), data.to_owned()));
+    } else if generation == Generation::Older && class == Class::Guard {
+        let detail = format!(
+            "the call is too long for the variable {HOOK_DATA}; if the plugin reads standard input, list it under \
+             `newer` in `[chibi]`"
+        );
+        return Err(Failure::new(Cause::SpawnFailed, detail));
+    }
+    Ok(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::EVENTS;
+
+    #[test]
+    fn every_event_has_a_hook_or_is_listed_as_absent() {
+        for event in EVENTS {
+            let mapped = hooks().iter().any(|hook| hook.event() == event.id);
+            assert_ne!(mapped, ABSENT.contains(&event.id), "{}", event.name);
+        }
+    }
+
+    #[test]
+    fn a_hook_is_at_most_as_strong_as_its_event() {
+        for hook in hooks() {
+            assert!(hook.class() <= hook.event().info().class, "{}", hook.name());
+        }
+    }
+
+    #[test]
+    fn there_are_34_hooks_and_six_of_them_guard() {
+        let names: std::collections::BTreeSet<_> = hooks().iter().map(|hook| hook.name()).collect();
+        assert_eq!(names.len(), 34);
+        let guards: Vec<_> = hooks()
+            .iter()
+            .filter(|hook| hook.class() == Class::Guard)
+            .map(|hook| hook.name())
+            .collect();
+        let expected = [
+            "pre_tool",
+            "pre_file_read",
+            "pre_file_write",
+            "pre_shell_exec",
+            "pre_fetch_url",
+            "pre_spawn_agent",
+        ];
+        assert_eq!(guards, expected);
+    }
+
+    #[test]
+    fn data_goes_into_a_variable_while_it_fits_and_an_older_guard_is_not_asked_without() {
+        let names = |class, generation, data: &str| -> Result<Vec<String>, Cause> {
+            let variables = variables("a_hook", class, generation, "default", data);
+            let names =
+                |variables: Vec<(String, String)>| variables.into_iter().map(|(name, _)| name).collect();
+            variables.map(names).map_err(|failure| failure.cause)
+        };
+        let [plain, with_data]: [Vec<String>; 2] = [
+            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into()],
+            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into(), HOOK_DATA.into()],
+        ];
+        let longest = "x".repeat(LONGEST_VARIABLE - HOOK_DATA.len() - 2);
+        let longer = format!("{longest}x");
+        for class in [Class::Guard, Class::Transform] {
+            assert_eq!(names(class, Generation::Newer, &longer), Ok(plain.clone()));
+            assert_eq!(names(class, Generation::Newer, "{}"), Ok(with_data.clone()));
+            assert_eq!(names(class, Generation::Older, "{}"), Ok(with_data.clone()));
+            assert_eq!(names(class, Generation::Older, &longest), Ok(with_data.clone()));
+        }
+        assert_eq!(names(Class::Transform, Generation::Older, &longer), Ok(plain));
+        assert_eq!(
+            names(Class::Guard, Generation::Older, &longer),
+            Err(Cause::SpawnFailed)
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! Reads toolsets: which types there are, and which keys belong to which.
+
+use becket_hooks::{SettingsError, nearest};
+
+use super::read::Reader;
+use super::written::{Ordered, WrittenRemote, WrittenScript, WrittenToolset};
+use super::{McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
+use crate::toolset_tools;
+use becket_dialect_kit::yaml::{Spanned, line_of};
+
+const MCP: &str = "mcp";
+const SCRIPT: &str = "script";
+
+/// docker-agent's types of toolsets. Those that becket serves are `mcp`, `script`, and those of which it has the tools.
+const TYPES: &[&str] = &[
+    "shell",
+    "filesystem",
+    "fetch",
+    "think",
+    "todo",
+    "memory",
+    SCRIPT,
+    MCP,
+    "background_jobs",
+    "tasks",
+    "user_prompt",
+    "mcp_catalog",
+    "file",
+    "plan",
+    "session_plan",
+    "session_context",
+    "api",
+    "a2a",
+    "lsp",
+    "openapi",
+    "open_url",
+    "model_picker",
+    "background_agents",
+    "scheduler",
+    "rag",
+    "git",
+    "webhook",
+];
+
+fn is_served(name: &str) -> bool {
+    matches!(name, MCP | SCRIPT) || toolset_tools(name).is_some()
+}
+
+/// The toolsets to which a key belongs that not all have.
+const KEYS: &[(&str, &[&str])] = &[
+    ("name", &[MCP]),
+    ("ref", &[MCP]),
+    ("command", &[MCP]),
+    ("args", &[MCP]),
+    ("remote", &[MCP]),
+    ("working_dir", &[MCP]),
+    ("env", &["shell", SCRIPT, MCP, "background_jobs"]),
+    ("shell", &[SCRIPT]),
+    ("path", &["memory", "tasks"]),
+    ("timeout", &["fetch"]),
+];
+
+impl WrittenToolset {
+    /// Where each key stands that not all toolsets have.
+    fn particular(&self) -> Vec<(&'static str, usize)> {
+        fn at<T>(value: &Option<Spanned<T>>) -> Option<usize> {
+            value.as_ref().map(line_of)
+        }
+        let lines = [
+            at(&self.name),
+            at(&self.r#ref),
+            at(&self.command),
+            at(&self.args),
+            at(&self.remote),
+            at(&self.working_dir),
+            at(&self.env),
+            at(&self.shell),
+            at(&self.path),
+            at(&self.timeout),
+        ];
+        let keys = KEYS.iter().map(|(key, _)| *key).zip(lines);
+        keys.filter_map(|(key, line)| Some((key, line?))).collect()
+    }
+}
+
+/// Reads a toolset; one that refers to a server of the file becomes that server.
+pub(super) fn toolset(
+    reader: &mut Reader<'_>,
+    written: &Spanned<WrittenToolset>,
+    servers: &Ordered<Spanned<WrittenToolset>>,
+) -> Result<Toolset, SettingsError> {
+    let (line, set) = (line_of(written), &written.value);
+    reader.look_at(set.unserved())?;
+    let Some(kind) = &set.r#type else {
+        return Err(reader.error(line, "a toolset has a `type`, as in `type: shell`"));
+    };
+    let name = kind.value.as_str();
+    if !is_served(name) {
+        return Err(reader.error(line_of(kind), unknown_type(name)));
+    }
+    for (key, line) in set.particular() {
+        let of = KEYS.iter().find(|(other, _)| *other == key);
+        let of = of.map_or(&[][..], |(_, types)| types);
+        if !of.contains(&name) {
+            let message = format!(
+                "`{key}` belongs to toolsets of type {}, not {name}",
+                of.join(", ")
+            );
+            return Err(reader.error(reader.line_of_key(key, line), message));
+        }
+    }
+    let kind = match name {
+        MCP => ToolsetKind::Mcp(server(reader, set, line, servers)?),
+        SCRIPT => ToolsetKind::Script(scripts(reader, set, line)?),
+        _ => builtin(set, name),
+    };
+    let defined = referred(set, servers).map(|definition| &definition.value);
+    let chosen = set.tools.as_ref().or_else(|| defined?.tools.as_ref());
+    if let (Some(known), Some(chosen)) = (toolset_tools(name), &set.tools) {
+        check_tools(reader, name, known, chosen)?;
+    }
+    Ok(Toolset {
+        line,
+        kind,
+        tools: chosen.map(|names| names.iter().map(|name| name.value.clone()).collect()),
+        instruction: set.instruction.clone().or_else(|| defined?.instruction.clone()),
+        readonly: set.readonly || defined.is_some_and(|definition| definition.readonly),
+    })
+}
+
+fn unknown_type(name: &str) -> String {
+    let served: Vec<&str> = TYPES.iter().copied().filter(|name| is_served(name)).collect();
+    let there = format!("there are {}", served.join(", "));
+    if TYPES.contains(&name) {
+        return format!("toolsets of type `{name}` are not served; {there}");
+    }
+    match nearest(name, served.iter().copied()) {
+        Some(near) => format!("there is no toolset of type `{name}`; did you mean `{near}`?"),
+        None => format!("there is no toolset of type `{name}`; {there}"),
+    }
+}
+
+fn check_tools(
+    reader: &Reader<'_>,
+    name: &str,
+    known: &[&str],
+    chosen: &[Spanned<String>],
+) -> Result<(), SettingsError> {
+    let Some(wrong) = chosen.iter().find(|tool| !known.contains(&tool.value.as_str())) else {
+        return Ok(());
+    };
+    let message = format!("the toolset {name} has no tool `{}`", wrong.value);
+    let message = match nearest(&wrong.value, known.iter().copied()) {
+        Some(near) => format!("{message}; did you mean `{near}`?"),
+        None => format!("{message}; it has {}", known.join(", ")),
+    };
+    Err(reader.error(line_of(wrong), message))
+}
+
+fn builtin(set: &WrittenToolset, name: &str) -> ToolsetKind {
+    ToolsetKind::Builtin {
+        name: name.to_owned(),
+        env: set.env.as_ref().map(|env| env.value.clone()).unwrap_or_default(),
+        path: set.path.as_ref().map(|path| path.value.clone()),
+        timeout: set.timeout.as_ref().map(|timeout| timeout.value),
+    }
+}
+
+fn scripts(
+    reader: &mut Reader<'_>,
+    set: &WrittenToolset,
+    line: usize,
+) -> Result<Vec<ScriptDefinition>, SettingsError> {
+    let all = set.env.as_ref().map(|env| env.value.clone()).unwrap_or_default();
+    let Some(scripts) = set.shell.as_ref().filter(|shell| !shell.value.0.is_empty()) else {
+        let message =
+            "a toolset of type script has its commands under `shell`, as in `shell: {name: {cmd: …}}`";
+        return Err(reader.error(line, message));
+    };
+    let mut read = Vec::new();
+    for (name, script) in &scripts.value.0 {
+        let line = line_of(script);
+        let WrittenScript {
+            cmd,
+            description,
+            args,
+            required,
+            env,
+            working_dir,
+        } = &script.value;
+        let Some(command) = cmd.clone().filter(|command| !command.trim().is_empty()) else {
+            return Err(reader.error(line, format!("the script `{name}` has no `cmd`")));
+        };
+        if !is_tool_name(name) {
+            let message = format!("`{name}` is no name of a tool: letters, digits, `_` and `-` make one");
+            return Err(reader.error(line, message));
+        }
+        // Without a word about it, docker-agent wants all of them.
+        let required = required.clone().unwrap_or_else(|| args.keys().cloned().collect());
+        if let Some(odd) = required.iter().find(|name| !args.contains_key(*name)) {
+            let message = format!("the script `{name}` requires `{odd}`, which is not among its `args`");
+            return Err(reader.error(line, message));
+        }
+        if let Some(twice) = env.keys().find(|name| args.contains_key(*name)) {
+            let message =
+                format!("the script `{name}` has `{twice}` in `args` and in `env`: one would be lost");
+            return Err(reader.error(line, message));
+        }
+        let mut variables = all.clone();
+        variables.extend(env.clone());
+        read.push(ScriptDefinition {
+            name: name.clone(),
+            description: description.clone(),
+            command,
+            arguments: args.clone(),
+            required,
+            env: variables,
+            working_dir: working_dir.clone(),
+        });
+    }
+    Ok(read)
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// The server of the file to which a toolset refers.
+fn referred<'a>(
+    set: &WrittenToolset,
+    servers: &'a Ordered<Spanned<WrittenToolset>>,
+) -> Option<&'a Spanned<WrittenToolset>> {
+    servers.get(&set.r#ref.as_ref()?.value)
+}
+
+fn server(
+    reader: &mut Reader<'_>,
+    set: &WrittenToolset,
+    line: usize,
+    servers: &Ordered<Spanned<WrittenToolset>>,
+) -> Result<McpDefinition, SettingsError> {
+    let name = || set.name.as_ref().map(|name| name.value.clone());
+    if let Some(wanted) = &set.r#ref {
+        if set.command.is_some() || set.remote.is_some() {
+            return Err(reader.error(line, "a server has one of `command`, `remote` and `ref`"));
+        }
+        let Some(definition) = referred(set, servers) else {
+            return Err(reader.error(line_of(wanted), unknown_server(&wanted.value, servers)));
+        };
+        if let Some(deeper) = &definition.value.r#ref {
+            return Err(reader.error(
+                line_of(deeper),
+                "a server under `mcps` is described there, without `ref`",
+            ));
+        }
+        let mut found = server(reader, &definition.value, line_of(definition), servers)?;
+        found.name = name().or(found.name);
+        if let (McpReach::Program { env, .. }, Some(more)) = (&mut found.reach, &set.env) {
+            env.extend(more.value.clone());
+        }
+        return Ok(found);
+    }
+    let reach = match (&set.command, &set.remote) {
+        (Some(command), None) => McpReach::Program {
+            command: command.value.clone(),
+            args: set
+                .args
+                .as_ref()
+                .map(|args| args.value.clone())
+                .unwrap_or_default(),
+            env: set.env.as_ref().map(|env| env.value.clone()).unwrap_or_default(),
+            working_dir: set.working_dir.as_ref().map(|folder| folder.value.clone()),
+        },
+        (None, Some(remote)) => web(reader, remote)?,
+        _ => return Err(reader.error(line, "a server has one of `command`, `remote` and `ref`")),
+    };
+    Ok(McpDefinition { name: name(), reach })
+}
+
+fn unknown_server(name: &str, servers: &Ordered<Spanned<WrittenToolset>>) -> String {
+    if name.starts_with("docker:") {
+        return format!(
+            "servers from Docker's catalogue are not served, as `{name}`; name a `command` or a `remote`"
+        );
+    }
+    match nearest(name, servers.names()) {
+        Some(near) => format!("there is no server `{name}` under `mcps`; did you mean `{near}`?"),
+        None => format!("there is no server `{name}` under `mcps`"),
+    }
+}
+
+fn web(reader: &mut Reader<'_>, remote: &Spanned<WrittenRemote>) -> Result<McpReach, SettingsError> {
+    let line = line_of(remote);
+    let remote = &remote.value;
+    reader.look_at(remote.unserved())?;
+    if let Some(transport) = &remote.transport_type
+        && !matches!(
+            transport.value.as_str(),
+            "streamable" | "streamable-http" | "http"
+        )
+    {
+        let message = format!(
+            "servers are reached with the transport `streamable`, not `{}`; most that know the one know the other",
+            transport.value
+        );
+        return Err(reader.error(line_of(transport), message));
+    }
+    match &remote.url {
+        Some(url) => Ok(McpReach::Web {
+            url: url.clone(),
+            headers: remote.headers.clone(),
+        }),
+        None => Err(reader.error(line, "a `remote` has a `url`")),
+    }
+}

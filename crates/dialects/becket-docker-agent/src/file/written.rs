@@ -1,0 +1,454 @@
+//! An agent file as it is written: which keys there are, and what becket makes of those that it does not serve.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::super::HooksConfig;
+use super::Permissions;
+use becket_dialect_kit::yaml::{Spanned, line_of};
+
+/// A key that docker-agent knows and becket does not serve.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unserved {
+    pub(super) key: &'static str,
+    /// Where its value begins.
+    pub(super) line: usize,
+    /// What that means, or what to do about it.
+    pub(super) advice: &'static str,
+    /// Whether the file means something else without it, so that it is not run.
+    pub(super) refused: bool,
+}
+
+/// Declares a table of the file: its keys; those that have no effect, each with what happens instead; and those without
+/// which the file would mean something else, each with what to do.
+macro_rules! keys {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$about:meta])* $key:ident: $type:ty,)* }
+        idle { $($idle:ident: $instead:literal,)* }
+        refused { $($refused:ident: $advice:literal,)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(super) struct $name {
+            $($(#[$about])* pub(super) $key: $type,)*
+            $(pub(super) $idle: Option<Spanned<IgnoredAny>>,)*
+            $(pub(super) $refused: Option<Spanned<IgnoredAny>>,)*
+        }
+
+        impl $name {
+            /// The keys in it that are not served.
+            pub(super) fn unserved(&self) -> Vec<Unserved> {
+                let all: [(&'static str, &Option<Spanned<IgnoredAny>>, &'static str, bool); _] = [
+                    $((stringify!($idle), &self.$idle, $instead, false),)*
+                    $((stringify!($refused), &self.$refused, $advice, true),)*
+                ];
+                let there = all.into_iter().filter_map(|(key, value, advice, refused)| {
+                    let line = line_of(value.as_ref()?);
+                    Some(Unserved { key, line, advice, refused })
+                });
+                there.collect()
+            }
+        }
+    };
+}
+
+keys! {
+    /// The whole file.
+    WrittenFile {
+        version: Option<IgnoredAny>,
+        metadata: WrittenMetadata,
+        agents: Ordered<Spanned<WrittenAgent>>,
+        models: Ordered<Spanned<WrittenModel>>,
+        providers: Ordered<Spanned<WrittenProvider>>,
+        mcps: Ordered<Spanned<WrittenToolset>>,
+        toolsets: Ordered<Spanned<WrittenToolset>>,
+        commands: Ordered<WrittenCommands>,
+        permissions: Permissions,
+    }
+    idle {
+        skills: "skills are not read",
+    }
+    refused {
+        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
+        runtime: "choose with `--yes` and with `permissions` how much is asked; there is no sandbox",
+        budget: "limit the run with `max_iterations`, or with `--fuel`",
+        budgets: "limit the run with `max_iterations`, or with `--fuel`",
+        flavors: "write the file as it is meant",
+    }
+}
+
+/// What a file says about itself. Nothing follows from it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenMetadata {
+    author: Option<IgnoredAny>,
+    license: Option<IgnoredAny>,
+    readme: Option<IgnoredAny>,
+    description: Option<IgnoredAny>,
+    version: Option<IgnoredAny>,
+    tags: Option<IgnoredAny>,
+}
+
+keys! {
+    /// An agent.
+    WrittenAgent {
+        model: Option<Spanned<String>>,
+        description: Option<String>,
+        welcome_message: Option<String>,
+        instruction: Option<Spanned<String>>,
+        instruction_file: Option<Spanned<OneOrMore>>,
+        toolsets: Vec<Spanned<WrittenToolset>>,
+        use_toolsets: Vec<Spanned<String>>,
+        sub_agents: Vec<Spanned<String>>,
+        handoffs: Vec<Spanned<String>>,
+        commands: WrittenCommands,
+        use_commands: Vec<Spanned<String>>,
+        readonly: bool,
+        add_date: Option<Spanned<bool>>,
+        add_environment_info: Option<Spanned<bool>>,
+        add_prompt_files: Option<Spanned<Vec<String>>>,
+        redact_secrets: Option<Spanned<bool>>,
+        max_iterations: u32,
+        max_consecutive_tool_calls: u32,
+        hooks: Option<HooksConfig>,
+    }
+    idle {
+        num_history_items: "the whole conversation is sent, and summarised when it grows too long",
+        fallback: "a model that fails is asked again, and no other",
+        cache: "answers are not kept to be given again",
+        skills: "skills are not read",
+        use_skills: "skills are not read",
+        add_description_parameter: "tools keep their own arguments",
+        add_prompt_files_depth: "folders below the working directory are not searched",
+        max_old_tool_call_tokens: "old outputs stay until the conversation is summarised",
+        max_tool_result_tokens: "large outputs are put aside, with a preview (`tools.output_limit`)",
+        session_compaction: "`compaction.auto` of the settings says so",
+        compaction_threshold: "`compaction.at_percent` of the settings says so",
+        compaction_model: "the agent's own model writes summaries",
+    }
+    refused {
+        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
+        code_mode_tools: "tools are called one by one; leave it out",
+        harness: "agents of other programs are not run; name a `model`",
+        structured_output: "answers are text; ask for JSON in `instruction`, and leave it out",
+        force_handoff: "name the agent in `handoffs`, and say in `instruction` when to hand over",
+        safety: "choose with `--yes` and with `permissions` how much is asked",
+        budgets: "limit the run with `max_iterations`, or with `--fuel`",
+    }
+}
+
+keys! {
+    /// A model.
+    WrittenModel {
+        provider: Option<String>,
+        model: Option<String>,
+        description: Option<IgnoredAny>,
+        temperature: Option<f64>,
+        max_tokens: Option<u64>,
+        top_p: Option<f64>,
+        frequency_penalty: Option<f64>,
+        presence_penalty: Option<f64>,
+        parallel_tool_calls: Option<bool>,
+        base_url: Option<String>,
+        token_key: Option<String>,
+    }
+    idle {
+        provider_opts: "such options are not sent",
+        track_usage: "usage is always counted",
+        thinking_budget: "the model thinks as much as it usually does",
+        task_budget: "it is not sent",
+        title_model: "conversations have no titles",
+        compaction_model: "the agent's own model writes summaries",
+        compaction_threshold: "`compaction.at_percent` of the settings says so",
+        capabilities: "pictures are sent as they are",
+        cost: "costs are counted as the provider tells them",
+        bypass_models_gateway: "there is no gateway",
+    }
+    refused {
+        routing: "name one model",
+        first_available: "name one model; `--model` chooses another",
+        auth: "a key comes from the variable that `token_key` names",
+    }
+}
+
+keys! {
+    /// A provider, whose settings count for its models.
+    WrittenProvider {
+        provider: Option<String>,
+        api_type: Option<Spanned<String>>,
+        base_url: Option<String>,
+        token_key: Option<String>,
+        temperature: Option<f64>,
+        max_tokens: Option<u64>,
+        top_p: Option<f64>,
+        frequency_penalty: Option<f64>,
+        presence_penalty: Option<f64>,
+        parallel_tool_calls: Option<bool>,
+    }
+    idle {
+        unload_api: "models are not unloaded",
+        provider_opts: "such options are not sent",
+        track_usage: "usage is always counted",
+        thinking_budget: "the model thinks as much as it usually does",
+        task_budget: "it is not sent",
+        compaction_model: "the agent's own model writes summaries",
+    }
+    refused {
+        auth: "a key comes from the variable that `token_key` names",
+    }
+}
+
+keys! {
+    /// A set of tools. Which keys it may have depends on its type.
+    WrittenToolset {
+        r#type: Option<Spanned<String>>,
+        tools: Option<Vec<Spanned<String>>>,
+        instruction: Option<String>,
+        readonly: bool,
+        name: Option<Spanned<String>>,
+        r#ref: Option<Spanned<String>>,
+        command: Option<Spanned<String>>,
+        args: Option<Spanned<Vec<String>>>,
+        remote: Option<Spanned<WrittenRemote>>,
+        working_dir: Option<Spanned<String>>,
+        env: Option<Spanned<BTreeMap<String, String>>>,
+        shell: Option<Spanned<Ordered<Spanned<WrittenScript>>>>,
+        path: Option<Spanned<String>>,
+        timeout: Option<Spanned<u64>>,
+    }
+    idle {
+        shared: "the list belongs to the conversation, and a sub-agent has one of its own",
+        toon: "results are told as they are",
+        defer: "all tools are offered at once",
+        version: "servers are not installed",
+        model: "the agent's own model reads the results",
+        lifecycle: "a server is started when it is needed, and again when it has ended",
+        safer: "every command passes the gate",
+        ignore_vcs: "what `.gitignore` names is left out of searches",
+    }
+    refused {
+        config: "it belongs to servers from Docker's catalogue, which are not served",
+        post_edit: "let a hook of `post_tool_use` do it",
+        allow_list: "forbid the other paths with `permissions.deny`, as in `*:path=/etc/*`",
+        deny_list: "forbid the paths with `permissions.deny`, as in `*:path=/etc/*`",
+        allowed_domains: "set `url_policy` in becket's own settings",
+        blocked_domains: "forbid the addresses with `permissions.deny`, as in `fetch:urls=https://host/*`",
+        allow_private_ips: "set `url_policy` in becket's own settings",
+        headers: "the headers of a server stand in `remote`; what is fetched has none",
+        sudo_askpass: "nobody is asked for a password",
+        recall: "the model asks for the output of its jobs",
+        api_config: "it belongs to a type of toolset that is not served",
+        webhook_config: "it belongs to a type of toolset that is not served",
+        rag_config: "it belongs to a type of toolset that is not served",
+        url: "it belongs to a type of toolset that is not served; a server's stands in `remote`",
+        file_types: "it belongs to a type of toolset that is not served",
+        allowed_servers: "it belongs to a type of toolset that is not served",
+        blocked_servers: "it belongs to a type of toolset that is not served",
+        models: "it belongs to a type of toolset that is not served",
+    }
+}
+
+keys! {
+    /// A server on the web.
+    WrittenRemote {
+        url: Option<String>,
+        transport_type: Option<Spanned<String>>,
+        headers: BTreeMap<String, String>,
+    }
+    idle {}
+    refused {
+        oauth: "send a key in `headers`, as in `Authorization: Bearer ${env.TOKEN}`",
+    }
+}
+
+/// A command of the shell that is offered as a tool.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenScript {
+    pub(super) cmd: Option<String>,
+    pub(super) description: String,
+    pub(super) args: Map<String, Value>,
+    pub(super) required: Option<Vec<String>>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) working_dir: Option<String>,
+}
+
+/// Who may do what.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenPermissions {
+    allow: Option<Vec<Spanned<String>>>,
+    ask: Option<Vec<Spanned<String>>>,
+    deny: Option<Vec<Spanned<String>>>,
+}
+
+impl From<WrittenPermissions> for Permissions {
+    fn from(written: WrittenPermissions) -> Self {
+        let rules = |rules: Option<Vec<Spanned<String>>>| {
+            let rules = rules.unwrap_or_default().into_iter();
+            let rules = rules.map(|rule| (rule.value.clone(), line_of(&rule)));
+            rules.collect()
+        };
+        Self {
+            allow: rules(written.allow),
+            ask: rules(written.ask),
+            deny: rules(written.deny),
+        }
+    }
+}
+
+keys! {
+    /// A command with more than a text.
+    WrittenCommand {
+        description: Option<String>,
+        instruction: Option<String>,
+        agent: Option<Spanned<String>>,
+    }
+    idle {}
+    refused {
+        url: "becket opens no browser; leave the command out",
+    }
+}
+
+/// A table in the order of the file.
+#[derive(Debug)]
+pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
+
+impl<T> Default for Ordered<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Ordered<T> {
+    /// What stands under a name.
+    pub(super) fn get(&self, name: &str) -> Option<&T> {
+        let named = self.0.iter().find(|(other, _)| other == name);
+        named.map(|(_, value)| value)
+    }
+
+    /// The names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Ordered<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Ordered(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+/// Commands: a table, or a list of tables.
+#[derive(Debug, Default)]
+pub(super) struct WrittenCommands(pub(super) Vec<(String, CommandForm)>);
+
+impl<'de> Deserialize<'de> for WrittenCommands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = WrittenCommands;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let entries = Ordered::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(WrittenCommands(entries.0))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(Ordered(entries)) = list.next_element()? {
+                    all.extend(entries);
+                }
+                Ok(WrittenCommands(all))
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+/// A command: its text, or a table.
+#[derive(Debug)]
+pub(super) struct CommandForm(pub(super) WrittenCommand);
+
+impl<'de> Deserialize<'de> for CommandForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = CommandForm;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(CommandForm(WrittenCommand {
+                    instruction: Some(text.to_owned()),
+                    ..WrittenCommand::default()
+                }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                WrittenCommand::deserialize(MapAccessDeserializer::new(map)).map(CommandForm)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+/// One text, or several.
+#[derive(Debug, Default)]
+pub(super) struct OneOrMore(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Texts;
+        impl<'de> Visitor<'de> for Texts {
+            type Value = OneOrMore;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(OneOrMore(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = list.next_element()? {
+                    texts.push(text);
+                }
+                Ok(OneOrMore(texts))
+            }
+        }
+        deserializer.deserialize_any(Texts)
+    }
+}

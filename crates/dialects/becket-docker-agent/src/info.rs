@@ -1,0 +1,40 @@
+//! How docker-agent is introduced to whatever goes over all dialects.
+
+use becket_dialect_kit::{DialectInfo, RowInfo};
+use becket_hooks::Fault;
+
+use super::dialect::DIALECT;
+use super::{contracts, profile};
+
+/// What listings, checks and the reference ask for.
+pub static INFO: DialectInfo = DialectInfo {
+    dialect: DIALECT,
+    profile,
+    rows,
+    lets_through,
+};
+
+fn rows() -> Vec<RowInfo> {
+    let contracts = contracts().into_iter();
+    contracts
+        .map(|contract| RowInfo {
+            dialect: DIALECT.name,
+            name: contract.name,
+            event: contract.event,
+            class: contract.class,
+        })
+        .collect()
+}
+
+fn lets_through(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Missing | Fault::NotExecutable | Fault::Crash | Fault::MissingCommand | Fault::Killed => {
+            Some("an exit code other than 2 is taken for silence")
+        }
+        Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Flood => {
+            Some("what is no answer is taken for plain text")
+        }
+        Fault::Misspelt => Some("a key that nobody knows is taken for silence"),
+        Fault::Hang | Fault::Throws => None,
+    }
+}

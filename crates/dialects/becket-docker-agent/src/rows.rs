@@ -1,0 +1,480 @@
+//! docker-agent's events: for each its contract, the event of becket's that stands behind it, what a hook reads
+//! (`show.rs`) and what its answer means (`read.rs`).
+
+use becket_events::{
+    AgentSwitch, ApprovalDecided, Attention, Class, ErrorRaised, Event, EventId, InputSource, IterationLimit,
+    LimitRaised, ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool,
+    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Steering,
+    Stop, SwitchKind, TurnEnded, TurnStart, UserPrompt,
+};
+use becket_hooks::{Engine, Failure};
+
+use super::contract::{Block, Contract, Permission, Plain};
+use super::hook::{Builtin, HookEntry, HookKind, Owner};
+use super::read::{self, Answer};
+use super::run::{self, HookHost};
+use super::show::{self, Input};
+use becket_dialect_kit::called::Called;
+
+/// One of docker-agent's events.
+pub(super) trait Row: Send + Sync {
+    /// What it promises.
+    fn contract(&self) -> Contract;
+
+    /// Lets a hook answer it; what is odd about the hook comes back.
+    fn register(&self, engine: &Engine, entry: &HookEntry, owner: &Owner, host: &HookHost) -> Vec<String>;
+}
+
+/// An event with the types of becket's event.
+pub(super) struct RowOf<E: Event> {
+    pub(super) contract: Contract,
+    /// Its place among the rows of the same event.
+    pub(super) phase: u8,
+    /// Whether an ask cannot be answered by anybody but the person, and an allow is only advice.
+    pub(super) insists: bool,
+    /// When becket's event is this one, where that is wider.
+    pub(super) condition: fn(&HookEntry, &Scope, &E::Payload) -> bool,
+    /// The agent whose hooks are asked.
+    pub(super) agent: for<'a> fn(&'a Scope, &'a E::Payload) -> &'a str,
+    /// The call that a matcher looks at.
+    pub(super) call: Option<CallOf<E>>,
+    pub(super) show: Show<E>,
+    pub(super) read: Read<E>,
+}
+
+/// Finds the tool call of an event.
+pub(super) type CallOf<E> = for<'a> fn(&'a <E as Event>::Payload) -> Called<'a>;
+
+/// Adds what a hook reads about an event.
+pub(super) type Show<E> = fn(Input, &Scope, &<E as Event>::Payload) -> Input;
+
+/// Says what an answer means.
+pub(super) type Read<E> = fn(&<E as Event>::Payload, &Answer) -> Result<<E as Event>::Reply, Failure>;
+
+/// The place of hooks with `preempt_yolo`: before the others of their event.
+pub(super) const PREEMPTING: u8 = 2;
+
+/// All events, in the order in which a run meets them.
+// tidy: a table
+pub(super) fn rows() -> Vec<Box<dyn Row>> {
+    use Class::{Guard, Observe, Transform};
+    vec![
+        row::<SessionStart>(
+            "session_start",
+            Transform,
+            show::session_start,
+            read::session_context,
+        )
+        .context(Plain::Context)
+        .done(),
+        row::<UserPrompt>(
+            "user_prompt_submit",
+            Transform,
+            show::user_prompt_submit,
+            read::prompt,
+        )
+        .only(|_, _, prompt| {
+            let own = !matches!(prompt.source, InputSource::Agent | InputSource::FollowUp);
+            own && prompt.continuation == 0
+        })
+        .blocks(Block::Refuses)
+        .context(Plain::Context)
+        .done(),
+        row::<UserPrompt>(
+            "user_followup_submit",
+            Transform,
+            show::user_prompt_submit,
+            read::prompt,
+        )
+        .only(|_, _, prompt| prompt.source == InputSource::FollowUp && prompt.continuation == 0)
+        .blocks(Block::Refuses)
+        .context(Plain::Context)
+        .done(),
+        row::<Steering>(
+            "user_steering_messages_submit",
+            Transform,
+            show::user_steering_messages_submit,
+            read::steering,
+        )
+        .blocks(Block::EndsRun)
+        .context(Plain::Context)
+        .done(),
+        row::<TurnStart>("turn_start", Transform, show::turn_start, read::turn_context)
+            .context(Plain::Context)
+            .done(),
+        row::<ModelContext>("before_llm_call", Transform, show::before_llm_call, read::request)
+            // What is hidden from answers is hidden from summaries too.
+            .only(|entry, _, request| {
+                request.purpose == RequestPurpose::Answer
+                    || entry.kind == HookKind::Builtin(Builtin::RedactSecrets)
+            })
+            .blocks(Block::EndsRun)
+            .fields(&["updated_messages"])
+            .done(),
+        row::<Response>(
+            "after_llm_call",
+            Observe,
+            show::after_llm_call,
+            read::nothing::<Response>,
+        )
+        .only(|_, _, response| response.purpose == RequestPurpose::Answer)
+        .done(),
+        row::<PreTool>(
+            "tool_input_transform",
+            Transform,
+            show::pre_tool_use,
+            read::call_input,
+        )
+        .calls(show::pre_tool_call)
+        .blocks(Block::Refuses)
+        .fields(&["updated_input"])
+        .done(),
+        row::<PreTool>("tool_guard", Guard, show::pre_tool_use, read::call)
+            .phase(1)
+            .insists()
+            .calls(show::pre_tool_call)
+            .blocks(Block::Refuses)
+            .judges()
+            .done(),
+        row::<PreTool>("pre_tool_use", Guard, show::pre_tool_use, read::call)
+            .phase(3)
+            .calls(show::pre_tool_call)
+            .blocks(Block::Refuses)
+            .judges()
+            .fields(&["updated_input"])
+            .done(),
+        row::<PermissionRequest>(
+            "permission_request",
+            Guard,
+            show::permission_request,
+            read::permission,
+        )
+        .calls(show::request_call)
+        .blocks(Block::Refuses)
+        .judges()
+        .fields(&["metadata"])
+        .done(),
+        row::<ApprovalDecided>(
+            "on_tool_approval_decision",
+            Observe,
+            show::on_tool_approval_decision,
+            read::nothing::<ApprovalDecided>,
+        )
+        .done(),
+        row::<PreToolOutput>(
+            "tool_response_transform",
+            Transform,
+            show::tool_response_transform,
+            read::tool_output,
+        )
+        .calls(show::output_call)
+        .fields(&["updated_tool_response"])
+        .done(),
+        row::<PostTool>("post_tool_use", Transform, show::post_tool_use, read::after_call)
+            .only(|_, _, call| call.ran)
+            .calls(show::post_tool_call)
+            .blocks(Block::EndsRun)
+            .context(Plain::Shown)
+            .done(),
+        row::<Stop>("stop", Transform, show::stop, read::going_on)
+            .blocks(Block::GoesOn)
+            .plain(Plain::Shown)
+            .done(),
+        row::<TurnEnded>("turn_end", Observe, show::turn_end, read::nothing::<TurnEnded>).done(),
+        row::<SessionEnd>(
+            "session_end",
+            Observe,
+            show::session_end,
+            read::nothing::<SessionEnd>,
+        )
+        .done(),
+        row::<PreCompact>(
+            "pre_compact",
+            Transform,
+            show::pre_compact,
+            read::compaction_advice,
+        )
+        .blocks(Block::Refuses)
+        .context(Plain::Context)
+        .done(),
+        row::<PreCompact>(
+            "before_compaction",
+            Transform,
+            show::before_compaction,
+            read::compaction,
+        )
+        .phase(1)
+        .blocks(Block::Refuses)
+        .fields(&["summary"])
+        .done(),
+        row::<PostCompact>(
+            "after_compaction",
+            Observe,
+            show::after_compaction,
+            read::nothing::<PostCompact>,
+        )
+        .done(),
+        row::<PostSubagent>(
+            "subagent_stop",
+            Observe,
+            show::subagent_stop,
+            read::nothing::<PostSubagent>,
+        )
+        .done(),
+        // Who gives the word away or gets it back is asked, and not who is given it.
+        row::<AgentSwitch>(
+            "on_agent_switch",
+            Observe,
+            show::on_agent_switch,
+            read::nothing::<AgentSwitch>,
+        )
+        .of(|_, switch| match switch.kind {
+            SwitchKind::Return => &switch.to_agent,
+            SwitchKind::Transfer | SwitchKind::Handoff => &switch.from_agent,
+        })
+        .done(),
+        row::<Attention>(
+            "on_user_input",
+            Observe,
+            show::on_user_input,
+            read::nothing::<Attention>,
+        )
+        .done(),
+        row::<Notification>(
+            "notification",
+            Observe,
+            show::notification,
+            read::nothing::<Notification>,
+        )
+        .done(),
+        row::<ErrorRaised>("on_error", Observe, show::on_error, read::nothing::<ErrorRaised>).done(),
+        row::<IterationLimit>(
+            "on_max_iterations",
+            Observe,
+            show::on_max_iterations,
+            read::nothing::<IterationLimit>,
+        )
+        .done(),
+        row::<LimitRaised>(
+            "on_session_resume",
+            Observe,
+            show::on_session_resume,
+            read::nothing::<LimitRaised>,
+        )
+        .done(),
+    ]
+}
+
+/// becket's events for which docker-agent has none.
+pub const ABSENT: &[EventId] = &[
+    EventId::PreSessionSwitch,
+    EventId::PostSessionSwitch,
+    EventId::PreSessionFork,
+    EventId::PostSessionFork,
+    EventId::PreSessionTree,
+    EventId::PostSessionTree,
+    EventId::UserInput,
+    EventId::UserShell,
+    EventId::PreSystemPrompt,
+    EventId::PostSystemPrompt,
+    EventId::AgentStart,
+    EventId::AgentEnd,
+    EventId::LoopStart,
+    EventId::Settled,
+    EventId::ToolsOffered,
+    EventId::PreRequest,
+    EventId::ResponseStart,
+    EventId::MessageStart,
+    EventId::MessageUpdate,
+    EventId::MessageEnd,
+    EventId::ToolStart,
+    EventId::PreFileRead,
+    EventId::PreFileWrite,
+    EventId::PreShell,
+    EventId::PreFetch,
+    EventId::ToolUpdate,
+    EventId::PreCache,
+    EventId::PostCache,
+    EventId::PostToolOutput,
+    EventId::ToolEnd,
+    EventId::ToolBatch,
+    EventId::PreClear,
+    EventId::PostClear,
+    EventId::PreSubagent,
+    EventId::PreMessageDelivery,
+    EventId::PostMessageDelivery,
+    EventId::PreVfsWrite,
+    EventId::PostVfsWrite,
+    EventId::FileIndexed,
+    EventId::ModelChange,
+    EventId::ThinkingChange,
+    EventId::NameChange,
+    EventId::Resources,
+    EventId::HookFailed,
+];
+
+/// What each event is, and what a hook may answer to it.
+pub fn contracts() -> Vec<Contract> {
+    rows().iter().map(|row| row.contract()).collect()
+}
+
+/// Lets hooks answer their events. Of hooks that are the same in everything one is enough. What is odd about them
+/// comes back in words.
+pub fn register(engine: &Engine, entries: &[HookEntry], owner: &Owner, host: &HookHost) -> Vec<String> {
+    let rows = rows();
+    let mut remarks = Vec::new();
+    let mut seen: Vec<HookEntry> = Vec::new();
+    for entry in entries {
+        let known = HookEntry {
+            source: String::new(),
+            ..entry.clone()
+        };
+        if seen.contains(&known) {
+            continue;
+        }
+        seen.push(known);
+        match rows.iter().find(|row| row.contract().name == entry.event) {
+            Some(row) => remarks.extend(row.register(engine, entry, owner, host)),
+            None => remarks.push(format!("{}: there is no event `{}`", entry.source, entry.event)),
+        }
+    }
+    remarks
+}
+
+/// A row that is the whole of its event, blocks nothing and adds nothing.
+fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> RowOf<E> {
+    RowOf {
+        contract: Contract {
+            name,
+            event: E::ID,
+            class,
+            matcher: false,
+            block: Block::Nothing,
+            permission: Permission::Nothing,
+            context: false,
+            plain: Plain::Dropped,
+            fields: &[],
+        },
+        phase: 0,
+        insists: false,
+        condition: |_, _, _| true,
+        agent: |scope, _| &scope.agent_name,
+        call: None,
+        show,
+        read,
+    }
+}
+
+impl<E: Event> RowOf<E> {
+    fn phase(mut self, phase: u8) -> Self {
+        self.phase = phase;
+        self
+    }
+
+    fn insists(mut self) -> Self {
+        self.insists = true;
+        self
+    }
+
+    fn only(mut self, condition: fn(&HookEntry, &Scope, &E::Payload) -> bool) -> Self {
+        self.condition = condition;
+        self
+    }
+
+    fn of(mut self, agent: for<'a> fn(&'a Scope, &'a E::Payload) -> &'a str) -> Self {
+        self.agent = agent;
+        self
+    }
+
+    fn calls(mut self, call: CallOf<E>) -> Self {
+        self.call = Some(call);
+        self.contract.matcher = true;
+        self
+    }
+
+    /// Where something can be refused, `permission_decision: deny` refuses it too: nobody writes that by mistake.
+    fn blocks(mut self, block: Block) -> Self {
+        self.contract.block = block;
+        if E::CLASS == Class::Guard {
+            self.contract.permission = Permission::Refuses;
+        }
+        self
+    }
+
+    fn judges(mut self) -> Self {
+        self.contract.permission = Permission::Judges;
+        self
+    }
+
+    fn context(mut self, plain: Plain) -> Self {
+        self.contract.context = true;
+        self.plain(plain)
+    }
+
+    fn plain(mut self, plain: Plain) -> Self {
+        self.contract.plain = plain;
+        self
+    }
+
+    fn fields(mut self, fields: &'static [&'static str]) -> Self {
+        self.contract.fields = fields;
+        self
+    }
+
+    fn done(self) -> Box<dyn Row> {
+        Box::new(self)
+    }
+}
+
+impl<E: Event> Clone for RowOf<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: Event> Copy for RowOf<E> {}
+
+impl<E: Event> Row for RowOf<E> {
+    fn contract(&self) -> Contract {
+        self.contract
+    }
+
+    fn register(&self, engine: &Engine, entry: &HookEntry, owner: &Owner, host: &HookHost) -> Vec<String> {
+        run::register(self, engine, entry, owner, host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_events::EVENTS;
+
+    #[test]
+    fn every_event_has_a_row_or_is_listed_as_absent() {
+        for event in EVENTS {
+            let mapped = contracts().iter().any(|contract| contract.event == event.id);
+            assert_ne!(mapped, ABSENT.contains(&event.id), "{}", event.name);
+        }
+    }
+
+    #[test]
+    fn a_row_is_at_most_as_strong_as_its_event() {
+        for contract in contracts() {
+            assert!(contract.class <= contract.event.info().class, "{}", contract.name);
+        }
+    }
+
+    #[test]
+    fn three_rows_guard_and_no_name_stands_twice() {
+        let rows = contracts();
+        let mut guards: Vec<_> = rows
+            .iter()
+            .filter(|contract| contract.class == Class::Guard)
+            .map(|contract| contract.name)
+            .collect();
+        guards.sort_unstable();
+        assert_eq!(guards, ["permission_request", "pre_tool_use", "tool_guard"]);
+        let names: std::collections::BTreeSet<_> = rows.iter().map(|contract| contract.name).collect();
+        assert_eq!(names.len(), rows.len());
+    }
+}

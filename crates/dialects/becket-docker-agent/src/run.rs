@@ -1,0 +1,452 @@
+//! A hook as a handler: how it is run, and what its answer or its failure comes to.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use becket_events::{Class, Event, Reply, Scope};
+use becket_hooks::{
+    Action, Cause, CommandLane, Engine, Failure, Handler, HandlerInfo, HookEnvironment, Invocation, LaneKind,
+    Matcher, Occasion, Pattern, Program, Registration,
+};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::contract::Plain;
+use super::dialect::DIALECT;
+use super::expand::{expanded_directory, expanded_value};
+use super::hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner};
+use super::judge;
+use super::output::Output;
+use super::protocol::{Heard, Rules};
+use super::read::Answer;
+use super::rows::{PREEMPTING, RowOf};
+use super::show::Input;
+use super::template::Template;
+use super::words::otherwise;
+
+/// What hooks need of the machine and of the program.
+#[derive(Clone)]
+pub struct HookHost {
+    /// The user's shell, if one is named.
+    pub shell: Option<PathBuf>,
+    /// What programs find in their environment.
+    pub environment: HookEnvironment,
+    /// Where the agent works.
+    pub directory: PathBuf,
+    /// Runs the hooks that are parts of the program.
+    pub builtins: Arc<dyn Builtins>,
+    /// Asks models for the hooks that are models.
+    pub judge: Arc<dyn Judge>,
+}
+
+/// Shells that understand what hooks are written for; under any other a hook would mean something else.
+/// `sh` is not among them: that is the name of whatever shell the system has, so it is as if none were named.
+const SHELLS: &[&str] = &["bash", "dash", "zsh", "ksh", "mksh", "ash", "yash"];
+
+/// How much of standard error is shown.
+const SHOWN_ERRORS: usize = 400;
+
+/// Lets a hook answer an event. What is odd about it comes back in words.
+pub(super) fn register<E: Event>(
+    row: &RowOf<E>,
+    engine: &Engine,
+    entry: &HookEntry,
+    owner: &Owner,
+    host: &HookHost,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let blocks =
+        entry.on_error == Some(OnError::Block) && E::CLASS >= Class::Filter && row.contract.can_block();
+    let class = if blocks { E::CLASS } else { row.contract.class };
+    let phase = if entry.preempt_yolo { PREEMPTING } else { row.phase };
+    let place = match owner {
+        Owner::Agent { depth, .. } => format!("{depth:04}"),
+        // The person's hooks come after those of the agents.
+        Owner::Everybody => "~".to_owned(),
+    };
+    let info = HandlerInfo {
+        name: name_of(entry),
+        source: entry.source.clone(),
+        dialect: DIALECT,
+        known_as: Some(row.contract.name),
+        lane: match entry.kind {
+            HookKind::Command(_) => LaneKind::Command,
+            HookKind::Builtin(_) | HookKind::Model { .. } => LaneKind::Native,
+        },
+        class,
+        priority: 0,
+        timeout: entry.timeout,
+        matcher: entry.matcher.clone(),
+    };
+    let tools = tools(entry, &mut remarks);
+    let handler = HookHandler {
+        row: *row,
+        tools: tools.clone(),
+        class,
+        hook: info.name.clone(),
+        runner: Runner::new(entry, host, &mut remarks),
+        entry: entry.clone(),
+        directory: host.directory.clone(),
+        told: Mutex::default(),
+    };
+    engine.register(Registration {
+        info,
+        order: vec![phase.to_string(), place],
+        matcher: Matcher::default(),
+        condition: Some(wants(*row, tools, entry, owner)),
+        action: Action::Other(Arc::new(handler)),
+    });
+    let mark = |remark| format!("{}: {remark}", entry.source);
+    remarks.into_iter().map(mark).collect()
+}
+
+/// The tools that a hook wants to hear about; `None` for every tool.
+fn tools(entry: &HookEntry, remarks: &mut Vec<String>) -> Option<Pattern> {
+    match entry.matcher.as_deref() {
+        None | Some("" | "*") => None,
+        Some(expression) => Pattern::regex(expression)
+            // A guard for the wrong tools is better than none.
+            .map_err(|error| remarks.push(format!("its matcher counts for every tool: {error}")))
+            .ok(),
+    }
+}
+
+/// Says which occasions a hook hears about: those of its event, of its agent and of the tools that it wants.
+fn wants<E: Event>(
+    row: RowOf<E>,
+    tools: Option<Pattern>,
+    entry: &HookEntry,
+    owner: &Owner,
+) -> becket_hooks::Condition<E> {
+    let (entry, owner) = (entry.clone(), owner.clone());
+    Arc::new(move |scope, payload| {
+        counts(&row, &owner, scope, payload)
+            && (row.condition)(&entry, scope, payload)
+            && name_wanted(&row, tools.as_ref(), payload).is_some()
+    })
+}
+
+/// Under which of its names a hook wants a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Usual,
+    /// The one of `Called::otherwise`.
+    Other,
+}
+
+/// Under which name a hook wants to hear of the call; `None` if it does not.
+fn name_wanted<E: Event>(row: &RowOf<E>, tools: Option<&Pattern>, payload: &E::Payload) -> Option<Name> {
+    let (Some(tools), Some(call)) = (tools, row.call) else {
+        return Some(Name::Usual);
+    };
+    let call = call(payload);
+    if tools.matches(call.name()) {
+        return Some(Name::Usual);
+    }
+    tools.matches(otherwise(call).name()).then_some(Name::Other)
+}
+
+/// Whether hooks of that owner count. Guards also count for the agents below their own.
+fn counts<E: Event>(row: &RowOf<E>, owner: &Owner, scope: &Scope, payload: &E::Payload) -> bool {
+    match owner {
+        Owner::Everybody => true,
+        Owner::Agent { name, .. } => {
+            (row.agent)(scope, payload) == name
+                || (row.contract.class == Class::Guard && scope.agents_above.contains(name))
+        }
+    }
+}
+
+/// What a hook is called in messages.
+fn name_of(entry: &HookEntry) -> String {
+    match (&entry.name, &entry.kind) {
+        (Some(name), _) => name.clone(),
+        (None, HookKind::Builtin(builtin)) => builtin.name().to_owned(),
+        (None, _) => format!("{} ({})", entry.event, entry.source),
+    }
+}
+
+/// How a hook is run.
+enum Runner {
+    Command(CommandLane),
+    Builtin(Builtin, Arc<dyn Builtins>),
+    /// `add_context`, which needs nothing but the input.
+    Context(Vec<Template>),
+    Model {
+        model: String,
+        prompt: Template,
+        judges: bool,
+        judge: Arc<dyn Judge>,
+    },
+    /// It cannot be run; so it fails whenever it is asked.
+    Broken(String),
+}
+
+impl Runner {
+    fn new(entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> Self {
+        let made = match &entry.kind {
+            HookKind::Command(command) => Ok(Self::Command(lane(command, entry, host, remarks))),
+            HookKind::Builtin(Builtin::AddContext(texts)) => {
+                let templates: Result<_, String> = texts.iter().map(|text| Template::read(text)).collect();
+                templates.map(Self::Context)
+            }
+            HookKind::Builtin(builtin) => Ok(Self::Builtin(builtin.clone(), Arc::clone(&host.builtins))),
+            HookKind::Model {
+                model,
+                prompt,
+                judges,
+            } => Template::read(prompt).map(|prompt| Self::Model {
+                model: model.clone(),
+                prompt,
+                judges: *judges,
+                judge: Arc::clone(&host.judge),
+            }),
+        };
+        made.unwrap_or_else(|fault| {
+            remarks.push(fault.clone());
+            Self::Broken(fault)
+        })
+    }
+}
+
+/// The lane of a command.
+fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> CommandLane {
+    let program = match host.shell.as_deref().and_then(shell) {
+        Some(shell) => Program::line_for(shell, command),
+        None => Program::shell(command),
+    };
+    let mut program = program.environment(Arc::clone(&host.environment.variables));
+    for (name, value) in &entry.env {
+        program = program.variable(name, expanded_value(value, &host.environment, remarks));
+    }
+    let directory = entry.working_dir.as_deref();
+    let directory = directory.map(|directory| expanded_directory(directory, &host.environment, remarks));
+    CommandLane::new(program.directory(directory)).timeout_setting("timeout")
+}
+
+/// The user's shell, if hooks can be read by it.
+fn shell(shell: &Path) -> Option<&Path> {
+    let name = shell.file_name().and_then(|name| name.to_str());
+    let is_known = name.is_some_and(|name| SHELLS.contains(&name));
+    (is_known && shell.is_absolute()).then_some(shell)
+}
+
+/// A hook of one event.
+struct HookHandler<E: Event> {
+    row: RowOf<E>,
+    tools: Option<Pattern>,
+    class: Class,
+    hook: String,
+    runner: Runner,
+    entry: HookEntry,
+    directory: PathBuf,
+    /// What the person was told already, because once is enough.
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl<E: Event> Handler<E> for HookHandler<E> {
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
+        Box::pin(async move {
+            match self.reply(occasion).await {
+                Err(failure) => self.failed(occasion.payload, failure),
+                reply => reply,
+            }
+        })
+    }
+}
+
+impl<E: Event> HookHandler<E> {
+    async fn reply(&self, occasion: &Occasion<'_, E>) -> Result<E::Reply, Failure> {
+        let name = name_wanted(&self.row, self.tools.as_ref(), occasion.payload).unwrap_or(Name::Usual);
+        let event = self.row.contract.name;
+        let format = match name {
+            Name::Usual => Cow::Borrowed(event),
+            Name::Other => Cow::Owned(format!("{event} otherwise")),
+        };
+        let text = occasion.text(format, || {
+            self.input(name, occasion.scope, occasion.payload).to_string()
+        });
+        let heard = match &self.runner {
+            Runner::Command(lane) => self.run(lane, occasion, text).await?,
+            _ => {
+                occasion.part(&text)?;
+                let output = self.ask(occasion, &text).await?;
+                output.check_words()?;
+                self.rules().check(Heard {
+                    output,
+                    ..Heard::default()
+                })?
+            }
+        };
+        let lines = self.lines(&heard);
+        let answer = Answer {
+            hook: self.hook.clone(),
+            output: heard.output,
+            plain: heard.plain.filter(|_| self.row.contract.plain == Plain::Context),
+            refusal: heard.refusal,
+            insists: self.entry.preempt_yolo || self.row.insists,
+        };
+        let reply = (self.row.read)(occasion.payload, &answer)?;
+        Ok(reply.then(E::Reply::telling(lines)))
+    }
+
+    fn input(&self, name: Name, scope: &Scope, payload: &E::Payload) -> Value {
+        let input = Input::of(self.row.contract.name, scope).otherwise(name == Name::Other);
+        (self.row.show)(input, scope, payload).into_value()
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            contract: self.row.contract,
+            class: self.class,
+            strict: self.entry.strict_output,
+        }
+    }
+
+    async fn run(
+        &self,
+        lane: &CommandLane,
+        occasion: &Occasion<'_, E>,
+        text: Arc<str>,
+    ) -> Result<Heard, Failure> {
+        let directory = match occasion.scope.cwd.as_str() {
+            "" => self.directory.clone(),
+            cwd => cwd.into(),
+        };
+        let invocation = Invocation {
+            input: text,
+            environment: Vec::new(),
+            directory,
+            timeout: self.entry.timeout,
+        };
+        let finished = occasion.run(lane, invocation).await?;
+        let heard = self.rules().hear(&finished);
+        heard.map_err(|failure| failure.with_stderr(finished.stderr))
+    }
+
+    /// Asks what is no program.
+    async fn ask(&self, occasion: &Occasion<'_, E>, text: &str) -> Result<Output, Failure> {
+        let input: Value = serde_json::from_str(text).expect("what was written as JSON can be read as JSON");
+        let raised = |error: String| Failure::new(Cause::Raised, error);
+        match &self.runner {
+            Runner::Command(_) => unreachable!("programs are run"),
+            Runner::Broken(fault) => Err(raised(fault.clone())),
+            Runner::Context(templates) => {
+                let texts = templates.iter().map(|template| template.fill(&input));
+                let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+                Ok(context(texts.join("\n")))
+            }
+            Runner::Builtin(builtin, builtins) => {
+                let call = BuiltinCall {
+                    builtin,
+                    event: self.row.contract.name,
+                    scope: occasion.scope,
+                    input: &input,
+                };
+                self.in_time(builtins.call(call)).await?.map_err(raised)
+            }
+            Runner::Model {
+                model,
+                prompt,
+                judges,
+                judge: host,
+            } => {
+                let system = if *judges { judge::JUDGE } else { judge::COMMENTATOR };
+                let prompt = prompt.fill(&input);
+                let schema = judges.then(judge::verdict_schema);
+                let answer = host.ask(model, system, &prompt, schema, self.entry.timeout);
+                let answer = self.in_time(answer).await?.map_err(raised)?;
+                match judges {
+                    true => judge::verdict(&answer),
+                    false => Ok(context(answer)),
+                }
+            }
+        }
+    }
+
+    async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Result<T, Failure> {
+        let timeout: Duration = self.entry.timeout;
+        let answer = tokio::time::timeout(timeout, answer).await;
+        answer.map_err(|_| {
+            let detail = format!("no answer within {timeout:?}; raise `timeout` if it needs longer");
+            Failure::new(Cause::TimedOut, detail)
+        })
+    }
+
+    /// What the person is told: the hook's own words, and once what is odd about them.
+    fn lines(&self, heard: &Heard) -> Vec<String> {
+        let mut lines = Vec::new();
+        let suppressed = heard.output.suppress_output == Some(true);
+        if !suppressed {
+            let shown = heard
+                .plain
+                .clone()
+                .filter(|_| self.row.contract.plain == Plain::Shown);
+            lines.extend(shown.into_iter().chain(heard.output.system_message.clone()));
+        }
+        // A program that is missing says so here and nowhere else, and the hook ends as if nothing were wrong.
+        if !suppressed && !heard.stderr.is_empty() && self.once("standard error") {
+            let words: String = heard.stderr.chars().take(SHOWN_ERRORS).collect();
+            lines.push(format!("hook {} says on standard error: {words}", self.hook));
+        }
+        for (field, what) in &heard.odd {
+            if self.once(field) {
+                lines.push(format!("hook {}: {what}", self.hook));
+            }
+        }
+        lines
+    }
+
+    fn once(&self, what: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(what.to_owned())
+    }
+
+    /// What a failure comes to. A guard has refused by it; elsewhere the hook's entry decides.
+    fn failed(&self, payload: &E::Payload, failure: Failure) -> Result<E::Reply, Failure> {
+        let guard = self.class == Class::Guard;
+        match self.entry.on_error {
+            Some(OnError::Ignore) if !guard => Ok(E::Reply::default()),
+            Some(OnError::Block) if !guard && self.row.contract.can_block() => {
+                let reason = format!("hook {} failed: {failure}", self.hook);
+                let answer = Answer {
+                    refusal: Some(reason.clone()),
+                    ..Answer::default()
+                };
+                let reply = (self.row.read)(payload, &answer)?;
+                Ok(reply.then(E::Reply::telling(vec![reason])))
+            }
+            _ => Err(failure),
+        }
+    }
+}
+
+fn context(text: String) -> Output {
+    Output {
+        additional_context: Some(text).filter(|text| !text.trim().is_empty()),
+        ..Output::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_shells_that_read_hooks_are_used() {
+        for (given, used) in [
+            ("/bin/bash", true),
+            ("/usr/bin/zsh", true),
+            ("/bin/sh", false),
+            ("/usr/bin/fish", false),
+            ("/bin/tcsh", false),
+            ("bash", false),
+            ("", false),
+        ] {
+            assert_eq!(shell(Path::new(given)).is_some(), used, "{given}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The lines of YAML at the front of a file of Markdown.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use becket_dialect_kit::yaml::read_yaml;
+
+/// What stands at the front, and what stands behind it.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct FrontMatter<'a> {
+    fields: BTreeMap<String, Value>,
+    pub(super) body: &'a str,
+}
+
+impl FrontMatter<'_> {
+    /// A field that is text.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let value = self.fields.get(name)?;
+        value.as_str().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Whether a field is set to `true`.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.fields.get(name) == Some(&Value::Bool(true))
+    }
+}
+
+/// Takes a file apart. Without a closing line nothing stands at the front.
+pub(super) fn front_matter<'a>(text: &'a str, file: &Path) -> Result<FrontMatter<'a>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let whole = FrontMatter {
+        body: text.trim(),
+        ..FrontMatter::default()
+    };
+    let Some(rest) = text.strip_prefix("---").filter(|rest| begins_line(rest)) else {
+        return Ok(whole);
+    };
+    let closing = rest
+        .match_indices("\n---")
+        .find(|(at, mark)| begins_line(&rest[at + mark.len()..]));
+    let Some((end, mark)) = closing else {
+        return Ok(whole);
+    };
+    let (yaml, body) = (&rest[..end], rest[end + mark.len()..].trim());
+    if yaml.trim().is_empty() {
+        return Ok(FrontMatter { body, ..whole });
+    }
+    let fields = read_yaml(yaml.trim_start_matches(['\r', '\n']), file)
+        .map_err(|error| format!("its first lines cannot be understood: {}", error.message))?;
+    Ok(FrontMatter { fields, body })
+}
+
+/// Whether a line ends here.
+fn begins_line(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['\n', '\r'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_at_the_front_is_taken_off() {
+        let file = Path::new("x.md");
+        let cases = [
+            ("plain\n", None, "plain"),
+            ("---\nname: a b\n---\n\nbody\n", Some("a b"), "body"),
+            ("\u{feff}---\r\nname: a\r\n---\r\nbody", Some("a"), "body"),
+            ("---\n---\nbody", None, "body"),
+            ("---\nname: a\nno end", None, "---\nname: a\nno end"),
+            ("---\nname: a\n----\n---\nbody", None, ""),
+            ("---x\nname: a\n---\nbody", None, "---x\nname: a\n---\nbody"),
+            ("---\nname: [1]\n---\nbody", None, "body"),
+            ("---\nname: \" \"\n---\nbody", None, "body"),
+        ];
+        for (text, name, body) in cases {
+            match front_matter(text, file) {
+                Ok(found) => {
+                    assert_eq!(found.text("name"), name, "{text:?}");
+                    assert_eq!(found.body, body, "{text:?}");
+                }
+                Err(error) => assert!(text.contains("----"), "{text:?}: {error}"),
+            }
+        }
+        let set = front_matter("---\na: true\nb: \"true\"\n---\n", file).unwrap();
+        assert!(set.is_set("a") && !set.is_set("b") && !set.is_set("c"));
+        let broken = front_matter("---\na: [\n---\n", file).unwrap_err();
+        assert!(broken.contains("cannot be understood"), "{broken}");
+    }
+}

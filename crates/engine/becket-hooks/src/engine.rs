@@ -1,0 +1,363 @@
+//! The engine: who listens to what, and the way of an event into the one loop (`dispatch.rs`).
+
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+
+use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope, Visitor, envelope};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+
+use crate::dispatch::{Dispatch, Tracing};
+use crate::handler::{Rank, Registered};
+use crate::{
+    Action, Condition, DispatchTrace, Failure, HandlerInfo, Matcher, Occasion, Outcome, Rehearsal,
+    ReportedFailure, Witness,
+};
+
+/// Holds the handlers and asks them.
+///
+/// An event that nobody listens to costs one look at a bit: its payload is not even built.
+pub struct Engine {
+    listening: [AtomicU64; 2],
+    /// For each event its `Arc<Vec<Registered<E>>>`, in firing order.
+    slots: RwLock<Vec<Option<Arc<dyn Any + Send + Sync>>>>,
+    next_key: AtomicU64,
+    watchers: RwLock<Vec<Watcher>>,
+    witness: Option<Arc<dyn Witness>>,
+    /// The events that the witness keeps also where nobody listens.
+    kept: [u64; 2],
+    held_back: AtomicBool,
+    /// Whether handlers are still on their way, and who brings them.
+    expects: AtomicBool,
+    arrival: Mutex<Option<Arrival>>,
+}
+
+/// Ends when all handlers have arrived that are on their way.
+type Arrival = Shared<BoxFuture<'static, ()>>;
+
+/// The source of handlers that are parts of the program.
+const PROGRAM: &str = "becket";
+
+/// Sees every event as JSON text, without a say in it.
+pub type Watcher = Arc<dyn Fn(EventId, &str) + Send + Sync>;
+
+/// Names a registered handler, to take it away again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandlerKey {
+    event: EventId,
+    key: u64,
+}
+
+/// A handler that wants to be registered.
+pub struct Registration<E: Event> {
+    /// Everything that a listing says about it.
+    pub info: HandlerInfo,
+    /// Its place among the handlers of its dialect, where the dialect has an order of its own.
+    pub order: Vec<String>,
+    /// Which events it wants.
+    pub matcher: Matcher,
+    /// A condition that its dialect sets, where its hook is not the whole of the event.
+    pub condition: Option<Condition<E>>,
+    /// What is called.
+    pub action: Action<E>,
+}
+
+impl Engine {
+    /// An engine without handlers. The witness hears about every dispatch and every failure.
+    pub fn new(witness: Option<Arc<dyn Witness>>) -> Self {
+        let mut kept = [0; 2];
+        for event in EVENTS {
+            if witness.as_ref().is_some_and(|witness| witness.keeps(event.id)) {
+                let (word, bit) = bit_of(event.id);
+                kept[word] |= bit;
+            }
+        }
+        Self {
+            listening: kept.map(AtomicU64::new),
+            kept,
+            slots: RwLock::new(vec![None; EVENTS.len()]),
+            next_key: AtomicU64::new(0),
+            watchers: RwLock::new(Vec::new()),
+            witness,
+            held_back: AtomicBool::new(false),
+            expects: AtomicBool::new(false),
+            arrival: Mutex::new(None),
+        }
+    }
+
+    /// Handlers are on their way: no guard is asked before `arrival` has ended. It must have a deadline of its own.
+    pub fn expect(&self, arrival: impl Future<Output = ()> + Send + 'static) {
+        *self.arrival.lock().expect("nothing panics while it is held") = Some(arrival.boxed().shared());
+        self.expects.store(true, Ordering::Release);
+    }
+
+    /// Waits for the handlers that are on their way.
+    async fn arrived(&self) {
+        let arrival = self
+            .arrival
+            .lock()
+            .expect("nothing panics while it is held")
+            .clone();
+        if let Some(arrival) = arrival {
+            arrival.await;
+            self.expects.store(false, Ordering::Release);
+        }
+    }
+
+    /// From now on nobody is asked: the witness hears who would be, and every outcome is that of silence.
+    pub fn hold_back(&self) {
+        self.held_back.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether anybody listens to the event, or keeps it.
+    #[inline]
+    pub fn listens(&self, event: EventId) -> bool {
+        let (word, bit) = bit_of(event);
+        self.listening[word].load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// How much is written down of an event.
+    fn tracing(&self, event: EventId) -> Tracing {
+        let (word, bit) = bit_of(event);
+        match self.witness {
+            None => Tracing::None,
+            Some(_) if self.kept[word] & bit != 0 => Tracing::Event,
+            Some(_) => Tracing::Runs,
+        }
+    }
+
+    /// Asks all handlers of an event and folds their answers. The payload is built only if somebody listens.
+    #[inline]
+    pub async fn dispatch<E: Event>(
+        &self,
+        scope: &Scope,
+        payload: impl FnOnce() -> E::Payload,
+    ) -> Outcome<E> {
+        if E::CLASS == Class::Guard && self.expects.load(Ordering::Acquire) {
+            self.arrived().await;
+        }
+        if !self.listens(E::ID) {
+            return Outcome::default();
+        }
+        self.ask::<E>(scope, payload()).await
+    }
+
+    /// Tries an event out: the same loop, with a record of what went to and fro. Neither the witness nor the handlers
+    /// of `hook_failed` hear of it.
+    pub async fn rehearse<E: Event>(
+        &self,
+        scope: &Scope,
+        payload: E::Payload,
+        rehearsal: Rehearsal<'_>,
+    ) -> (Outcome<E>, Option<DispatchTrace>) {
+        let all = self.handlers::<E>();
+        let takes_part = |handler: &&Registered<E>| rehearsal.among.is_none_or(|among| among(&handler.info));
+        let handlers: Vec<_> = all.iter().filter(takes_part).cloned().collect();
+        let dispatch = Dispatch::<E>::new(scope, payload, Tracing::Runs).rehearsed(rehearsal.fault);
+        dispatch.run(&handlers).await
+    }
+
+    /// The handlers that want to hear about this very occasion, in firing order.
+    pub fn wanting<E: Event>(&self, scope: &Scope, payload: &E::Payload) -> Vec<Arc<HandlerInfo>> {
+        let handlers = self.handlers::<E>();
+        let wanting = handlers.iter().filter(|handler| handler.wants(scope, payload));
+        wanting.map(|handler| Arc::clone(&handler.info)).collect()
+    }
+
+    /// Adds a handler. Its class is cut down to the event's, which is the strongest there can be.
+    pub fn register<E: Event>(&self, registration: Registration<E>) -> HandlerKey {
+        let Registration {
+            mut info,
+            order,
+            matcher,
+            condition,
+            action,
+        } = registration;
+        info.class = info.class.min(E::CLASS);
+        info.matcher = info.matcher.or_else(|| matcher.described());
+        let key = self.next_key.fetch_add(1, Ordering::Relaxed);
+        let rank = Rank::new(&info, order, key);
+        let handler = Registered {
+            info: Arc::new(info),
+            rank,
+            matcher,
+            condition,
+            action,
+            key,
+        };
+        self.change::<E>(|handlers| {
+            let place = handlers.partition_point(|other| other.rank < handler.rank);
+            handlers.insert(place, handler);
+        });
+        HandlerKey { event: E::ID, key }
+    }
+
+    /// Adds a Rust function under a name.
+    pub fn on<E: Event>(
+        &self,
+        name: &str,
+        function: impl Fn(&Occasion<'_, E>) -> Result<E::Reply, Failure> + Send + Sync + 'static,
+    ) -> HandlerKey {
+        self.register(Registration {
+            info: HandlerInfo::native(name, E::CLASS),
+            order: Vec::new(),
+            matcher: Matcher::default(),
+            condition: None,
+            action: Action::Native(Arc::new(function)),
+        })
+    }
+
+    /// Takes a handler away.
+    pub fn remove(&self, key: HandlerKey) {
+        struct Remove<'a>(&'a Engine, u64);
+        impl Visitor for Remove<'_> {
+            type Output = ();
+
+            fn visit<E: Event>(self) {
+                self.0
+                    .change::<E>(|handlers| handlers.retain(|handler| handler.key != self.1));
+            }
+        }
+        key.event.visit(Remove(self, key.key));
+    }
+
+    /// The handlers of an event, in firing order.
+    pub fn handlers_of(&self, event: EventId) -> Vec<Arc<HandlerInfo>> {
+        struct List<'a>(&'a Engine);
+        impl Visitor for List<'_> {
+            type Output = Vec<Arc<HandlerInfo>>;
+
+            fn visit<E: Event>(self) -> Self::Output {
+                self.0
+                    .handlers::<E>()
+                    .iter()
+                    .map(|handler| Arc::clone(&handler.info))
+                    .collect()
+            }
+        }
+        event.visit(List(self))
+    }
+
+    /// Lets somebody see every event as JSON, just before its handlers are asked.
+    pub fn watch(&self, watcher: Watcher) {
+        self.watchers
+            .write()
+            .expect("no watcher panics while it is added")
+            .push(watcher);
+        for word in &self.listening {
+            word.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// The slow part of `dispatch`: somebody listens.
+    async fn ask<E: Event>(&self, scope: &Scope, payload: E::Payload) -> Outcome<E> {
+        self.show_watchers::<E>(scope, &payload);
+        let handlers = self.handlers::<E>();
+        let tracing = self.tracing(E::ID);
+        if handlers.is_empty() && tracing != Tracing::Event {
+            return Outcome::default();
+        }
+        let witness = self.witness.as_deref();
+        let dispatch = Dispatch::<E>::new(scope, payload, tracing);
+        let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
+            true => dispatch.held_back(&handlers),
+            false => dispatch.run(&handlers).await,
+        };
+        if let (Some(witness), Some(trace)) = (witness, trace) {
+            witness.dispatched(trace);
+        }
+        for failure in &outcome.failures {
+            self.report(scope, failure).await;
+        }
+        outcome
+    }
+
+    fn show_watchers<E: Event>(&self, scope: &Scope, payload: &E::Payload) {
+        let watchers = self.watchers.read().expect("no watcher panics while it is added");
+        if !watchers.is_empty() {
+            let text = envelope::<E>(scope, payload);
+            for watcher in watchers.iter() {
+                watcher(E::ID, &text);
+            }
+        }
+    }
+
+    /// Tells about a failure: to the witness, and as an event of its own.
+    ///
+    /// Boxed, because `ask` comes back here through `hook_failed`.
+    fn report<'a>(&'a self, scope: &'a Scope, failed: &'a ReportedFailure) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if let Some(witness) = &self.witness {
+                witness.failed(failed);
+            }
+            // A handler of `hook_failed` that breaks is only reported, or it would be told about itself for ever.
+            if failed.event != EventId::HookFailed && self.listens(EventId::HookFailed) {
+                self.ask::<HookFailed>(scope, failed.payload()).await;
+            }
+        })
+    }
+
+    fn handlers<E: Event>(&self) -> Arc<Vec<Registered<E>>> {
+        let slots = self
+            .slots
+            .read()
+            .expect("no handler panics while it is registered");
+        match &slots[E::ID as usize] {
+            Some(handlers) => Arc::clone(handlers)
+                .downcast()
+                .expect("a slot holds its event's handlers"),
+            None => Arc::default(),
+        }
+    }
+
+    /// Replaces the handlers of an event; dispatches under way keep the ones they began with.
+    fn change<E: Event>(&self, change: impl FnOnce(&mut Vec<Registered<E>>)) {
+        let mut handlers = self.handlers::<E>().as_ref().clone();
+        change(&mut handlers);
+        let (word, bit) = bit_of(E::ID);
+        let watched = !self
+            .watchers
+            .read()
+            .expect("no watcher panics while it is added")
+            .is_empty();
+        if handlers.is_empty() && !watched && self.kept[word] & bit == 0 {
+            self.listening[word].fetch_and(!bit, Ordering::Relaxed);
+        } else {
+            self.listening[word].fetch_or(bit, Ordering::Relaxed);
+        }
+        let mut slots = self
+            .slots
+            .write()
+            .expect("no handler panics while it is registered");
+        slots[E::ID as usize] = Some(Arc::new(handlers));
+    }
+}
+
+/// Where the masks have an event.
+fn bit_of(event: EventId) -> (usize, u64) {
+    let index = event as usize;
+    (index / 64, 1 << (index % 64))
+}
+
+impl HandlerInfo {
+    /// Whether it is a part of the program, which nobody has configured.
+    pub fn is_of_the_program(&self) -> bool {
+        self.lane == crate::LaneKind::Native && self.source == PROGRAM
+    }
+
+    /// What a listing says about a Rust function.
+    pub fn native(name: &str, class: Class) -> Self {
+        Self {
+            name: name.into(),
+            source: PROGRAM.into(),
+            dialect: crate::Dialect::BECKET,
+            known_as: None,
+            lane: crate::LaneKind::Native,
+            class,
+            priority: 0,
+            timeout: std::time::Duration::from_secs(30),
+            matcher: None,
+        }
+    }
+}

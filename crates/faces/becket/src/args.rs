@@ -1,0 +1,1171 @@
+//! The command line. The doc comments are the manual: help, man page and `docs/cli.md` are made from them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use becket_agent::provider::ThinkingLevel;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};
+use crate::foreign_hooks::HookFlags;
+use crate::surroundings::Surroundings;
+
+/// An agent in which hooks fire: see, shape and guard what it does.
+///
+/// Give it a prompt, or a command. Without either it starts a chat, or takes its prompt from a pipe.
+#[derive(Debug, Parser)]
+#[command(
+    name = "becket",
+    version,
+    args_conflicts_with_subcommands = false,
+    subcommand_negates_reqs = true
+)]
+#[command(
+    after_help = "Extensions (-e) may have options of their own; `becket hooks list` shows them.\n\n\
+                        Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
+                        5 limit reached, 6 a replay differs, 129 hung up, 130 cancelled, 143 terminated."
+)]
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+
+    /// What the model is asked. One argument: quote it.
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that every command understands.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The context: a named conversation that goes on from run to run. It stays the current one of this
+    /// project for later runs.
+    ///
+    /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one. Without a prompt, and without a
+    /// terminal to chat at, it only switches.
+    #[arg(short = 'c', long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// The context for this run only; the current one stays what it is.
+    #[arg(
+        short = 'C',
+        long,
+        global = true,
+        value_name = "NAME",
+        conflicts_with = "context"
+    )]
+    pub transient: Option<String>,
+
+    /// The model, as provider/name; `rehearsal` needs no key, `scripted/FILE` plays a file.
+    #[arg(short = 'm', long, global = true, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// A file with hooks; may be given several times. What is named here is trusted.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub hooks: Vec<PathBuf>,
+
+    /// Send the spans of the run to a collector of OpenTelemetry when it ends, by OTLP over HTTP. Without an address it
+    /// is that of the settings, of OTEL_EXPORTER_OTLP_ENDPOINT, or http://127.0.0.1:4318. Nobody waits for it.
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub otel: Option<String>,
+
+    /// A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has no say, and
+    /// nobody waits for it before the end of the run. May be given several times.
+    #[arg(long, global = true, value_name = "TYPE=COMMAND")]
+    pub on_event: Vec<String>,
+
+    /// Hooks in docker-agent's words.
+    #[command(flatten)]
+    pub hook_flags: HookFlags,
+
+    /// An extension of pi's, a file or a folder; may be given several times. What is named here is trusted, and its own
+    /// options can be given as well.
+    #[arg(short = 'e', long = "extension", global = true, value_name = "PATH")]
+    pub extension: Vec<PathBuf>,
+
+    /// Use no extensions but those that `-e` names. Also: `-ne`.
+    #[arg(long, global = true)]
+    pub no_extensions: bool,
+
+    /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each
+    /// is named at every start. `without` in the settings says the same for every run.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub without: Vec<String>,
+
+    /// A skill, a file or a folder; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub skill: Vec<PathBuf>,
+
+    /// Use no skills but those that `--skill` names, or extensions bring. Also: `-ns`.
+    #[arg(long, global = true)]
+    pub no_skills: bool,
+
+    /// A prompt template, a file or a folder of them, to be called as `/name`; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub prompt_template: Vec<PathBuf>,
+
+    /// Use no prompt templates but those that `--prompt-template` names, or extensions bring. Also: `-np`.
+    #[arg(long, global = true)]
+    pub no_prompt_templates: bool,
+
+    /// A theme, a file or a folder of them; may be given several times.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub theme: Vec<PathBuf>,
+
+    /// Use no themes but becket's own and those that `--theme` names, or extensions bring.
+    #[arg(long, global = true)]
+    pub no_themes: bool,
+
+    /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+
+    /// The names by which the model knows the tools: becket, chibi, docker-agent, pi. Or the only tools that it is
+    /// offered, by pi's names: `read,grep,ls`.
+    #[arg(long, global = true, value_name = "PROFILE")]
+    pub tools: Option<String>,
+
+    /// Answer every question of the person's with yes. Guards and deny rules stand.
+    #[arg(short = 'y', long, global = true)]
+    pub yes: bool,
+
+    /// Trust what is found in the working directory, for this run; `becket hooks trust` does it for longer.
+    #[arg(long, global = true)]
+    pub trust: bool,
+
+    /// Print machine-readable output: every event of a run as one JSON line, lists as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// How many requests one prompt may cause.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_iterations: Option<u32>,
+
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    #[arg(long, global = true, value_name = "N")]
+    pub fuel: Option<u32>,
+
+    /// Put configuration, data and cache under this folder. Also: BECKET_HOME.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub home: Option<PathBuf>,
+
+    /// Use the plugins, contexts and files of this chibi home. Also: CHIBI_HOME; else ~/.chibi if it is there.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub chibi_home: Option<PathBuf>,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+
+    /// pi's options.
+    #[command(flatten)]
+    pub pi: PiOptions,
+
+    /// The agent file that is run; `becket run` sets it.
+    #[arg(skip)]
+    pub agent_file: Option<AgentFileChoice>,
+
+    /// What the options of extensions were set to.
+    #[arg(skip)]
+    pub flags: Vec<GivenFlag>,
+
+    /// Extensions that were loaded already, because the command line could not be read without them.
+    #[arg(skip)]
+    pub preloaded: Preloaded,
+}
+
+/// Options by which pi is run, for programs that run becket in its place.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options of pi")]
+pub struct PiOptions {
+    /// Speak as pi does to other programs: `text` is the answer, `json` every event as one line, `rpc` takes commands
+    /// from standard input besides. A run begins with a fresh context unless one is named, and has pi's exit codes.
+    #[arg(long, value_name = "MODE", conflicts_with = "json")]
+    pub mode: Option<RunMode>,
+
+    /// Ask once and end. Several prompts are asked one after the other.
+    #[arg(short = 'p', long)]
+    pub print: bool,
+
+    /// Keep nothing: the context of this run is destroyed at its end.
+    #[arg(long, conflicts_with_all = ["context", "transient", "session", "go_on"])]
+    pub no_session: bool,
+
+    /// With `--mode`: go on in the current context, as becket does without `--mode`.
+    #[arg(long = "continue", conflicts_with_all = ["context", "transient", "session"])]
+    pub go_on: bool,
+
+    /// Go on in the context of this session: its id, the beginning of it, or the name of the context.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["context", "transient"])]
+    pub session: Option<String>,
+
+    /// The provider of the model that `--model` names.
+    #[arg(long, value_name = "NAME", requires = "model")]
+    pub provider: Option<String>,
+
+    /// How much the model thinks: off, minimal, low, medium, high, xhigh.
+    #[arg(long, value_name = "LEVEL", value_parser = thinking_level)]
+    pub thinking: Option<ThinkingLevel>,
+
+    /// The agent's instructions in place of the usual ones, or a file that holds them.
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub system_prompt: Option<String>,
+
+    /// More instructions behind them, or a file that holds some; may be given several times.
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub append_system_prompt: Vec<String>,
+}
+
+/// How becket speaks to the program that runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunMode {
+    /// The answer.
+    Text,
+    /// Every event as one line of JSON.
+    Json,
+    /// The same, and commands come in.
+    Rpc,
+}
+
+impl Options {
+    /// The only tools that the model is offered, where `--tools` names some.
+    pub fn tool_list(&self) -> Option<Vec<String>> {
+        let tools = self.tools.as_deref()?;
+        if becket_dialects::profile_names().any(|name| name == tools) {
+            return None;
+        }
+        let names = tools.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(names.map(Into::into).collect())
+    }
+
+    /// The same with a model as becket names it.
+    pub fn with_whole_model(mut self) -> Self {
+        if let (Some(provider), Some(model)) = (&self.pi.provider, &self.model) {
+            let prefix = format!("{provider}/");
+            if !model.starts_with(&prefix) {
+                self.model = Some(format!("{prefix}{model}"));
+            }
+        }
+        self
+    }
+}
+
+impl PiOptions {
+    /// Whether a program reads events.
+    pub fn streams(&self) -> bool {
+        matches!(self.mode, Some(RunMode::Json | RunMode::Rpc))
+    }
+
+    /// Whether several prompts are asked one after the other.
+    pub fn takes_many(&self) -> bool {
+        self.print || self.mode.is_some()
+    }
+}
+
+fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
+    serde_json::from_value(word.into())
+        .map_err(|_| "there are off, minimal, low, medium, high, xhigh".to_owned())
+}
+
+/// An agent file, and who in it is talked to.
+#[derive(Debug, Clone)]
+pub struct AgentFileChoice {
+    /// The file.
+    pub file: PathBuf,
+    /// The agent that is not the usual one.
+    pub agent: Option<String>,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask the model; what is piped in is added to the prompt.
+    ///
+    /// `becket ask -- TEXT` is always a prompt, whatever TEXT looks like.
+    Ask {
+        /// What the model is asked.
+        #[arg(value_name = "PROMPT")]
+        prompt: Vec<String>,
+    },
+    /// Talk with the model.
+    Chat,
+    /// Try Scheme as files under `vfs:///tools` find it: type forms, or pipe them in.
+    ///
+    /// The libraries of such files are there, and `call-tool` calls tools as they do, through hooks and gate. What is
+    /// piped in is evaluated as one program, and its last value is printed.
+    Scheme {
+        /// A file to load first.
+        file: Option<PathBuf>,
+        /// Allow what only unsandboxed files may do: `(harness io)`, and longer computations.
+        #[arg(long)]
+        unsandboxed: bool,
+    },
+    /// Run an agent file of docker-agent's: ask its agent, or talk with it.
+    ///
+    /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
+    /// yes to its hooks. What is piped in is added to the prompt; without a prompt it is a chat. `--model` counts for
+    /// all agents.
+    Run {
+        /// The agent file.
+        file: PathBuf,
+        /// What the agent is asked; `/NAME words` is one of its commands, `-` reads it from standard input.
+        #[arg(value_name = "PROMPT")]
+        prompt: Vec<String>,
+        /// The agent to talk to; the one called `root`, or the first, when absent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
+    /// Put a summary in the place of a context's conversation, so that it takes less room.
+    Compact {
+        /// The context; the current one, or the one that `-C` names, when absent. `-c` switches first.
+        name: Option<String>,
+        /// What the summary should pay attention to.
+        #[arg(long, value_name = "TEXT")]
+        instructions: Option<String>,
+    },
+    /// List the contexts; the current one of this project is marked.
+    Contexts,
+    /// Look after one context: its conversation, its settings, its life.
+    ///
+    /// Without NAME it is the current one, or the one that `-C` names. `-c` switches first.
+    Context {
+        #[command(subcommand)]
+        command: ContextCommand,
+    },
+    /// List the sessions of all contexts, newest first, or look after the tree of one conversation.
+    ///
+    /// A conversation is a tree of entries: whoever goes back to an earlier one goes on in another branch. The commands
+    /// are about the current context, or the one that `-C` names; `-c` switches first. ENTRY is an entry's id, the
+    /// beginning of one if that is enough to tell it from the others, or its label.
+    Sessions {
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
+    /// Show the sessions in a browser on this machine: timelines with every turn, request, tool call and hook, live.
+    ///
+    /// Prints the address to open, which holds a token that is made anew each time; BECKET_WEB_TOKEN names another.
+    /// Nothing can be changed there. Ctrl-C ends it.
+    Web {
+        /// The port of 127.0.0.1 to take; any that is free when absent.
+        #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
+        port: u16,
+        /// Open it in the browser.
+        #[arg(long)]
+        open: bool,
+    },
+    /// The workbench: see, check, fire, explain, test and measure hooks.
+    Hooks {
+        /// The hooks of this agent file of docker-agent's count, as under `becket run`.
+        #[arg(long, global = true, value_name = "FILE")]
+        agent_file: Option<PathBuf>,
+        #[command(subcommand)]
+        command: HooksCommand,
+    },
+    /// List the plugins of the chibi home, or call one.
+    ///
+    /// A call passes all hooks and the gate, like a call of the model's. Its arguments go to the plugin as `args`.
+    Plugin {
+        /// The plugin, or one of its tools.
+        name: Option<String>,
+        /// What the plugin is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Show what happened in a session: its turns, requests, tool calls and hook runs, with times, decisions and
+    /// rewrites.
+    Trace(TraceArgs),
+    /// Run a recorded session again against the hooks as they are now, and show every decision and rewrite that
+    /// differs.
+    ///
+    /// There is no model, and nothing is done: events are fired as they were recorded. The hooks themselves run. Exit
+    /// code 0 when nothing differs, 6 when something does.
+    Replay(ReplayArgs),
+    /// The audit log: every decision and what was done, chained so that no change goes unnoticed.
+    ///
+    /// Alone it shows the ledger of each session: what was permitted, and what was done.
+    Audit {
+        #[command(subcommand)]
+        command: Option<AuditCommand>,
+    },
+    /// Look after the rules that were stored at a question ("always allow this in this project").
+    ///
+    /// They lie in becket's own folder, a file for each project, and never in the project. Alone it lists them.
+    Permissions {
+        #[command(subcommand)]
+        command: Option<PermissionsCommand>,
+    },
+    /// Call a tool, of becket's own or of a plugin, through all hooks and the gate.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// Its arguments as a JSON object; `-` reads them from standard input.
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+    },
+    /// Look at MCP servers and what they offer.
+    ///
+    /// Their tools are named `SERVER_TOOL`. The model calls them like its other tools, and so does `becket tool`.
+    Mcp {
+        #[command(subcommand)]
+        command: McpCommand,
+    },
+    /// Look at the virtual file system, and change it.
+    ///
+    /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the person's own
+    /// doing: every zone is open, and no hook is asked.
+    Vfs {
+        #[command(subcommand)]
+        command: VfsCommand,
+    },
+    /// Look after tool outputs that were too large for the model and were put aside.
+    Cache {
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
+    /// Send a message to a context, in the name of the current one. It is shown there with the next prompt.
+    Send {
+        /// The context that gets it, or whoever a hook knows by that name.
+        to: String,
+        /// What it says. One argument: quote it. `-` reads it from standard input.
+        text: String,
+        /// Who is named as its writer; the current context, or the one of `-c` or `-C`, when absent.
+        #[arg(long, value_name = "NAME")]
+        from: Option<String>,
+    },
+    /// Wake a context, or all, for which messages wait: the model there deals with them now.
+    Inbox {
+        /// The context; all of them when absent.
+        name: Option<String>,
+        /// Only show the messages that wait; nobody is woken.
+        #[arg(long, conflicts_with = "wake")]
+        show: bool,
+        /// Wake them, which happens without a word, too.
+        #[arg(long)]
+        wake: bool,
+    },
+    /// Look after flocks: groups of contexts that share goals, instructions, tasks and files.
+    Flock {
+        #[command(subcommand)]
+        command: FlockCommand,
+    },
+    /// Look up where things are defined and used in the project's code.
+    Index {
+        #[command(subcommand)]
+        command: IndexCommand,
+    },
+    /// Take back the last turn that changed files here, or the last restore. Needs `snapshots.enabled`.
+    ///
+    /// Files that the turn changed become what they were before it; all others stay. It is refused, and nothing is
+    /// touched, if one of these files has changed since.
+    Undo {
+        /// Take back only the last call of a tool.
+        #[arg(long)]
+        call: bool,
+        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take back the last undo.
+    Redo {
+        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Look at the checkpoints of the working directory, and go back to one.
+    Snapshots {
+        #[command(subcommand)]
+        command: Option<SnapshotsCommand>,
+    },
+    /// Try the policy for addresses of the web.
+    Url {
+        #[command(subcommand)]
+        command: UrlCommand,
+    },
+    /// Show the configuration in effect, and where it comes from.
+    Config,
+    /// Look for what may be wrong: configuration, store, hooks, plugins, servers, extensions.
+    Doctor,
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+    /// becket's own jq, for hooks on machines that have none.
+    ///
+    /// It is listed here so that its name is known; what follows it is read before becket's own options are.
+    #[command(hide = true)]
+    Jq,
+}
+
+/// What can be done with stored rules.
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// List the rules of all projects, with the file in which they lie; `*` marks this project.
+    List,
+    /// Remove a rule.
+    Remove {
+        /// Its number in the list, or its text.
+        which: String,
+    },
+}
+
+/// What can be done with a context.
+#[derive(Debug, Subcommand)]
+pub enum ContextCommand {
+    /// Show what there is to know about a context.
+    Show {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Make a context without entering it.
+    Create {
+        /// Its name.
+        name: String,
+    },
+    /// Give a context another name: `rename NEW` for the current one, `rename OLD NEW` for any.
+    Rename {
+        /// The new name, or the old one and the new one.
+        #[arg(value_name = "[OLD] NEW", required = true, num_args = 1..=2)]
+        names: Vec<String>,
+    },
+    /// Archive the conversation: the next prompt begins a new one, and `export --archived` still shows the old.
+    Clear {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove a context for good: its conversation, its archive, its settings, its files. Asks first.
+    Destroy {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Show, set or remove the context's own system prompt.
+    Prompt {
+        /// The context.
+        name: Option<String>,
+        /// Set it to this text.
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "remove"])]
+        set: Option<String>,
+        /// Set it to what a file says; `-` is standard input.
+        #[arg(long, value_name = "FILE", conflicts_with = "remove")]
+        file: Option<PathBuf>,
+        /// Remove it; the usual one counts again.
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Change a setting of the context: model, temperature, max_tokens, fuel, fallback, destroy_at,
+    /// destroy_after_inactive.
+    Set {
+        /// The setting.
+        key: String,
+        /// Its value; for destroy_at a time such as `2027-01-31 18:00`, for destroy_after_inactive one such as `7d`.
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// The context.
+        name: Option<String>,
+    },
+    /// Take a setting of the context away; what is usual counts again.
+    Unset {
+        /// The setting.
+        key: String,
+        /// The context.
+        name: Option<String>,
+    },
+    /// Show the last entries of the conversation.
+    Log {
+        /// The context.
+        name: Option<String>,
+        /// How many.
+        #[arg(short = 'n', long, value_name = "N", default_value = "20",
+              value_parser = clap::value_parser!(u32).range(1..))]
+        count: u32,
+    },
+    /// Print the conversation as JSON lines, one for each entry.
+    Export {
+        /// The context.
+        name: Option<String>,
+        /// Print the archived conversations instead, the oldest first.
+        #[arg(long)]
+        archived: bool,
+    },
+}
+
+/// What can be done with the tree of a conversation.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SessionsCommand {
+    /// Draw the conversation with all its branches.
+    Tree {
+        /// The context.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// Show one entry with everything that it says.
+    Show {
+        /// The entry.
+        id: String,
+    },
+    /// Go on from another entry. Where the person speaks there, go on from before it, and print what was said.
+    Goto {
+        /// The entry.
+        entry: String,
+        /// Let the model sum up the branch that is left; WORDS say what to pay attention to.
+        #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+        summary: Option<String>,
+        /// A label for the place.
+        #[arg(long)]
+        label: Option<String>,
+    },
+    /// Make a new context with the conversation up to an entry, and print its name.
+    Fork {
+        /// The entry.
+        entry: String,
+        /// With the entry; usual unless the person speaks there.
+        #[arg(long, conflicts_with = "before")]
+        at: bool,
+        /// Without the entry; usual where the person speaks.
+        #[arg(long)]
+        before: bool,
+        /// The name of the new context.
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
+    /// Label an entry; without TEXT take its label away.
+    Label {
+        /// The entry.
+        entry: String,
+        /// The label.
+        text: Option<String>,
+    },
+    /// Give the conversation a name; an empty one takes it away.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Write the conversation as a session file of another program's.
+    Export {
+        /// The context.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+        /// Whose file.
+        #[arg(long, value_enum, default_value_t = SessionFormat::Pi)]
+        format: SessionFormat,
+        /// The file; standard output if not said.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a new context from a session file of pi's, and print its name.
+    Import {
+        /// The file, or the beginning of a session's id in pi's own folder.
+        file: PathBuf,
+        /// The name of the new context.
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
+}
+
+impl SessionsCommand {
+    /// The context that it names.
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Self::Tree { name } | Self::Export { name, .. } => name.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Whose session files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SessionFormat {
+    /// pi's, version 3.
+    Pi,
+}
+
+impl ContextCommand {
+    /// The context that it names, where it may also name none.
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Self::Show { name }
+            | Self::Clear { name }
+            | Self::Destroy { name }
+            | Self::Prompt { name, .. }
+            | Self::Set { name, .. }
+            | Self::Unset { name, .. }
+            | Self::Log { name, .. }
+            | Self::Export { name, .. } => name.as_deref(),
+            Self::Create { name } => Some(name),
+            Self::Rename { names } => match names.as_slice() {
+                [old, _] => Some(old),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What can be done with checkpoints.
+#[derive(Debug, Subcommand)]
+pub enum SnapshotsCommand {
+    /// List them, oldest first, and say how much room they take.
+    List,
+    /// Show what has changed since a checkpoint, or between two.
+    Diff {
+        /// The checkpoint.
+        from: u64,
+        /// Another one; the folder as it is now when absent.
+        to: Option<u64>,
+    },
+    /// Bring the whole folder back to a checkpoint. `becket undo` takes that back.
+    Restore {
+        /// The checkpoint.
+        id: u64,
+    },
+    /// Remove checkpoints that are older than `snapshots.max_age_days`. It also happens by itself, at the end of a run.
+    Clean,
+}
+
+/// What can be done with the virtual file system.
+#[derive(Debug, Subcommand)]
+pub enum VfsCommand {
+    /// List a folder.
+    Ls {
+        /// The folder; the zones when absent.
+        #[arg(default_value = "/")]
+        address: String,
+        /// Also names that begin with a dot.
+        #[arg(short = 'a', long)]
+        all: bool,
+    },
+    /// Print a file.
+    Cat {
+        /// The file.
+        address: String,
+    },
+    /// Write a file, from another one or from standard input.
+    Put {
+        /// The file to write.
+        address: String,
+        /// Where its content comes from; standard input when absent or `-`.
+        file: Option<String>,
+    },
+    /// Copy a file to one outside, or to standard output.
+    Get {
+        /// The file to read.
+        address: String,
+        /// Where its content goes; standard output when absent or `-`.
+        file: Option<String>,
+    },
+    /// Remove files, and folders.
+    Rm {
+        /// The files.
+        #[arg(required = true)]
+        addresses: Vec<String>,
+        /// Remove folders with everything in them.
+        #[arg(short = 'r', long)]
+        recursive: bool,
+    },
+    /// Make a folder, with those above it.
+    Mkdir {
+        /// The folder.
+        address: String,
+    },
+    /// Move or rename a file or a folder.
+    Mv {
+        /// What to move.
+        from: String,
+        /// Its new address.
+        to: String,
+    },
+    /// Copy a file.
+    Cp {
+        /// What to copy.
+        from: String,
+        /// The address of the copy.
+        to: String,
+    },
+    /// Trust files in Scheme that a model wrote: from now on their hooks count, and their tools need no yes.
+    Trust {
+        /// The files.
+        #[arg(required = true)]
+        addresses: Vec<String>,
+    },
+    /// Tell what something is, how large, and when it was changed.
+    Info {
+        /// The file or folder.
+        address: String,
+    },
+}
+
+/// What can be done with cached outputs.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List the outputs, of one context or of all.
+    List {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove outputs that are older than `cache.max_age_days`. This also happens by itself, at the end of a run.
+    Clean {
+        /// The context.
+        name: Option<String>,
+    },
+    /// Remove all outputs, of one context or of all.
+    Clear {
+        /// The context.
+        name: Option<String>,
+    },
+}
+
+/// What can be done with MCP servers.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// List the servers, where they come from and what is known of them. None is started.
+    List,
+    /// List the tools of all servers, or of one; a server of which nothing is known is asked.
+    Tools {
+        /// The server.
+        server: Option<String>,
+    },
+    /// Start all servers, or one, and ask them afresh what they offer.
+    Check {
+        /// The server.
+        server: Option<String>,
+    },
+}
+
+/// What can be done with flocks.
+#[derive(Debug, Subcommand)]
+pub enum FlockCommand {
+    /// Make a flock.
+    Create {
+        /// Its name: small letters, digits and hyphens.
+        flock: String,
+    },
+    /// Take a flock off the list. Its files stay.
+    Delete {
+        /// The flock.
+        flock: String,
+    },
+    /// Let a context join a flock, which is made if it is new.
+    Join {
+        /// The flock.
+        flock: String,
+        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// Let a context leave a flock.
+    Leave {
+        /// The flock.
+        flock: String,
+        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
+        #[arg(value_name = "CONTEXT")]
+        name: Option<String>,
+    },
+    /// List the flocks with their members.
+    List,
+}
+
+/// What can be done with the code index.
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Read the files that have changed since the last time, through all hooks and rules.
+    Update {
+        /// Read all files again.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Find symbols by a part of their name, or the places that use a name.
+    Query {
+        /// A part of the name, in any case.
+        name: Option<String>,
+        /// Only symbols of this kind, such as function, method, struct, class.
+        #[arg(long, value_name = "KIND")]
+        kind: Option<String>,
+        /// Only files with this in their path.
+        #[arg(long, value_name = "PART")]
+        file: Option<String>,
+        /// Only files in this language, such as rust or python.
+        #[arg(long, value_name = "LANGUAGE")]
+        language: Option<String>,
+        /// Find the places that use the name instead.
+        #[arg(long, requires = "name", conflicts_with_all = ["kind", "file", "language"])]
+        refs: bool,
+        /// How many results to show at most.
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+    },
+    /// Show how large the index is.
+    Status,
+    /// Show the most important definitions of the project, by how much the rest of it uses them.
+    Map {
+        /// About how many tokens the map may have.
+        #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+        tokens: u32,
+        /// See the project from the view of files with this in their path.
+        #[arg(long, value_name = "PART")]
+        focus: Option<String>,
+    },
+}
+
+/// What can be done with addresses of the web.
+#[derive(Debug, Subcommand)]
+pub enum UrlCommand {
+    /// Say what kind of place each address leads to, and what the policy decides.
+    ///
+    /// Names are looked up, nothing is fetched. Ends with 1 if one of them is denied. Guards and permission rules are
+    /// not asked.
+    Check {
+        /// The addresses.
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
+    },
+}
+
+/// What can be done with hooks.
+#[derive(Debug, Subcommand)]
+pub enum HooksCommand {
+    /// List the hooks that count here, in the order in which they are asked, and what extensions bring.
+    ///
+    /// With how often each has run of late, when last, and how long it took: half of the runs took at most p50, and
+    /// nearly all of them p95. Extensions are loaded for it; nothing else runs.
+    List {
+        /// Only the hooks of this event, in becket's words or a dialect's.
+        #[arg(value_name = "EVENT")]
+        event: Option<String>,
+    },
+    /// List the dialects, and what each calls the events.
+    Dialects {
+        /// Only this dialect.
+        name: Option<String>,
+    },
+    /// Fire one event through the hooks that count here; nothing else happens.
+    ///
+    /// Shows what each hook reads in its own words, what it answers, what that means, how long it took, and what comes
+    /// of all together. Ends with 1 if a hook failed; a refusal is an answer like any other.
+    Fire(FireArgs),
+    /// Run hook tests: files that say which event happens, or which session, and what must come of it.
+    ///
+    /// Ends with 1 if something is not as it must be.
+    Test(TestArgs),
+    /// Measure what each hook costs, and its share of a turn. The hooks are really run, with documented events.
+    Bench(BenchArgs),
+    /// Say what would happen to a call of a tool: which hooks, rules and questions, in which order, and who decides.
+    ///
+    /// The hooks are really asked, unless `--dry` is given; the tool does not run, and nobody is asked for a yes.
+    Explain {
+        /// The tool's name.
+        tool: String,
+        /// Its arguments as a JSON object; `-` reads them from standard input.
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+        /// Ask no hooks: only say which would be asked.
+        #[arg(long)]
+        dry: bool,
+    },
+    /// Trust hooks, rules and extensions that are found in the working directory, exactly as they are.
+    ///
+    /// Without anything else it shows what is not trusted and asks, on a terminal. One changed byte of an entry, of a
+    /// script, or of a file that it loads, and it is asked again. Ends with 4 if a guard is left that is not trusted.
+    Trust(TrustArgs),
+    /// List the events, or describe one with its schema.
+    Events {
+        /// The event.
+        name: Option<String>,
+    },
+    /// Say what is wrong with hooks, with file and line. Nothing is run.
+    ///
+    /// Errors that a run would end with, programs, scripts and modules that are not there, cannot be started or cannot
+    /// be read, line ends of other systems, paths that the shell takes apart, answers that mean nothing at their event,
+    /// fields that two hooks rewrite, events and tools that do not exist, timeouts that are too long, guards that fail
+    /// open. Ends with 1 if something is wrong, and with 2 if a file cannot be read or a folder holds no hooks.
+    Check {
+        /// How findings are told; `sarif` is for code hosts and editors.
+        #[arg(long, value_name = "FORM", default_value = "text")]
+        format: CheckForm,
+        /// Files with hooks, or folders with such files in them or below them: agent files, docker-agent's settings,
+        /// `hooks.d`, becket's own, plugins, extensions. Without one, everything that counts here, trusted or not.
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+/// How findings are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckForm {
+    /// Line by line; as JSON with `--json`.
+    Text,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+/// What `becket hooks trust` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TrustArgs {
+    /// Only what stands in these files or folders, or is made of them. `hooks.lock` trusts what is exactly as it says.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Everything that the project brings.
+    #[arg(long, conflicts_with = "paths")]
+    pub all: bool,
+    /// Show everything, trusted or not, with what has changed since it was trusted, and change nothing.
+    #[arg(long, conflicts_with_all = ["all", "revoke", "lock"])]
+    pub show: bool,
+    /// Trust it no longer, in no version; without PATH everything of this project.
+    #[arg(long, conflicts_with = "lock")]
+    pub revoke: bool,
+    /// Write `hooks.lock`, from what is trusted: a file that can be committed and reviewed.
+    #[arg(long, conflicts_with = "paths")]
+    pub lock: bool,
+}
+
+/// What `becket hooks fire` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FireArgs {
+    /// The event, in becket's words or a dialect's.
+    pub event: String,
+    /// A value of the event, such as `tool_name=shell` or `arguments.command=ls`; may be given several times. What is
+    /// not set is as the documents show it.
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub set: Vec<String>,
+    /// A file with fields of the event as a JSON object; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub payload: Option<PathBuf>,
+    /// EVENT is a name of this dialect, and only its hooks are asked.
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Option<String>,
+}
+
+/// What `becket hooks bench` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct BenchArgs {
+    /// Only the hooks of this event, in becket's words or a dialect's.
+    pub event: Option<String>,
+    /// A value of the event, as in `becket hooks fire`; needs EVENT.
+    #[arg(long, value_name = "FIELD=VALUE", requires = "event")]
+    pub set: Vec<String>,
+    /// How often each hook is run.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: u32,
+    /// End with 1 if a hook needs more milliseconds than this, 95 times of 100.
+    #[arg(long, value_name = "MS")]
+    pub budget: Option<f64>,
+}
+
+/// What `becket hooks test` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TestArgs {
+    /// Files of tests, or folders with files that end in `.hooktest.toml`. When absent those of the working directory
+    /// and below it, which run after a yes on a terminal or with `--trust`.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Break every guard that the tests reach, in every way of the fault table, and say what comes of it here and what
+    /// would have come of it in the agent that it was written for.
+    #[arg(long)]
+    pub faults: bool,
+    /// Write the snapshots that tests compare with.
+    #[arg(long)]
+    pub update: bool,
+}
+
+/// What `becket trace` is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TraceArgs {
+    /// The session, or how its id begins; the newest when absent.
+    pub session: Option<String>,
+    /// Go on until the session ends.
+    #[arg(short = 'f', long, conflicts_with_all = ["turns", "before"])]
+    pub follow: bool,
+    /// Show so many turns, the last ones [default: 100, and all for programs]; 0 shows all of them.
+    #[arg(long, value_name = "COUNT")]
+    pub turns: Option<u64>,
+    /// Show the turns before this one.
+    #[arg(long, value_name = "TURN")]
+    pub before: Option<u64>,
+    /// Print it in another form: `jsonl`, one line for each thing; `chrome`, for Perfetto and the browser's own viewer;
+    /// `otlp`, the spans that `--otel` sends.
+    #[arg(long, value_name = "FORM", conflicts_with = "follow")]
+    pub export: Option<TraceForm>,
+}
+
+/// What is replayed.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReplayArgs {
+    /// The session, or how its id begins, with its sub-agents; the newest when absent.
+    pub session: Option<String>,
+    /// Replay all sessions, and sum up by hook what would have been stopped.
+    #[arg(long, conflicts_with = "session")]
+    pub all: bool,
+    /// Only sessions that began since then: a span such as `7d`, or a moment such as `2027-01-31`.
+    #[arg(long, value_name = "WHEN", requires = "all")]
+    pub since: Option<String>,
+}
+
+/// What can be done with the audit log.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditCommand {
+    /// Go through the whole log: exit code 0 if nothing was changed, removed or moved, else 1 and the first bad record.
+    Verify {
+        /// A hash that `becket audit head` printed earlier: it must still be in the log.
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
+    /// Print the log, one JSON object per line.
+    Export {
+        /// Only this session and its sub-agents; the beginning of its id is enough.
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+        /// Only what was written since then: a span such as `7d`, or a moment such as `2027-01-31`.
+        #[arg(long, value_name = "WHEN")]
+        since: Option<String>,
+    },
+    /// Print the hash of the last record, to be noted elsewhere.
+    Head,
+}
+
+/// The forms of a trace besides the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceForm {
+    /// One line of JSON for each dispatch and each stretch of time, as they were recorded.
+    Jsonl,
+    /// Chrome's trace format.
+    Chrome,
+    /// Spans of OpenTelemetry in the JSON form of OTLP.
+    Otlp,
+}
+
+impl Args {
+    /// Reads the command line; help and mistakes are printed here.
+    pub fn read(surroundings: &Surroundings) -> Result<Self, ExitCode> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        match Self::try_parse_from(&arguments) {
+            Ok(args) => Ok(args),
+            Err(error) => read_with_extensions(arguments, error, surroundings),
+        }
+    }
+}
+
+/// The command line as clap knows it, for manuals and completions.
+pub fn command_line() -> clap::Command {
+    Args::command()
+}

@@ -1,0 +1,88 @@
+//! `becket hooks events`: the vocabulary.
+
+use becket_dialect_kit::RowInfo;
+use becket_dialects::rows;
+use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
+use serde_json::json;
+
+use crate::args::Options;
+use crate::commands::print;
+use crate::failure::{CliError, Exit};
+use crate::workbench::event_called;
+
+/// Lists the events, or describes one.
+pub fn run(options: &Options, name: Option<&str>) -> Result<Exit, CliError> {
+    match name {
+        Some(name) => describe(options, event_called(name, None)?.info())?,
+        None => list(options)?,
+    }
+    Ok(Exit::Answered)
+}
+
+fn list(options: &Options) -> Result<(), CliError> {
+    for event in EVENTS {
+        let first_line = event.doc.trim().lines().next().unwrap_or_default();
+        let line = if options.json {
+            let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
+            json!({"name": name, "class": class, "doc": doc}).to_string()
+        } else {
+            format!("{:<22} {:<9} {first_line}", event.name, event.class.name())
+        };
+        print(&format!("{line}\n"))?;
+    }
+    Ok(())
+}
+
+fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
+    if options.json {
+        let description = json!({
+            "name": event.name,
+            "class": event.class.name(),
+            "doc": event.doc.trim(),
+            "known_as": known_as(event).iter().map(elsewhere_json).collect::<Vec<_>>(),
+            "payload": payload_schema(event.id),
+            "reply": reply_schema(event.id),
+        });
+        return print(&format!("{description}\n"));
+    }
+    let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
+    let mut text = format!("{name} ({class})\n{doc}\n\npayload\n");
+    for field in event.payload {
+        text.push_str(&format!("  {:<22} {}\n", field.name, field.doc.trim()));
+    }
+    text.push_str(&format!(
+        "  and of every event: {}\n",
+        EventInfo::common_fields().join(", ")
+    ));
+    text.push_str("\nreply\n");
+    for field in event.reply {
+        text.push_str(&format!(
+            "  {:<22} {} ({})\n",
+            field.name,
+            field.doc.trim(),
+            field.rule
+        ));
+    }
+    let elsewhere = known_as(event);
+    if !elsewhere.is_empty() {
+        text.push_str("\nelsewhere\n");
+    }
+    for RowInfo {
+        dialect, name, class, ..
+    } in elsewhere
+    {
+        text.push_str(&format!("  {dialect:<22} {name} ({})\n", class.name()));
+    }
+    text.push_str("\n`--json` shows the schemas.\n");
+    print(&text)
+}
+
+/// The names by which other systems know an event.
+fn known_as(event: &EventInfo) -> Vec<RowInfo> {
+    let known = rows().into_iter().filter(|row| row.event == event.id);
+    known.collect()
+}
+
+fn elsewhere_json(row: &RowInfo) -> serde_json::Value {
+    json!({"dialect": row.dialect, "name": row.name, "class": row.class.name()})
+}

@@ -1,0 +1,303 @@
+//! `becket hooks explain`: what would happen to a call of a tool, step by step, and who decides.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use becket_agent::Hooks;
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::gate::{Applicant, Gate, Judgement, Step};
+use becket_agent::tool::Tool;
+use becket_agent::vfs::Vfs;
+use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::Options;
+use crate::commands::{cancellable, print, tool_arguments};
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::surroundings::Surroundings;
+use crate::workbench::{Lab, effect_words, in_ms, verdict_words};
+
+/// Judges the call and tells every step. The tool does not run.
+pub fn run(
+    options: &Options,
+    tool: &str,
+    arguments: &str,
+    dry: bool,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let arguments = tool_arguments(arguments)?;
+    cancellable(options, surroundings, async |cancel| {
+        let diary = Arc::new(Diary::default());
+        let lab = Lab::open(options, surroundings, Some(diary.clone()), &cancel)
+            .await?
+            .begin()
+            .await;
+        if dry {
+            lab.engine().hold_back();
+        }
+        let judged = judge(&lab, &diary, tool, arguments, cancel.clone()).await;
+        lab.close(surroundings).await?;
+        if cancel.is_cancelled() {
+            return Err(CliError::cancelled());
+        }
+        let explained = judged?;
+        match options.json {
+            true => print(&format!("{}\n", explained.json(dry)))?,
+            false => print(&harmless(&explained.text(dry)))?,
+        }
+        Ok(Exit::Answered)
+    })
+}
+
+/// Everything that happened on the way, in its order.
+#[derive(Default)]
+struct Diary(Mutex<Vec<Happened>>);
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum Happened {
+    Step(Step),
+    Asked(Box<DispatchTrace>),
+    Person { person: Value },
+}
+
+impl Diary {
+    fn add(&self, happened: Happened) {
+        let mut diary = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        diary.push(happened);
+    }
+
+    fn all(&self) -> Vec<Happened> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Witness for Diary {
+    fn dispatched(&self, trace: DispatchTrace) {
+        self.add(Happened::Asked(Box::new(trace)));
+    }
+
+    fn failed(&self, _: &ReportedFailure) {}
+}
+
+/// The person is not asked: that there would be a question is the explanation.
+struct NobodyThere(Arc<Diary>);
+
+impl Front for NobodyThere {
+    fn show(&self, _: Sight<'_>) {}
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        let person = json!({
+            "reason": question.reason,
+            "handlers": question.handlers,
+            "metadata": question.metadata,
+        });
+        self.0.add(Happened::Person { person });
+        Box::pin(async { PersonsAnswer::Nobody })
+    }
+}
+
+/// A call and what would become of it.
+struct Explained {
+    tool_name: String,
+    called_as: String,
+    arguments: Map<String, Value>,
+    /// The arguments as they were judged in the end.
+    judged: Map<String, Value>,
+    happened: Vec<Happened>,
+}
+
+async fn judge(
+    lab: &Lab,
+    diary: &Arc<Diary>,
+    name: &str,
+    arguments: Map<String, Value>,
+    cancel: CancellationToken,
+) -> Result<Explained, CliError> {
+    let agent = &lab.assembled.agent;
+    let member = agent
+        .team
+        .as_ref()
+        .and_then(|team| team.member(&agent.settings.agent_name));
+    let tool = find(member.map_or(&agent.tools, |member| &member.tools), name)?;
+    let text = Value::Object(arguments.clone()).to_string();
+    let tool = tool.in_its_place(&text).unwrap_or(tool);
+    let arguments = tool
+        .normalise(arguments)
+        .map_err(|why| CliError::usage(format!("the arguments of {name} cannot be read: {why}")))?;
+    let front: Arc<dyn Front> = Arc::new(NobodyThere(diary.clone()));
+    let vfs = Vfs::new(&agent.settings.vfs);
+    let listener = diary.clone();
+    let gate = Gate::new(
+        agent.settings.approval.clone(),
+        &agent.settings.cwd,
+        vfs,
+        front.clone(),
+    )
+    .telling(Arc::new(move |step| listener.add(Happened::Step(step))));
+    let hooks = Hooks::new(agent.engine.clone(), front, cancel, lab.scope());
+    let applicant = Applicant {
+        tool_call_id: "call-1",
+        tool: &*tool,
+        arguments: &arguments,
+        parent_tool_call_id: None,
+    };
+    // The permit is dropped: nothing runs.
+    let judged = match gate.judge(&hooks, applicant).await {
+        Judgement::Permitted(permit) => permit.arguments().clone(),
+        Judgement::Refused { arguments, .. } => arguments,
+    };
+    Ok(Explained {
+        tool_name: tool.spec().own_name.clone(),
+        called_as: tool.spec().face.name.clone(),
+        arguments,
+        judged,
+        happened: diary.all(),
+    })
+}
+
+/// The tool with that name: the model's, or becket's own.
+fn find(tools: &[Arc<dyn Tool>], name: &str) -> Result<Arc<dyn Tool>, CliError> {
+    let called = tools.iter().find(|tool| tool.spec().face.name == name);
+    let found = called.or_else(|| tools.iter().find(|tool| tool.spec().own_name == name));
+    found.cloned().ok_or_else(|| {
+        let error = CliError::usage(format!("there is no tool `{name}`"));
+        let known = tools.iter().map(|tool| tool.spec().face.name.as_str());
+        match nearest(name, known.clone()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("there are {}", known.collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+impl Explained {
+    fn json(&self, dry: bool) -> Value {
+        json!({
+            "tool_name": self.tool_name,
+            "called_as": self.called_as,
+            "arguments": self.arguments,
+            "judged_arguments": self.judged,
+            "hooks_asked": !dry,
+            "steps": self.happened,
+            "decision": self.decision(),
+        })
+    }
+
+    fn decision(&self) -> Option<&Step> {
+        self.happened.iter().rev().find_map(|happened| match happened {
+            Happened::Step(step @ Step::Decided { .. }) => Some(step),
+            _ => None,
+        })
+    }
+
+    fn text(&self, dry: bool) -> String {
+        let mut text = format!("{} {}\n", self.tool_name, Value::Object(self.arguments.clone()));
+        text.push_str(match dry {
+            true => "no hook is asked, so this is what happens if all of them are silent\n\n",
+            false => "the hooks are really asked; the tool does not run\n\n",
+        });
+        for (index, happened) in self.happened.iter().enumerate() {
+            text.push_str(&format!("{}. {}\n", index + 1, happened.text()));
+        }
+        text
+    }
+}
+
+impl Happened {
+    fn text(&self) -> String {
+        match self {
+            Self::Step(step) => step_text(step),
+            Self::Asked(trace) => asked_text(trace),
+            Self::Person { person } => {
+                let reason = person["reason"].as_str();
+                let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+                format!("the person would be asked{reason}; nobody is here to answer")
+            }
+        }
+    }
+}
+
+fn step_text(step: &Step) -> String {
+    match step {
+        Step::Resolved { target, arguments } => {
+            let target = target.as_deref().unwrap_or("nothing that has a name");
+            format!("it touches {target}, with {}", Value::Object(arguments.clone()))
+        }
+        Step::Rules { verdict, rule } => match rule {
+            Some(rule) => format!("rules: {verdict} ({rule})"),
+            None => "rules: none speaks about it".into(),
+        },
+        Step::UrlPolicy { verdict, rule, class } => {
+            let place = class.unwrap_or("open internet");
+            format!("URL policy: {verdict} ({rule}), the address leads to: {place}")
+        }
+        Step::Question {
+            reason,
+            handlers,
+            insists,
+        } => {
+            let who = match handlers.as_slice() {
+                [] => String::new(),
+                some => format!(" (wanted by {})", some.join(", ")),
+            };
+            let why = reason.as_deref().unwrap_or("nobody has said yes yet");
+            let alone = if *insists {
+                "only the person can say yes"
+            } else {
+                "it needs a yes"
+            };
+            format!("{alone}{who}: {why}")
+        }
+        Step::Decided {
+            decision,
+            source,
+            handlers,
+            reason,
+        } => {
+            let by = match handlers.as_slice() {
+                [] => word(source),
+                some => format!("{}, {}", word(source), some.join(", ")),
+            };
+            let why = reason
+                .as_ref()
+                .map_or(String::new(), |reason| format!(": {reason}"));
+            format!("decision: {} by {by}{why}", word(decision))
+        }
+    }
+}
+
+fn asked_text(trace: &DispatchTrace) -> String {
+    let mut text = trace.event.info().name.to_owned();
+    for run in &trace.runs {
+        let effect = effect_words(&run.effect);
+        text.push_str(&format!(
+            "\n     {} ({}, {})  {effect}  {}",
+            run.handler,
+            run.dialect.name,
+            run.source,
+            in_ms(run.duration_us)
+        ));
+    }
+    if trace.verdict.is_some() {
+        text.push_str(&format!("\n     {}", verdict_words(trace.verdict.as_ref())));
+    }
+    if let (Some(original), Some(effective)) = (&trace.original, &trace.effective) {
+        let parsed =
+            |json: &becket_events::Json| serde_json::from_str::<Value>(json.text()).unwrap_or_default();
+        let (original, effective) = (parsed(original), parsed(effective));
+        text.push_str(&format!(
+            "\n     arguments: {} → {}",
+            original["arguments"], effective["arguments"]
+        ));
+    }
+    text
+}
+
+/// A word of the vocabulary as it stands in JSON.
+fn word(value: impl Serialize) -> String {
+    let json = serde_json::to_value(value).unwrap_or_default();
+    json.as_str().unwrap_or_default().replace('_', " ")
+}

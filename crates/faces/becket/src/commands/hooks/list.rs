@@ -1,0 +1,235 @@
+//! `becket hooks list`: the hooks that count here, in firing order, with what is known of their runs, and what
+//! extensions bring.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use becket_events::{EVENTS, EventId};
+use becket_hooks::HandlerInfo;
+use becket_js::Extension;
+use becket_store::StoredTrace;
+use serde_json::{Value, json};
+
+use crate::args::Options;
+use crate::commands::{ago, print, runtime};
+use crate::extensions::Guest;
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::surroundings::Surroundings;
+use crate::workbench::{Lab, class_words, event_called, in_ms};
+
+/// How many dispatches of the past are looked at.
+pub const PAST: u32 = 5_000;
+
+/// Lists them. What is not trusted is named and not loaded.
+pub fn run(options: &Options, event: Option<&str>, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let event = event.map(|name| event_called(name, None)).transpose()?;
+    let runtime = runtime(options)?;
+    let listed = runtime.block_on(list(options, event, surroundings));
+    // A thread may still wait for something of an extension's.
+    runtime.shutdown_background();
+    let lines = listed?;
+    let all = lines.into_iter().map(|line| match options.json {
+        true => format!("{}\n", line.json),
+        false => format!("{}\n", harmless(&line.text)),
+    });
+    print(&all.collect::<String>())?;
+    Ok(Exit::Answered)
+}
+
+/// A line, for people and for programs.
+struct Line {
+    text: String,
+    json: Value,
+}
+
+async fn list(
+    options: &Options,
+    wanted: Option<EventId>,
+    surroundings: &Surroundings,
+) -> Result<Vec<Line>, CliError> {
+    let cancel = surroundings.signals.listen()?.next();
+    let lab = Lab::open(options, surroundings, None, &cancel).await?;
+    let past = Past::of(&lab.assembled.store.newest_dispatches(PAST)?);
+    let is_wanted = |event: &EventId| wanted.is_none_or(|wanted| wanted == *event);
+    let mut lines = Vec::new();
+    for event in EVENTS.iter().map(|info| info.id).filter(is_wanted) {
+        let handlers = lab.engine().handlers_of(event).into_iter();
+        for info in handlers.filter(|info| !info.is_of_the_program()) {
+            lines.push(hook_line(event, &info, true, past.runs(event, &info)));
+        }
+    }
+    let untrusted = lab.setup.project.untrusted_hooks.iter();
+    let untrusted = untrusted.filter(|hook| is_wanted(&hook.event));
+    lines.extend(untrusted.map(|hook| hook_line(hook.event, &hook.info, false, None)));
+    if wanted.is_none() {
+        lines.extend(lab.assembled.extensions.each(extension_line));
+        lines.extend(
+            lab.setup
+                .extensions
+                .untrusted
+                .iter()
+                .map(|file| untrusted_line(file)),
+        );
+    }
+    lab.close(surroundings).await?;
+    Ok(lines)
+}
+
+/// What there is to know about a hook.
+fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Runs>) -> Line {
+    let name = event.info().name;
+    let mut json = serde_json::to_value(info).unwrap_or_default();
+    json["event"] = name.into();
+    json["kind"] = "hook".into();
+    json["trusted"] = trusted.into();
+    json["fails_open"] = info.is_loosened(event).into();
+    json["runs"] = runs.map_or(json!({"count": 0}), Runs::json);
+    let lane = json["lane"].as_str().unwrap_or_default().to_owned();
+    let mut text = format!("{name:<22} {:<12} {}", info.dialect.name, info.name);
+    if let Some(known_as) = info.known_as {
+        text.push_str(&format!(" as {known_as}"));
+    }
+    text.push_str(&format!("  ({})", info.source));
+    text.push_str(&format!(
+        "  {lane} {} {} s",
+        class_words(info.class, info.is_loosened(event)),
+        info.timeout.as_secs_f64()
+    ));
+    if info.priority != 0 {
+        text.push_str(&format!("  priority {}", info.priority));
+    }
+    if let Some(matcher) = &info.matcher {
+        text.push_str(&format!("  where {matcher}"));
+    }
+    if let Some(runs) = runs {
+        text.push_str(&format!("  {}", runs.text()));
+    }
+    if !trusted {
+        text.push_str("  not trusted");
+    }
+    Line { text, json }
+}
+
+/// What hooks have done of late.
+pub struct Past(BTreeMap<(String, String, String), Runs>);
+
+/// The runs of one hook.
+#[derive(Default)]
+pub struct Runs {
+    last_ms: u64,
+    failed: usize,
+    durations_us: Vec<u64>,
+}
+
+impl Past {
+    pub fn of(dispatches: &[StoredTrace]) -> Self {
+        let mut past: BTreeMap<_, Runs> = BTreeMap::new();
+        for dispatch in dispatches {
+            let json: Value = serde_json::from_str(dispatch.dispatch.text()).unwrap_or_default();
+            for run in json["runs"].as_array().into_iter().flatten() {
+                let effect = run["effect"]["kind"].as_str().unwrap_or_default();
+                if effect == "not_asked" {
+                    continue;
+                }
+                let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+                let key = (dispatch.event.clone(), text("handler"), text("source"));
+                let runs = past.entry(key).or_default();
+                runs.last_ms = runs.last_ms.max(dispatch.time_ms);
+                runs.failed += usize::from(effect == "failed");
+                runs.durations_us
+                    .push(run["duration_us"].as_u64().unwrap_or_default());
+            }
+        }
+        for runs in past.values_mut() {
+            runs.durations_us.sort_unstable();
+        }
+        Self(past)
+    }
+
+    pub fn runs(&self, event: EventId, info: &HandlerInfo) -> Option<&Runs> {
+        let key = (
+            event.info().name.to_owned(),
+            info.name.clone(),
+            info.source.clone(),
+        );
+        self.0.get(&key)
+    }
+}
+
+impl Runs {
+    pub fn count(&self) -> usize {
+        self.durations_us.len()
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "count": self.durations_us.len(),
+            "failed": self.failed,
+            "last_ms": self.last_ms,
+            "p50_us": percentile(&self.durations_us, 50),
+            "p95_us": percentile(&self.durations_us, 95),
+        })
+    }
+
+    fn text(&self) -> String {
+        let (p50, p95) = (
+            percentile(&self.durations_us, 50),
+            percentile(&self.durations_us, 95),
+        );
+        let failed = match self.failed {
+            0 => String::new(),
+            failed => format!(", {failed} failed"),
+        };
+        format!(
+            "{} runs{failed}, last {}, p50 {}, p95 {}",
+            self.durations_us.len(),
+            ago(self.last_ms),
+            in_ms(p50),
+            in_ms(p95)
+        )
+    }
+}
+
+/// The value below which so many percent of the sorted values lie.
+pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    let place = (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    sorted.get(place).copied().unwrap_or_default()
+}
+
+/// What there is to know about an extension.
+fn extension_line(guest: &Guest) -> Line {
+    let (name, file) = (&guest.candidate.name, guest.candidate.file.display().to_string());
+    let brought = guest.brought();
+    let [hooks, tools, commands, flags, providers] = &brought.each_ref().map(|(_, names)| names);
+    let json = json!({
+        "kind": "extension",
+        "name": name,
+        "path": file,
+        "engine": guest.extension.as_ref().map(Extension::engine),
+        "hooks": hooks,
+        "tools": tools,
+        "commands": commands,
+        "flags": flags,
+        "shortcuts": guest.shortcuts,
+        "providers": providers,
+        "trouble": guest.trouble,
+        "trusted": true,
+    });
+    let mut text = guest.shown();
+    for (what, names) in brought.iter().filter(|(_, names)| !names.is_empty()) {
+        text = format!("{text}  {what} {}", names.join(", "));
+    }
+    if let Some(trouble) = &guest.trouble {
+        text = format!("{text}  not loaded: {trouble}");
+    }
+    Line { text, json }
+}
+
+/// An extension of the project that is not trusted. What it brings nobody knows before it runs.
+fn untrusted_line(file: &Path) -> Line {
+    Line {
+        text: format!("extension {}  not trusted", file.display()),
+        json: json!({"kind": "extension", "path": file, "trusted": false}),
+    }
+}

@@ -1,0 +1,205 @@
+//! `becket mcp`: the MCP servers, what they offer, and whether they work.
+
+use becket_agent::tool::Tool;
+use becket_hooks::nearest;
+use becket_mcp::{Asking, Known, Offer, Reach, Server, tool_name};
+use serde_json::json;
+
+use super::{print, runtime};
+use crate::args::{McpCommand, Options};
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::plugins::Plugins;
+use crate::servers::RunServers;
+use crate::signals::unless_cancelled;
+use crate::surroundings::Surroundings;
+
+/// Looks at servers.
+pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let setup = Setup::read(options, surroundings)?;
+    let (asking, name) = match &command {
+        McpCommand::List => (Asking::Never, None),
+        McpCommand::Tools { server } => (Asking::WhenUnknown, server.as_deref()),
+        McpCommand::Check { server } => (Asking::Always, server.as_deref()),
+    };
+    let runtime = runtime(options)?;
+    let work = async {
+        if let Some(name) = name {
+            check_name(&setup, surroundings, name).await?;
+        }
+        let servers = match name {
+            Some(name) => RunServers::load_one(&setup, surroundings, asking, name).await,
+            None => RunServers::load(&setup, surroundings, asking).await,
+        };
+        let shown = match command {
+            McpCommand::List => list(options, &servers, surroundings),
+            McpCommand::Tools { .. } => tools(options, &setup, &servers, surroundings).await,
+            McpCommand::Check { .. } => check(options, &servers),
+        };
+        servers.servers.close().await;
+        shown
+    };
+    let result = runtime.block_on(async {
+        let cancel = surroundings.signals.listen()?.next();
+        unless_cancelled(&cancel, work).await?
+    });
+    // A thread may still look for the address of a server.
+    runtime.shutdown_background();
+    result
+}
+
+/// Whether there is a server of that name.
+async fn check_name(setup: &Setup, surroundings: &Surroundings, name: &str) -> Result<(), CliError> {
+    let all = RunServers::load(setup, surroundings, Asking::Never).await;
+    let good = all.servers.all().map(|server| server.settings().name.as_str());
+    let names: Vec<&str> = good
+        .chain(all.faults.iter().map(|fault| fault.server.as_str()))
+        .collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let error = CliError::usage(format!("there is no MCP server `{name}`"));
+    Err(match nearest(name, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`becket mcp list` lists them"),
+    })
+}
+
+fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    if servers.servers.all().next().is_none() && servers.faults.is_empty() {
+        surroundings.remark("there are no MCP servers; [mcp.servers.NAME] in the settings makes one");
+    }
+    for fault in &servers.faults {
+        surroundings.remark(&fault.to_string());
+    }
+    for server in servers.servers.all() {
+        let settings = server.settings();
+        let (state, tools, failure) = match server.known() {
+            Known::Offers(offers) => (format!("{} tools", offers.len()), Some(offers.len()), None),
+            Known::Failed(failure) => (format!("failed: {failure}"), None, Some(failure)),
+            Known::Nothing => ("not asked yet".into(), None, None),
+        };
+        let line = if options.json {
+            json!({
+                "name": settings.name,
+                "origin": settings.origin,
+                "transport": transport(server),
+                "place": settings.place(),
+                "tools": tools,
+                "failure": failure,
+            })
+            .to_string()
+        } else {
+            let (name, place) = (&settings.name, settings.place());
+            harmless(&format!(
+                "{name:<16} {:<5} {place}  ({})  {state}",
+                transport(server),
+                settings.origin
+            ))
+        };
+        print(&format!("{line}\n"))?;
+    }
+    Ok(Exit::Answered)
+}
+
+fn transport(server: &Server) -> &'static str {
+    match server.settings().reach {
+        Reach::Program { .. } => "stdio",
+        Reach::Web { .. } => "http",
+    }
+}
+
+/// Lists the tools as the model would know them.
+async fn tools(
+    options: &Options,
+    setup: &Setup,
+    servers: &RunServers,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let profile = setup.profile(options)?;
+    let mut offered: Vec<std::sync::Arc<dyn Tool>> = Vec::new();
+    let plugins = Plugins::load(setup, surroundings, becket_chibi::Asking::WhenChanged).await;
+    plugins.add_tools(&profile, &mut offered);
+    let refused = servers.add_tools(&profile, &mut offered);
+    for remark in servers.remarks().chain(&refused) {
+        surroundings.remark(&remark.to_string());
+    }
+    for server in servers.servers.all() {
+        let server = &server.settings().name;
+        for offer in servers.servers.offers(server) {
+            let name = tool_name(server, &offer.name);
+            let source = format!("mcp:{server}");
+            let is_offered = offered.iter().any(|tool| {
+                let spec = tool.spec();
+                spec.face.name == name && spec.source == source
+            });
+            print(&format!(
+                "{}\n",
+                tool_line(options, (server, &name), offer, is_offered)
+            ))?;
+        }
+    }
+    Ok(Exit::Answered)
+}
+
+fn tool_line(options: &Options, (server, name): (&str, &str), offer: &Offer, is_offered: bool) -> String {
+    if options.json {
+        let line = json!({
+            "name": name,
+            "server": server,
+            "tool": offer.name,
+            "description": offer.description,
+            "parameters": offer.parameters,
+            "read_only": offer.read_only,
+            "destructive": offer.destructive,
+            "offered": is_offered,
+        });
+        return line.to_string();
+    }
+    let hint = match (offer.read_only, offer.destructive) {
+        (Some(true), _) => "  (says: read-only)",
+        (_, Some(true)) => "  (says: destructive)",
+        _ => "",
+    };
+    let mark = if is_offered { "" } else { "  (not offered)" };
+    let first = offer.description.lines().next().unwrap_or_default();
+    harmless(&format!("{name:<32} {first}{hint}{mark}"))
+}
+
+/// Asks every server afresh. Ends with 1 if one of them is not well.
+fn check(options: &Options, servers: &RunServers) -> Result<Exit, CliError> {
+    let mut ill = false;
+    let mut say = |name: &str, trouble: Option<String>, what: String| {
+        ill |= trouble.is_some();
+        let line = match (options.json, trouble) {
+            (true, trouble) => {
+                json!({"name": name, "ok": trouble.is_none(), "what": what, "trouble": trouble}).to_string()
+            }
+            (false, Some(trouble)) => harmless(&format!("wrong {name}: {trouble}")),
+            (false, None) => harmless(&format!("ok    {name}: {what}")),
+        };
+        print(&format!("{line}\n"))
+    };
+    for server in servers.servers.all() {
+        let name = &server.settings().name;
+        let offers = servers.servers.offers(name);
+        let names: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
+        let troubles = servers
+            .servers
+            .remarks()
+            .iter()
+            .filter(|remark| remark.server == *name);
+        let troubles: Vec<&str> = troubles.map(|remark| remark.message.as_str()).collect();
+        let trouble = (!troubles.is_empty()).then(|| troubles.join("; "));
+        say(
+            name,
+            trouble,
+            format!("{} tools: {}", names.len(), names.join(", ")),
+        )?;
+    }
+    for fault in &servers.faults {
+        say(&fault.server, Some(fault.message.clone()), String::new())?;
+    }
+    Ok(if ill { Exit::Failed } else { Exit::Answered })
+}

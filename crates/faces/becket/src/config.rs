@@ -1,0 +1,733 @@
+//! The person's settings: `config.toml`. The doc comments are the reference: `docs/config.md` is made from them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::Path;
+use std::time::Duration;
+
+use becket_agent::Rules;
+use becket_agent::url_policy::{UrlVerdict, check_rule};
+use becket_events::Fallback;
+use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
+use becket_providers::ProviderEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+use crate::context_settings::ContextSettings;
+use crate::rule_spelling;
+
+/// The person's settings.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The model to use where the command line names none, as `provider/name`.
+    pub model: Option<String>,
+    /// Plugins, extensions and Scheme files that are left out, by name. They guard nothing then, and each is named at
+    /// every start. Counts only here, never in a project's settings.
+    pub without: Vec<String>,
+    /// Providers by name: changes to known ones, and further ones.
+    pub providers: BTreeMap<String, ProviderEntry>,
+    /// How the agent works.
+    pub agent: AgentConfig,
+    /// When and how a conversation is summarised.
+    pub compaction: CompactionConfig,
+    /// What the model may use.
+    pub tools: ToolsConfig,
+    /// Tool outputs that were put aside.
+    pub cache: CacheConfig,
+    /// What sub-agents may do.
+    pub subagents: SubagentsConfig,
+    /// Named sets of parameters, which a model may choose for a sub-agent.
+    pub presets: BTreeMap<String, PresetConfig>,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+    /// Which addresses of the web may be fetched. Without it the person is asked.
+    pub url_policy: Option<UrlPolicyConfig>,
+    /// The plugins of a chibi home.
+    pub chibi: ChibiConfig,
+    /// Hooks of docker-agent's own settings.
+    pub docker_agent: DockerAgentConfig,
+    /// Extensions of pi's.
+    pub pi: PiConfig,
+    /// What runs extensions.
+    pub js: JsConfig,
+    /// MCP servers, whose tools the model may use.
+    pub mcp: McpConfig,
+    /// Checkpoints of the working directory, to which `becket undo` goes back.
+    pub snapshots: SnapshotsConfig,
+    /// Spans for a collector of OpenTelemetry.
+    pub otel: OtelConfig,
+    /// Hooks that apply to every run.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+}
+
+/// How the agent works.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// The system prompt, instead of becket's own.
+    pub instructions: Option<String>,
+    /// How many requests one prompt may cause.
+    pub max_iterations: Option<NonZeroU32>,
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    pub fuel: Option<u32>,
+    /// How much fuel an empty answer costs.
+    pub fuel_empty_response_cost: Option<u32>,
+    /// Who goes on when the model has answered: `call_user`, the person, or `call_agent`, the model itself.
+    pub fallback: Option<Fallback>,
+    /// Whether the tool `call_user`, which ends the turn, is offered also where an answer ends it.
+    pub call_user: bool,
+    /// Whether the model may keep notes about itself, which it sees in all contexts; it may where nothing is said.
+    pub reflection: Option<bool>,
+    /// How often a request is tried again.
+    pub max_retries: Option<u32>,
+    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days; 120 where nothing is
+    /// said.
+    #[schemars(with = "Option<u64>")]
+    pub idle_timeout: Option<Spanned<u64>>,
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// When and how a conversation is summarised.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompactionConfig {
+    /// Whether older messages are summarised when the model's window is almost full; they are where nothing is said.
+    pub auto: Option<bool>,
+    /// How full the window may become before that, in percent; 80 where nothing is said.
+    #[schemars(with = "Option<u8>")]
+    pub at_percent: Option<Percent>,
+    /// How many of the messages, the oldest first, go into the summary then, in percent; 50 where nothing is said.
+    #[schemars(with = "Option<u8>")]
+    pub drop_percent: Option<Percent>,
+    /// How many tokens a model can take that is not named below; 128000 where nothing is said.
+    pub context_window: Option<NonZeroU64>,
+    /// How many tokens models can take, by their names as `provider/name`.
+    pub context_windows: BTreeMap<String, NonZeroU64>,
+    /// How the model is told to write the summary, instead of becket's own words.
+    pub prompt: Option<String>,
+}
+
+/// A share from 1 to 100.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Percent(pub u8);
+
+impl TryFrom<u64> for Percent {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        let percent = u8::try_from(number)
+            .ok()
+            .filter(|percent| (1..=100).contains(percent));
+        percent
+            .map(Self)
+            .ok_or_else(|| format!("{number} is no percentage from 1 to 100"))
+    }
+}
+
+/// What the model may use.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsConfig {
+    /// The names by which the model knows the tools: `becket`, `chibi`, `docker-agent`, `pi`.
+    pub profile: Option<String>,
+    /// Outputs of more bytes than this are put aside, with a preview for the model; 50000 where nothing is said.
+    pub output_limit: Option<usize>,
+    /// How many seconds a command may take that names no time of its own; at most 30 days; 120 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub shell_timeout: Option<Spanned<u64>>,
+    /// Variables that hold provider keys and that the model's commands may see all the same.
+    pub pass_env: Vec<String>,
+    /// How many seconds a fetch may take that names no time of its own; at most 30 days; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub fetch_timeout: Option<Spanned<u64>>,
+    /// How many bytes of a page are read; 5242880 where nothing is said.
+    pub fetch_bytes: Option<NonZeroUsize>,
+    /// How many redirects a fetch follows, each after it was judged; 10 where nothing is said, 0 for none.
+    pub fetch_redirects: Option<usize>,
+    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or
+    /// as one of an unknown address.
+    pub network: Vec<String>,
+    /// Which files in Scheme may read and write files: 2 for those that may, 1 for those that may not, by the
+    /// beginnings of their paths in the virtual file system. They may not where nothing is said, except for
+    /// `/tools/shared/history.scm`. What a model wrote never may before it is trusted.
+    pub tiers: BTreeMap<String, u8>,
+    /// What files in Scheme may reach of the web.
+    pub http: ToolsHttpConfig,
+    /// The variables of the environment that files in Scheme see, in lists of names by the beginnings of their paths;
+    /// none where nothing is said.
+    pub env: BTreeMap<String, Vec<String>>,
+}
+
+/// What files in Scheme may reach of the web.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsHttpConfig {
+    /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
+    /// virtual file system; `trust-declared` in the place of a list stands for what the file declares itself. Files
+    /// that may read and write may reach everything, others nothing where nothing is said.
+    pub allow: BTreeMap<String, HttpAllowConfig>,
+    /// Whether files of which nothing is said may reach what they declare; not where it is absent.
+    pub trust_declared: Option<bool>,
+}
+
+/// What one file may reach.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HttpAllowConfig {
+    /// What lies below these addresses.
+    Below(Vec<String>),
+    /// `trust-declared`.
+    Word(String),
+}
+
+/// Tool outputs that were put aside.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheConfig {
+    /// After how many days they are removed; 7 when absent.
+    pub max_age_days: Option<NonZeroU32>,
+}
+
+impl CacheConfig {
+    /// How old they may get, where that is set.
+    pub fn max_age(&self) -> Option<Duration> {
+        let days = self.max_age_days?.get();
+        Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
+    }
+}
+
+/// Spans for a collector of OpenTelemetry.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtelConfig {
+    /// Whether every run sends its spans, as with `--otel`.
+    pub enabled: bool,
+    /// The address of the collector; http://127.0.0.1:4318 where nothing is said.
+    pub endpoint: Option<String>,
+}
+
+/// Checkpoints of the working directory.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotsConfig {
+    /// Whether each turn, and each call that may change something, leaves a checkpoint.
+    pub enabled: bool,
+    /// Files of more bytes than this are left out, unless git tracks them; 10485760 where nothing is said.
+    pub max_file_bytes: Option<NonZeroU64>,
+    /// After how many days checkpoints expire; 14 where nothing is said.
+    pub max_age_days: Option<NonZeroU32>,
+    /// How many seconds a checkpoint may take before the run goes on without it; at most 86400; 30 where nothing is
+    /// said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+}
+
+impl SnapshotsConfig {
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let wrong = |seconds: &&Spanned<u64>| !(1..=86_400).contains(seconds.get_ref());
+        match self.timeout.as_ref().filter(wrong) {
+            Some(seconds) => {
+                let message = "`snapshots.timeout` is from 1 to 86400 seconds".to_string();
+                Err(error_at(seconds.span().start, text, file, message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What sub-agents may do.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubagentsConfig {
+    /// How deep they may stand: 1 for sub-agents that have none themselves, 0 for none at all; 2 where nothing is said.
+    pub max_depth: Option<u32>,
+    /// How many may work for one agent beside each other; 8 where nothing is said.
+    pub max_parallel: Option<NonZeroU32>,
+    /// How many requests one sub-agent may cause; 50 where nothing is said.
+    pub max_turns: Option<NonZeroU32>,
+    /// How many tokens all sub-agents of one prompt may use together; no limit where nothing is said.
+    pub token_budget: Option<NonZeroU64>,
+}
+
+/// A named set of parameters.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PresetConfig {
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    /// The temperature.
+    #[schemars(with = "Option<f64>")]
+    pub temperature: Option<Spanned<f64>>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<NonZeroU64>,
+}
+
+/// Who may do what without being asked.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermissionsConfig {
+    /// Calls that never run, such as `shell:command=*sudo*`.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
+    /// Calls that run without a question, such as `shell:command=git status*`.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
+    /// Calls about which the person is asked, even if they only read.
+    #[schemars(with = "Vec<String>")]
+    pub ask: Vec<Spanned<String>>,
+    /// Folders besides the working directory that are free to read.
+    pub readable: Vec<std::path::PathBuf>,
+}
+
+/// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A
+/// rule is `preset:CLASS`, or a glob for the whole address.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UrlPolicyConfig {
+    /// Denied, whatever else is said, also by the policy of a context.
+    #[schemars(with = "Vec<String>")]
+    pub deny_override: Vec<Spanned<String>>,
+    /// Allowed, also if it is in `deny`.
+    #[schemars(with = "Vec<String>")]
+    pub allow_override: Vec<Spanned<String>>,
+    /// Denied, such as `preset:private_network` or `https://*.example.com/*`.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
+    /// Allowed without a question.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
+    /// What counts for all other addresses: `ask`, `allow` or `deny`; `ask` where nothing is said.
+    pub default: UrlDefault,
+}
+
+/// What counts for addresses of which no rule speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlDefault {
+    /// The person is asked, as without a policy.
+    #[default]
+    Ask,
+    /// Everything else is allowed.
+    Allow,
+    /// Everything else is denied.
+    Deny,
+}
+
+impl UrlPolicyConfig {
+    /// Whether every rule can be understood.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let lists = [
+            ("deny_override", &self.deny_override, UrlVerdict::Deny),
+            ("allow_override", &self.allow_override, UrlVerdict::Allow),
+            ("deny", &self.deny, UrlVerdict::Deny),
+            ("allow", &self.allow, UrlVerdict::Allow),
+        ];
+        for (list, rules, verdict) in lists {
+            for rule in rules {
+                check_rule(rule.get_ref(), verdict).map_err(|message| {
+                    error_at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("url_policy.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The plugins of a chibi home.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChibiConfig {
+    /// Whether a chibi home is used. Without a word: when one is named, or when the usual one is there.
+    pub enabled: Option<bool>,
+    /// The home; a relative path is seen from the folder of this file.
+    pub home: Option<std::path::PathBuf>,
+    /// How many seconds one call of a plugin's hook may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub hook_timeout: Option<Spanned<u64>>,
+    /// How many seconds one call of a plugin's tool may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub tool_timeout: Option<Spanned<u64>>,
+    /// How many seconds a plugin may take to say what it is; default: 120.
+    #[schemars(with = "Option<u64>")]
+    pub schema_timeout: Option<Spanned<u64>>,
+    /// Whether older plugins are told to be talkative.
+    pub verbose: bool,
+    /// Plugins, by file name, that are of the older generation, whatever they look like.
+    #[schemars(with = "Vec<String>")]
+    pub older: Vec<Spanned<String>>,
+    /// Plugins, by file name, that are of the newer generation, whatever they look like.
+    #[schemars(with = "Vec<String>")]
+    pub newer: Vec<Spanned<String>>,
+}
+
+/// Hooks of docker-agent's own settings.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DockerAgentConfig {
+    /// Whether docker-agent's configuration folder is used. Without a word: when one is named, or when the usual one is
+    /// there.
+    pub enabled: Option<bool>,
+    /// That folder; a relative path is seen from the folder of this file.
+    pub config_dir: Option<std::path::PathBuf>,
+}
+
+/// Extensions of pi's.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiConfig {
+    /// Whether extensions of pi's folder and of the project's `.pi` are used. Without a word: when they are there. What
+    /// `-e` names counts in any case.
+    pub enabled: Option<bool>,
+    /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
+    pub home: Option<std::path::PathBuf>,
+    /// How many seconds one call of an extension's handler may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+    /// How many megabytes one extension may use; 256 where nothing is said.
+    #[schemars(with = "Option<u32>")]
+    pub memory_mb: Option<Spanned<u32>>,
+    /// Whether extensions may use files; they may where nothing is said.
+    pub files: Option<bool>,
+    /// Whether they may run programs; they may where nothing is said.
+    pub processes: Option<bool>,
+    /// Whether they may use the network; they may where nothing is said.
+    pub network: Option<bool>,
+}
+
+/// What runs extensions.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsConfig {
+    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
+    /// something that only Node has. `auto` where nothing is said.
+    pub engine: Option<JsEngine>,
+    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on
+    /// the PATH where nothing is said.
+    pub node: Option<std::path::PathBuf>,
+}
+
+/// An engine for extensions.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JsEngine {
+    /// The embedded one.
+    Embedded,
+    /// Node.
+    Node,
+    /// The embedded one where it is enough, Node where it is not.
+    Auto,
+}
+
+/// MCP servers, whose tools the model may use.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; they are where nothing is said.
+    pub bridge: Option<bool>,
+    /// Servers by name. One stands in for that of the same name in the chibi home.
+    #[schemars(with = "BTreeMap<String, McpServerConfig>")]
+    pub servers: BTreeMap<String, Spanned<McpServerConfig>>,
+}
+
+/// An MCP server: a program (`command`) or a service on the web (`url`). In all texts `${NAME}` stands for a variable
+/// of the environment, and `${PWD}` for the working directory.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServerConfig {
+    /// The program; a path is seen from the folder of this file.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables that it gets beside the person's own, which it gets without provider keys.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs, seen from the folder of this file; that folder where nothing is said.
+    pub cwd: Option<String>,
+    /// The address of a service.
+    pub url: Option<String>,
+    /// Headers of every request to it.
+    pub headers: BTreeMap<String, String>,
+    /// How many seconds a call may take; 60 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+    /// How many seconds it may take to start; 10 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub start_timeout: Option<Spanned<u64>>,
+    /// Whether it is used; it is where nothing is said. `false` alone switches off one of the chibi home.
+    pub enabled: Option<bool>,
+    /// Which of its tools are offered.
+    pub tools: McpToolsConfig,
+}
+
+/// Which tools of an MCP server are offered, by globs of the names that the server gives them.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpToolsConfig {
+    /// Only these; all where nothing is said.
+    pub allow: Vec<String>,
+    /// Not these.
+    pub deny: Vec<String>,
+}
+
+impl McpConfig {
+    /// Whether every server can be reached in one way, and its times and globs make sense.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (name, server) in &self.servers {
+            let at = server.span().start;
+            let config = server.get_ref();
+            config
+                .check()
+                .map_err(|what| error_at(at, text, file, format!("the MCP server `{name}`: {what}")))?;
+            for seconds in [&config.timeout, &config.start_timeout].into_iter().flatten() {
+                if !(1..=MAX_SECONDS).contains(seconds.get_ref()) {
+                    let message =
+                        format!("the MCP server `{name}`: times are from 1 to {MAX_SECONDS} seconds");
+                    return Err(error_at(seconds.span().start, text, file, message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl McpServerConfig {
+    fn check(&self) -> Result<(), String> {
+        becket_mcp::ToolFilter::read(&self.tools.allow, &self.tools.deny)?;
+        let of_program = !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some();
+        match (&self.command, &self.url) {
+            (Some(_), Some(_)) => Err("it is a program (`command`) or on the web (`url`), not both".into()),
+            (None, None) if self.enabled == Some(false) => Ok(()),
+            (None, None) => Err("it needs `command` or `url`".into()),
+            (Some(command), None) if command.trim().is_empty() => Err("`command` is empty".into()),
+            (Some(_), None) if !self.headers.is_empty() => {
+                Err("`headers` are for a server with a `url`".into())
+            }
+            (None, Some(_)) if of_program => {
+                Err("`args`, `env` and `cwd` are for a server with a `command`".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A project's own settings: `becket.toml`. They count once they are trusted.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProjectConfig {
+    /// Hooks of the project.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+}
+
+/// The longest time that can be set. Longer ones are a slip, and nothing ever waits that long.
+const MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
+
+impl Config {
+    /// Reads the settings with their hooks.
+    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml(text, file)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        for (key, seconds) in [
+            ("agent.idle_timeout", &config.agent.idle_timeout),
+            ("tools.shell_timeout", &config.tools.shell_timeout),
+            ("tools.fetch_timeout", &config.tools.fetch_timeout),
+            ("chibi.hook_timeout", &config.chibi.hook_timeout),
+            ("chibi.tool_timeout", &config.chibi.tool_timeout),
+            ("chibi.schema_timeout", &config.chibi.schema_timeout),
+            ("pi.timeout", &config.pi.timeout),
+        ] {
+            if let Some(seconds) = seconds
+                .as_ref()
+                .filter(|seconds| *seconds.get_ref() > MAX_SECONDS)
+            {
+                let message = format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days");
+                return Err(error_at(seconds.span().start, text, file, message));
+            }
+        }
+        let timeout = config.tools.fetch_timeout.as_ref();
+        if let Some(seconds) = timeout.filter(|seconds| *seconds.get_ref() == 0) {
+            let message = "`tools.fetch_timeout` is at least 1 second".to_string();
+            return Err(error_at(seconds.span().start, text, file, message));
+        }
+        for (name, preset) in &config.presets {
+            let wrong = |degree: &&Spanned<f64>| !degree.get_ref().is_finite() || *degree.get_ref() < 0.0;
+            if let Some(degree) = preset.temperature.as_ref().filter(wrong) {
+                let message = format!("`presets.{name}.temperature` is a number from 0 on");
+                return Err(error_at(degree.span().start, text, file, message));
+            }
+        }
+        config.permissions.check(text, file)?;
+        if let Some(policy) = &config.url_policy {
+            policy.check(text, file)?;
+        }
+        config.chibi.check(text, file)?;
+        config.pi.check(text, file)?;
+        config.mcp.check(text, file)?;
+        config.snapshots.check(text, file)?;
+        Ok((config, hooks))
+    }
+}
+
+impl ChibiConfig {
+    /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (key, seconds) in [
+            ("hook_timeout", &self.hook_timeout),
+            ("tool_timeout", &self.tool_timeout),
+            ("schema_timeout", &self.schema_timeout),
+        ] {
+            if let Some(seconds) = seconds.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
+                let message = format!("`chibi.{key}` is at least 1 second");
+                return Err(error_at(seconds.span().start, text, file, message));
+            }
+        }
+        let is_older =
+            |name: &&Spanned<String>| self.older.iter().any(|older| older.get_ref() == name.get_ref());
+        if let Some(both) = self.newer.iter().find(is_older) {
+            let name = both.get_ref();
+            let message =
+                format!("`chibi.older` and `chibi.newer` both name `{name}`; it is of one generation");
+            return Err(error_at(both.span().start, text, file, message));
+        }
+        Ok(())
+    }
+}
+
+impl PiConfig {
+    /// Whether an extension can do anything at all with what it may use.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        if let Some(seconds) = self.timeout.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
+            let message = "`pi.timeout` is at least 1 second".to_string();
+            return Err(error_at(seconds.span().start, text, file, message));
+        }
+        let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);
+        if let Some(megabytes) = self.memory_mb.as_ref().filter(|size| !is_enough(size.get_ref())) {
+            let message = "`pi.memory_mb` is from 8 to 65536".to_string();
+            return Err(error_at(megabytes.span().start, text, file, message));
+        }
+        Ok(())
+    }
+}
+
+impl PermissionsConfig {
+    /// The three lists with their names.
+    pub fn lists(&self) -> [(&'static str, &[Spanned<String>]); 3] {
+        [("deny", &self.deny), ("allow", &self.allow), ("ask", &self.ask)]
+    }
+
+    /// Whether every rule can be understood.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (list, rules) in self.lists() {
+            for rule in rules {
+                let rule_alone = [rule.get_ref().clone()];
+                if let Some(trouble) = rule_spelling::trouble(rule.get_ref()) {
+                    let message = format!("permissions.{list}: {trouble}");
+                    return Err(error_at(rule.span().start, text, file, message));
+                }
+                let parsed = match list {
+                    "allow" => Rules::parse(&[], &rule_alone, &[]),
+                    _ => Rules::parse(&rule_alone, &[], &[]),
+                };
+                parsed.map_err(|message| {
+                    error_at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("permissions.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error with the line of a place in the text.
+pub(crate) fn error_at(offset: usize, text: &str, file: &Path, message: String) -> SettingsError {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    SettingsError {
+        file: file.to_path_buf(),
+        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+        message,
+    }
+}
+
+impl ProjectConfig {
+    /// Reads a project's settings with their hooks.
+    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml(text, file)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        config.permissions.check(text, file)?;
+        Ok((config, hooks))
+    }
+}
+
+/// The reference page of the settings.
+pub fn config_page() -> String {
+    let mut page = String::from(
+        "# Configuration\n\nGenerated from the types in `crates/faces/becket/src/config.rs` by `cargo xtask generate`. Do \
+         not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
+         says where that is. A project's own settings live in `becket.toml` and `.becket/becket.toml` files, from its \
+         root down to the working directory, and count once they are trusted ([guide](guide/trust.md)). An \
+         unknown key is an error.\n\n\
+         ## `config.toml`\n\n",
+    );
+    describe(&mut page, &schemars::schema_for!(Config).to_value());
+    page.push_str(
+        "\n## `settings.toml`\n\nIn the folder of a context; counts for that context alone. `becket context show` says \
+         where it is, and `becket context set` writes it.\n\n",
+    );
+    describe(&mut page, &schemars::schema_for!(ContextSettings).to_value());
+    page.push_str("\n## `becket.toml`\n\n");
+    describe(&mut page, &schemars::schema_for!(ProjectConfig).to_value());
+    page
+}
+
+/// Writes a table of all keys below a schema.
+fn describe(page: &mut String, root: &Value) {
+    page.push_str("| key | meaning |\n|---|---|\n");
+    rows(page, root, root, "");
+}
+
+fn rows(page: &mut String, schema: &Value, root: &Value, prefix: &str) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return;
+    };
+    for (name, property) in properties {
+        let meaning = property
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        writeln!(page, "| `{prefix}{name}` | {} |", meaning.replace('\n', " ")).expect("in memory");
+        let (inner, suffix) = match property {
+            _ if property.get("items").is_some() => (&property["items"], "[]."),
+            _ if property["additionalProperties"].is_object() => {
+                (&property["additionalProperties"], ".NAME.")
+            }
+            _ => (property, "."),
+        };
+        let target = inner
+            .get("$ref")
+            .or_else(|| inner.pointer("/anyOf/0/$ref"))
+            .and_then(Value::as_str)
+            .and_then(|path| root.pointer(&path[1..]));
+        if let Some(target) = target {
+            rows(page, target, root, &format!("{prefix}{name}{suffix}"));
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! The plugins of a chibi home: their hooks in the engine, their tools beside becket's own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::front::{Front, Sight};
+use becket_agent::tool::{Handoff, Tool};
+use becket_chibi::{
+    Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark, TerminalNeed,
+};
+use becket_dialect_kit::Unloaded;
+use becket_events::{Face, Profile};
+use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
+use becket_index::{Extract, LanguagePlugin};
+use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
+use futures_util::future::BoxFuture;
+use toml::Spanned;
+
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::config::ChibiConfig;
+use crate::failure::CliError;
+use crate::folders::Folders;
+use crate::surroundings::Surroundings;
+
+/// How many seconds a hook or a tool may take where nothing is said.
+const CALL_SECONDS: u64 = 30;
+
+/// How many seconds a plugin may take to answer `--schema` by default. On a cold machine an interpreter that fetches
+/// its packages first takes long.
+const SCHEMA_SECONDS: u64 = 120;
+
+/// The plugins of this run.
+#[derive(Default)]
+pub struct Plugins {
+    found: Option<Found>,
+}
+
+struct Found {
+    host: Arc<Host>,
+    settings: LoadSettings,
+    loaded: Loaded,
+    tool_timeout: Duration,
+    /// Tools that talk to the network.
+    network: Vec<String>,
+}
+
+/// A tool of a plugin that the model does not see.
+pub struct NotOffered {
+    pub plugin: String,
+    pub tool: String,
+    why: String,
+}
+
+impl NotOffered {
+    /// The same in words.
+    pub fn remark(&self) -> Remark {
+        let message = format!("its tool {:?} is not offered: {}", self.tool, self.why);
+        Remark::new(&self.plugin, message)
+    }
+}
+
+/// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. One
+/// that is named must be there, because guards may be in it.
+pub fn home(
+    options: &Options,
+    config: &ChibiConfig,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<Option<PathBuf>, CliError> {
+    let given = options
+        .chibi_home
+        .as_ref()
+        .map(|home| surroundings.cwd.join(home));
+    if given.is_none() && config.enabled == Some(false) {
+        return Ok(None);
+    }
+    let variable = surroundings.variable(becket_chibi::HOME_VARIABLE);
+    let named = given
+        .or_else(|| variable.map(|home| surroundings.cwd.join(home)))
+        .or_else(|| config.home.as_ref().map(|home| folders.config.join(home)));
+    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+    let home = becket_chibi::home(named, persons_home.as_deref());
+    match home {
+        Some(home) if !home.is_dir() => Err(CliError::usage(format!(
+            "the chibi home {} is not a folder",
+            home.display()
+        ))
+        .hint("make it, name another one with --chibi-home, or set `enabled = false` in [chibi]")),
+        None if config.enabled == Some(true) => {
+            Err(CliError::usage("there is no chibi home, but it is enabled")
+                .hint("name it with --chibi-home, or with `home` in [chibi]"))
+        }
+        home => Ok(home),
+    }
+}
+
+impl Plugins {
+    /// Finds the plugins, and asks those that are new what they are.
+    pub async fn load(setup: &Setup, surroundings: &Surroundings, asking: Asking) -> Self {
+        let Some(chibi_home) = setup.chibi_home.clone() else {
+            return Self::default();
+        };
+        let config = &setup.config.chibi;
+        let host = Host {
+            chibi_home,
+            project_root: setup.project_root.clone(),
+            hook_timeout: seconds(config.hook_timeout.as_ref(), CALL_SECONDS),
+            environment: Arc::clone(&setup.hook_environment(surroundings).variables),
+            terminal: terminal(surroundings),
+            verbose: config.verbose,
+        };
+        let settings = LoadSettings {
+            cache: Some(setup.folders.plugins_file()),
+            asking,
+            schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
+            // What a plugin is does not depend on where becket was started.
+            directory: setup
+                .chibi_home
+                .clone()
+                .unwrap_or_else(|| surroundings.cwd.clone()),
+            older: names(&config.older),
+            newer: names(&config.newer),
+            without: setup.without.clone(),
+        };
+        let tell = |words: String| surroundings.remark(&words);
+        let mut loaded = becket_chibi::load(&host, &settings, &tell).await;
+        loaded.remarks.extend(emptiness(&host.chibi_home, surroundings));
+        Self {
+            found: Some(Found {
+                host: Arc::new(host),
+                settings,
+                loaded,
+                tool_timeout: seconds(config.tool_timeout.as_ref(), CALL_SECONDS),
+                network: setup.config.tools.network.clone(),
+            }),
+        }
+    }
+
+    /// The plugins, in the order of their names.
+    pub fn all(&self) -> &[Plugin] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.plugins)
+    }
+
+    /// What is wrong with those that are there, and with those that could not be loaded.
+    pub fn faults(&self) -> &[Remark] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.remarks)
+    }
+
+    /// Those that were found and could not say what they are.
+    pub fn unloaded(&self) -> &[Unloaded] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.unloaded)
+    }
+
+    /// Those that are left out because the user says so.
+    pub fn left_out(&self) -> &[String] {
+        self.found.as_ref().map_or(&[], |found| &found.loaded.left_out)
+    }
+
+    /// Lets those that could not say what they are refuse whatever a guard may judge.
+    pub fn refuse_for_unloaded(&self, engine: &Engine) {
+        let Some(Found { host, loaded, .. }) = &self.found else {
+            return;
+        };
+        for unloaded in &loaded.unloaded {
+            becket_chibi::refuse_for(unloaded, engine, host);
+        }
+    }
+
+    /// The same in words.
+    pub fn remarks(&self) -> Vec<String> {
+        self.faults().iter().map(ToString::to_string).collect()
+    }
+
+    /// Where tools of plugins come from.
+    pub fn sources(&self) -> Vec<String> {
+        self.all().iter().map(|plugin| plugin.name.clone()).collect()
+    }
+
+    /// Whether a plugin brings a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.tool_names().any(|tool| tool == name)
+    }
+
+    /// The names of the tools of all plugins.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        let tools = self.all().iter().flat_map(|plugin| &plugin.tools);
+        tools.map(|tool| tool.name.as_str())
+    }
+
+    /// Adds the hooks of all plugins, and says what is wrong with them.
+    pub fn register(&self, engine: &Engine) -> Vec<Remark> {
+        let Some(Found { host, loaded, .. }) = &self.found else {
+            return Vec::new();
+        };
+        let remarks = loaded.plugins.iter().flat_map(|plugin| {
+            let remarks = becket_chibi::register(engine, plugin, host);
+            remarks
+                .into_iter()
+                .map(|remark| Remark::new(&plugin.name, remark))
+        });
+        remarks.collect()
+    }
+
+    /// What asks those plugins again that said some time ago what they are: hooks that they have gained are asked from
+    /// then on, and one that can no longer say what it is refuses. `None` if all have said it lately.
+    pub fn asking_again(
+        &self,
+        engine: &Arc<Engine>,
+        front: &Arc<dyn Front>,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let found = self
+            .found
+            .as_ref()
+            .filter(|found| !found.loaded.stale.is_empty())?;
+        let (host, settings) = (Arc::clone(&found.host), found.settings.clone());
+        let (stale, before) = (found.loaded.stale.clone(), found.loaded.plugins.clone());
+        let (engine, front) = (Arc::clone(engine), Arc::clone(front));
+        Some(async move {
+            let warn = |words: String| front.show(Sight::Warning(&words));
+            for answer in becket_chibi::ask_again(stale, &host, &settings, &warn).await {
+                match answer {
+                    Ok(plugin) => {
+                        let known = before.iter().find(|known| known.name == plugin.name);
+                        let asked = known.map(Plugin::hooks).unwrap_or_default();
+                        becket_chibi::register_further(&engine, &plugin, &asked, &host);
+                    }
+                    Err(unloaded) => {
+                        warn(format!("{unloaded}; what a guard may judge is refused"));
+                        becket_chibi::refuse_for(&unloaded, &engine, &host);
+                    }
+                }
+            }
+        })
+    }
+
+    /// Plugins that read languages for the code index.
+    pub fn languages(&self, directory: &Path) -> Vec<Arc<dyn LanguagePlugin>> {
+        let Some(found) = &self.found else {
+            return Vec::new();
+        };
+        let plugins = found.loaded.plugins.iter();
+        let tools = plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+        let readers = tools.filter_map(|(plugin, tool)| {
+            let language = becket_chibi::language_of_tool(&tool.name)?.to_owned();
+            Some(Arc::new(LanguageProgram {
+                host: Arc::clone(&found.host),
+                plugin: plugin.clone(),
+                tool: tool.name.clone(),
+                language,
+                timeout: found.tool_timeout,
+                directory: directory.to_path_buf(),
+            }) as Arc<dyn LanguagePlugin>)
+        });
+        readers.collect()
+    }
+
+    /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
+    /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate, if
+    /// that one has a gate.
+    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<NotOffered> {
+        let Some(found) = &self.found else {
+            return Vec::new();
+        };
+        let mut refused = Vec::new();
+        let mut taken: Vec<(&str, &str)> = Vec::new();
+        for plugin in &found.loaded.plugins {
+            for tool in &plugin.tools {
+                let owner = taken.iter().find(|(name, _)| *name == tool.name);
+                match found.tool(plugin, tool, profile, owner.map(|(_, owner)| *owner), tools) {
+                    Ok(made) => {
+                        taken.push((&tool.name, &plugin.name));
+                        tools.retain(|own| own.spec().face.name != tool.name);
+                        tools.push(Arc::new(made));
+                    }
+                    Err(why) => refused.push(NotOffered {
+                        plugin: plugin.name.clone(),
+                        tool: tool.name.clone(),
+                        why,
+                    }),
+                }
+            }
+        }
+        refused
+    }
+}
+
+impl Found {
+    /// A plugin's tool as one of becket's; the error says why it cannot be one.
+    fn tool(
+        &self,
+        plugin: &Plugin,
+        tool: &PluginTool,
+        profile: &Profile,
+        owner: Option<&str>,
+        own: &[Arc<dyn Tool>],
+    ) -> Result<ProgramTool, String> {
+        if !is_speakable(&tool.name) {
+            return Err("a name has up to 64 letters, digits, `_` and `-`".into());
+        }
+        if let Some(owner) = owner {
+            return Err(format!("the plugin {owner} has one of that name"));
+        }
+        // These have no gate that another could stand behind: they belong to the agent itself.
+        if own_tool_names().any(|own| own == tool.name) {
+            return Err("becket has a tool of that name, which nothing can stand in for".into());
+        }
+        let made = self.program_tool(plugin, tool);
+        let face = stood_in_for(&tool.name, profile);
+        let gated = own
+            .iter()
+            .any(|own| own.spec().face.name == tool.name && own.spec().operation.is_some());
+        match face {
+            Some(_) if tool.flow_control => Err(
+                "becket has a tool of that name, which only another one that does something can stand in for"
+                    .into(),
+            ),
+            Some(face) => Ok(made.standing_in_for(face)),
+            None if gated => {
+                Err("becket has a tool of that name whose gate it could not stand behind".into())
+            }
+            None => Ok(made),
+        }
+    }
+
+    fn program_tool(&self, plugin: &Plugin, tool: &PluginTool) -> ProgramTool {
+        let handoff = match (tool.flow_control, tool.ends_turn) {
+            (true, true) => Some(Handoff::Person),
+            (true, false) => Some(Handoff::Model),
+            (false, _) => tool
+                .leaves_a_note(plugin.generation)
+                .then_some(Handoff::ModelLater),
+        };
+        let face = ProgramFace {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+            source: plugin.name.clone(),
+            parallel: tool.parallel,
+            handoff,
+            summary_arguments: tool.summary_params.clone(),
+            uses_network: self.network.contains(&tool.name),
+        };
+        let call = Call::Tool(plugin.terminal);
+        let timeout = becket_chibi::patience(&self.host, call, self.tool_timeout);
+        let lane = becket_chibi::lane(&plugin.path, &self.host, call);
+        let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
+        let telling = move |arguments: String, context: &str| {
+            let arguments = echo_proof(arguments);
+            let variables = becket_chibi::tool_variables(&plugin, &host, &name, context, &arguments);
+            (becket_chibi::input_for_tool(&plugin, arguments), variables)
+        };
+        ProgramTool::new(face, Arc::new(lane), Arc::new(telling), timeout)
+    }
+}
+
+/// Who names a home wants what is in it. The usual one may be there for other reasons.
+fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
+    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
+    let is_usual = becket_chibi::home(None, persons_home.as_deref()).as_deref() == Some(home);
+    let folder = becket_chibi::plugins_folder(home);
+    let is_missing = !is_usual && !folder.exists() && !folder.is_symlink();
+    is_missing.then(|| {
+        let message = format!(
+            "there is no folder {}, so there are none; is it the right home?",
+            folder.display()
+        );
+        Remark::new("*", message)
+    })
+}
+
+fn names(set: &[Spanned<String>]) -> Vec<String> {
+    set.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+/// A plugin that reads the files of a language.
+struct LanguageProgram {
+    host: Arc<Host>,
+    plugin: Plugin,
+    tool: String,
+    language: String,
+    timeout: Duration,
+    directory: PathBuf,
+}
+
+impl LanguagePlugin for LanguageProgram {
+    fn language(&self) -> &str {
+        &self.language
+    }
+
+    fn name(&self) -> &str {
+        &self.tool
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a str,
+        content: &'a str,
+        context_name: &'a str,
+    ) -> BoxFuture<'a, Result<Extract, String>> {
+        Box::pin(async move {
+            // Many files are read, so it does not get the terminal, whatever it would ask there.
+            let lane = becket_chibi::lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
+            let arguments = echo_proof(becket_chibi::language_arguments(path, content));
+            let environment =
+                becket_chibi::tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
+            let invocation = Invocation {
+                input: arguments.into(),
+                environment,
+                directory: self.directory.clone(),
+                timeout: self.timeout,
+            };
+            let finished = lane
+                .run(invocation)
+                .await
+                .map_err(|failure| failure.to_string())?;
+            if finished.code != 0 {
+                let words = finished.stderr.lines().last().unwrap_or_default().to_owned();
+                return Err(format!("it ended with {}: {words}", finished.code));
+            }
+            serde_json::from_slice(&finished.stdout)
+                .map_err(|error| format!("its answer cannot be read: {error}"))
+        })
+    }
+}
+
+/// The tool of becket's own that a plugin's tool stands in for by its name: the one that the model would see, or one by
+/// any name that chibi or becket itself has for it.
+fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
+    let offered = profile.face_named(name).cloned();
+    offered
+        .or_else(|| becket_chibi::builtin_face(name))
+        .or_else(|| Profile::own().face_named(name).cloned())
+}
+
+/// Whether a plugin's tool of that name stands in for one of becket's own.
+pub fn stands_in(name: &str, profile: &Profile) -> bool {
+    stood_in_for(name, profile).is_some()
+}
+
+/// Whether providers take a tool with that name.
+fn is_speakable(name: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// The person's terminal, if there is one and somebody looks at it.
+fn terminal(surroundings: &Surroundings) -> Option<Terminal> {
+    if !surroundings.stderr_is_terminal {
+        return None;
+    }
+    let device = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty");
+    let screen = surroundings.screen.clone();
+    let lend = move || Box::new(screen.get().map(|screen| screen.suspend())) as Box<dyn Send + Sync>;
+    device
+        .ok()
+        .map(|device| Terminal::new(device).lent_by(Arc::new(lend)))
+}
+
+fn seconds(set: Option<&Spanned<u64>>, usual: u64) -> Duration {
+    Duration::from_secs(set.map_or(usual, |seconds| *seconds.get_ref()))
+}
+
+/// How long one call may take.
+pub fn call_seconds(set: Option<&Spanned<u64>>) -> Duration {
+    seconds(set, CALL_SECONDS)
+}
+
+/// A generation in a word.
+pub fn generation_word(generation: Generation) -> &'static str {
+    match generation {
+        Generation::Older => "older",
+        Generation::Newer => "newer",
+    }
+}

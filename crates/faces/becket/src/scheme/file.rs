@@ -1,0 +1,723 @@
+//! One file in Scheme: its machine, its tools and callbacks, and the way in and out.
+//!
+//! A machine is entered on the thread of whoever calls, and left again whenever the file calls a tool: other callbacks
+//! of the same file may run meanwhile.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+use becket_chibi::scheme::{self, Reach, Tier};
+use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
+use becket_scheme::{
+    Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
+    Suspended, Value,
+};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value as Json};
+
+use super::calls::Callers;
+use super::chain::Chain;
+use super::harness::{self, State};
+use super::io::Io;
+use super::web::{Reply as WebReply, Request as WebRequest, Web};
+use crate::signals::Signals;
+
+/// Steps of a sandboxed run.
+const SANDBOXED_STEPS: u64 = 10_000_000;
+
+/// Memory of a sandboxed machine, and of another.
+const MEMORY: [usize; 2] = [64 << 20, 256 << 20];
+
+/// What a file may do and use up.
+#[derive(Clone)]
+pub struct World {
+    pub tier: Tier,
+    /// How long one call may compute.
+    pub time: Duration,
+    /// What it may read and write, where its tier allows that.
+    pub io: Io,
+    /// What it may reach of the web, and the way there.
+    pub reach: Reach,
+    pub web: Web,
+    /// The environment that it sees.
+    pub variables: Vec<(String, String)>,
+    /// Ctrl-C ends what runs.
+    pub signals: Signals,
+}
+
+impl World {
+    /// A world that no signal reaches.
+    pub fn new(tier: Tier, time: Duration, io: Io) -> Self {
+        Self {
+            tier,
+            time,
+            io,
+            reach: Reach::Nowhere,
+            web: Web::default(),
+            variables: Vec::new(),
+            signals: Signals::default(),
+        }
+    }
+}
+
+/// A file and its machine.
+pub struct SchemeFile {
+    /// As messages name it.
+    name: String,
+    source: Arc<str>,
+    inner: Mutex<Inner>,
+    state: Arc<State>,
+    web: Web,
+    /// How many signals there were when the machine was last entered.
+    entered: Arc<AtomicU64>,
+    signals: Signals,
+}
+
+struct Inner {
+    machine: Machine,
+    environment: Environment,
+}
+
+/// What a file has defined.
+pub struct Defined {
+    pub tools: Vec<Described>,
+    pub callbacks: Vec<Registered>,
+}
+
+/// A tool of a file's.
+pub struct Described {
+    pub name: String,
+    pub description: String,
+    /// The JSON schema of its arguments.
+    pub parameters: Json,
+    pub summary: Vec<String>,
+    /// Whether it says that it talks to the network.
+    pub uses_network: bool,
+    pub execute: Root,
+}
+
+/// A callback of a file's.
+pub struct Registered {
+    pub point: String,
+    /// Where it stands: file and line.
+    pub place: String,
+    pub callback: Root,
+}
+
+/// Why a file, or one call of it, has no answer.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    pub words: String,
+    pub why: Why,
+}
+
+/// What has ended a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    Mistake,
+    Time,
+    Cancelled,
+    OtherLimit,
+    /// It wants to end everything, and says that all went well, or that it did not.
+    Exit(Leaving),
+}
+
+/// With which feeling a program leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    Well,
+    Badly,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.words)
+    }
+}
+
+/// Who makes the calls that a file asks for.
+pub trait Calls: Send + Sync {
+    /// Calls a tool; the error is raised in the file.
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Map<String, Json>,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// Nobody does.
+pub struct NoCalls;
+
+impl Calls for NoCalls {
+    fn call<'a>(&'a self, _: &'a str, _: Map<String, Json>) -> BoxFuture<'a, Result<String, String>> {
+        let words = "call-tool: no active call context: no session is at work";
+        Box::pin(std::future::ready(Err(words.into())))
+    }
+}
+
+/// How a run stands.
+enum Step<T> {
+    Done(Result<T, Trouble>),
+    /// It waits for something, or asks for it in a way that nobody understands.
+    Waits(Waiting, Result<Request, String>),
+}
+
+/// What a run waits for.
+enum Request {
+    /// A tool with its arguments.
+    Tool(String, Map<String, Json>),
+    Web(Box<WebRequest>),
+}
+
+/// What it gets.
+enum Reply {
+    Text(String),
+    Web(WebReply),
+}
+
+/// A run that waits. If nobody resumes it, it is given up.
+struct Waiting {
+    file: Arc<SchemeFile>,
+    suspended: Option<Suspended>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(suspended) = self.suspended.take() {
+            self.file.inner().machine.abandon(suspended);
+        }
+    }
+}
+
+impl SchemeFile {
+    /// Loads a file, and says what it has defined.
+    pub fn load(name: &str, source: Arc<str>, world: &World) -> Result<(Arc<Self>, Defined), Trouble> {
+        let (file, defined) = Self::open(name, source, world)?;
+        match defined.tools.is_empty() && defined.callbacks.is_empty() {
+            true => Err(file.trouble("it defines no tool and registers no hook".into())),
+            false => Ok((file, defined)),
+        }
+    }
+
+    /// The same for a file that need not define anything.
+    pub fn open(name: &str, source: Arc<str>, world: &World) -> Result<(Arc<Self>, Defined), Trouble> {
+        let file = Self::new(name, source, world)?;
+        let source = Arc::clone(&file.source);
+        file.run(|machine, environment| machine.load(environment, &source, name))?;
+        file.state.loading.store(false, Ordering::Relaxed);
+        // What the settings say was set before.
+        let _ = file.state.reach.set(Reach::Below(file.declared()));
+        let defined = file.defined()?;
+        Ok((Arc::new(file), defined))
+    }
+
+    /// A machine for code that comes later, with nothing in it.
+    pub fn empty(name: &str, world: &World) -> Result<Arc<Self>, Trouble> {
+        let file = Self::new(name, "".into(), world)?;
+        file.state.loading.store(false, Ordering::Relaxed);
+        Ok(Arc::new(file))
+    }
+
+    fn new(name: &str, source: Arc<str>, world: &World) -> Result<Self, Trouble> {
+        let entered = Arc::new(AtomicU64::new(0));
+        let (signals, then) = (world.signals.clone(), Arc::clone(&entered));
+        let is_cancelled = move || signals.count() > then.load(Ordering::Relaxed);
+        let is_free = world.tier == Tier::Unsandboxed;
+        let limits = Limits {
+            steps: if is_free { u64::MAX } else { SANDBOXED_STEPS },
+            memory: MEMORY[usize::from(is_free)],
+            time: Some(world.time),
+            cancel: Some(Cancel::new(is_cancelled)),
+            ..Limits::default()
+        };
+        let state = Arc::new(State {
+            loading: AtomicBool::new(true),
+            io: is_free.then(|| world.io.clone()),
+            reach: match &world.reach {
+                Reach::Declared => OnceLock::new(),
+                reach => reach.clone().into(),
+            },
+        });
+        let mut machine = Machine::new(limits);
+        machine.heap_mut().process.environment = world.variables.clone();
+        harness::furnish(&mut machine, world, &state);
+        let environment = machine.environment(scheme::PRELUDE).map_err(|failure| Trouble {
+            words: failure.to_string(),
+            why: Why::Mistake,
+        })?;
+        let nobody = machine.heap_mut().string("");
+        machine.define(environment, scheme::CONTEXT_VARIABLE, nobody);
+        Ok(Self {
+            name: name.into(),
+            source,
+            inner: Mutex::new(Inner { machine, environment }),
+            state,
+            web: world.web.clone(),
+            entered,
+            signals: world.signals.clone(),
+        })
+    }
+
+    /// The file, as messages name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Every name that its code sees.
+    pub fn names(&self) -> Vec<String> {
+        let inner = self.inner();
+        let names = inner.machine.names_in(inner.environment);
+        names.into_iter().map(ToOwned::to_owned).collect()
+    }
+
+    /// Every library that its code can import.
+    pub fn libraries(&self) -> Vec<String> {
+        let inner = self.inner();
+        inner
+            .machine
+            .libraries()
+            .into_iter()
+            .map(ToOwned::to_owned)
+            .collect()
+    }
+
+    /// Evaluates code and shows its value as it is written, if it has one, with what was written meanwhile.
+    pub async fn evaluate(
+        self: &Arc<Self>,
+        code: &str,
+        name: &str,
+        context: &str,
+        calls: &dyn Calls,
+    ) -> (Result<Option<String>, Trouble>, String, String) {
+        let begin = |machine: &mut Machine, environment| machine.load(environment, code, name);
+        let step = self.enter(context, begin, &written);
+        let result = self.go_on(step, context, calls, &written).await;
+        let (output, errors) = self.inner().machine.take_output();
+        (result, output, errors)
+    }
+
+    /// Calls a procedure with JSON data, and makes something of its value.
+    pub async fn call<T>(
+        self: &Arc<Self>,
+        procedure: &Root,
+        argument: &Json,
+        context: &str,
+        calls: &dyn Calls,
+        finish: &(dyn Fn(&Heap, Value) -> Result<T, String> + Sync),
+    ) -> Result<T, Trouble> {
+        let begin = |machine: &mut Machine, _| {
+            let argument = machine.heap_mut().from_json(argument);
+            let procedure = machine.value(procedure);
+            machine.apply(procedure, &[argument])
+        };
+        let step = self.enter(context, begin, finish);
+        self.go_on(step, context, calls, finish).await
+    }
+
+    /// What was written to standard output and standard error since the last time.
+    pub fn take_output(&self) -> (String, String) {
+        self.inner().machine.take_output()
+    }
+
+    async fn go_on<T>(
+        self: &Arc<Self>,
+        mut step: Step<T>,
+        context: &str,
+        calls: &dyn Calls,
+        finish: &(dyn Fn(&Heap, Value) -> Result<T, String> + Sync),
+    ) -> Result<T, Trouble> {
+        loop {
+            let (mut waiting, request) = match step {
+                Step::Done(result) => return result,
+                Step::Waits(waiting, request) => (waiting, request),
+            };
+            let answer = match request {
+                Ok(request) => self.fulfil(request, calls).await,
+                Err(words) => Err(words),
+            };
+            let Some(suspended) = waiting.suspended.take() else {
+                return Err(self.trouble("the run is over".into()));
+            };
+            let resume = |machine: &mut Machine, _| {
+                let answer = answer.map(|reply| match reply {
+                    Reply::Text(text) => machine.heap_mut().string(text),
+                    Reply::Web(reply) => reply.value(machine.heap_mut()),
+                });
+                machine.resume(suspended, answer)
+            };
+            step = self.enter(context, resume, finish);
+        }
+    }
+
+    /// Does what a run waits for; the error is raised in the file.
+    async fn fulfil(&self, request: Request, calls: &dyn Calls) -> Result<Reply, String> {
+        match request {
+            Request::Tool(tool, arguments) => {
+                let chain = Chain::here().deeper()?;
+                chain.follow(calls.call(&tool, arguments)).await.map(Reply::Text)
+            }
+            Request::Web(request) => {
+                let reach = self.state.reach.get().unwrap_or(&Reach::Nowhere);
+                self.web.ask(*request, reach).await.map(Reply::Web)
+            }
+        }
+    }
+
+    /// Enters the machine, for a context, until it is done or waits.
+    fn enter<T>(
+        self: &Arc<Self>,
+        context: &str,
+        run: impl FnOnce(&mut Machine, Environment) -> Result<Outcome, Failure>,
+        finish: &dyn Fn(&Heap, Value) -> Result<T, String>,
+    ) -> Step<T> {
+        let mut inner = self.inner();
+        let Inner { machine, environment } = &mut *inner;
+        self.entered.store(self.signals.count(), Ordering::Relaxed);
+        let name = machine.heap_mut().string(context);
+        machine.define(*environment, scheme::CONTEXT_VARIABLE, name);
+        match contained(|| run(machine, *environment)) {
+            Ok(Outcome::Done(value)) => {
+                Step::Done(finish(machine.heap(), value).map_err(|words| self.trouble(words)))
+            }
+            Ok(Outcome::Suspended(suspended)) => {
+                let request = request(machine.heap(), suspended.request);
+                let waiting = Waiting {
+                    file: Arc::clone(self),
+                    suspended: Some(suspended),
+                };
+                Step::Waits(waiting, request)
+            }
+            Err(failure) => Step::Done(Err(self.trouble_of(&failure))),
+        }
+    }
+
+    /// Enters the machine for something that cannot wait.
+    fn run(
+        &self,
+        run: impl FnOnce(&mut Machine, Environment) -> Result<Outcome, Failure>,
+    ) -> Result<Value, Trouble> {
+        let mut inner = self.inner();
+        let Inner { machine, environment } = &mut *inner;
+        self.entered.store(self.signals.count(), Ordering::Relaxed);
+        match contained(|| run(machine, *environment)) {
+            Ok(Outcome::Done(value)) => Ok(value),
+            Ok(Outcome::Suspended(suspended)) => {
+                machine.abandon(suspended);
+                Err(self.trouble("call-tool: no active call context".into()))
+            }
+            Err(failure) => Err(self.trouble_of(&failure)),
+        }
+    }
+
+    fn defined(&self) -> Result<Defined, Trouble> {
+        let mut inner = self.inner();
+        let Inner { machine, environment } = &mut *inner;
+        let [tools, hooks] = scheme::REGISTRIES.map(|name| registry(machine, *environment, name));
+        let mut defined = Defined {
+            tools: Vec::new(),
+            callbacks: Vec::new(),
+        };
+        for (name, entries) in tools {
+            let entries = pairs(machine.heap(), entries);
+            let tool = described(machine, name, &entries).map_err(|words| self.trouble(words))?;
+            defined.tools.push(tool);
+        }
+        if defined.tools.is_empty() {
+            let parts: Vec<(Value, Value)> = scheme::ONE_TOOL
+                .iter()
+                .filter_map(|(variable, part)| {
+                    let value = machine.lookup(*environment, variable)?;
+                    Some((machine.heap_mut().symbol(part), value))
+                })
+                .collect();
+            let name = parts
+                .iter()
+                .find(|(part, _)| is_word(machine.heap(), *part, "name"));
+            if let Some((_, name)) = name.copied() {
+                let tool = described(machine, name, &parts).map_err(|words| self.trouble(words))?;
+                defined.tools.push(tool);
+            }
+        }
+        for (point, callback) in hooks {
+            let place = machine
+                .place_of_procedure(callback)
+                .map(|place| without_column(&place).to_owned());
+            defined.callbacks.push(Registered {
+                point: harness::word(machine.heap(), "register-hook", point).unwrap_or_default(),
+                place: place.unwrap_or_else(|| self.name.clone()),
+                callback: machine.hold(callback),
+            });
+        }
+        Ok(defined)
+    }
+
+    /// The addresses that it declares to want to reach.
+    fn declared(&self) -> Vec<String> {
+        let mut inner = self.inner();
+        let Inner { machine, environment } = &mut *inner;
+        let declared = machine
+            .lookup(*environment, scheme::DECLARED)
+            .unwrap_or(Value::Nil);
+        let heap = machine.heap();
+        heap.list_items(declared)
+            .filter_map(|address| harness::word(heap, "", address).ok())
+            .collect()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner
+            .lock()
+            .expect("no panic happens while a machine is held")
+    }
+
+    fn trouble(&self, words: String) -> Trouble {
+        Trouble {
+            words: format!("{}: {words}", self.name),
+            why: Why::Mistake,
+        }
+    }
+
+    /// A failure with the form in which it happened.
+    fn trouble_of(&self, failure: &Failure) -> Trouble {
+        let place = failure.place.as_deref();
+        let form = place.and_then(|place| self.line_at(place));
+        let form = form.map_or(String::new(), |form| format!(", in `{form}`"));
+        let place = place.unwrap_or(&self.name);
+        Trouble {
+            words: format!("{place}: {}{form}", failure.message),
+            why: match failure.cause {
+                Cause::Limit(Limit::Time(_)) => Why::Time,
+                Cause::Limit(Limit::Cancelled) => Why::Cancelled,
+                Cause::Limit(_) => Why::OtherLimit,
+                Cause::Exit(Value::Unspecified | Value::Absent | Value::Bool(true) | Value::Int(0)) => {
+                    Why::Exit(Leaving::Well)
+                }
+                Cause::Exit(_) => Why::Exit(Leaving::Badly),
+                _ => Why::Mistake,
+            },
+        }
+    }
+
+    /// The line of the file at a place, shortened.
+    fn line_at(&self, place: &str) -> Option<String> {
+        let (line, _) = place
+            .strip_prefix(self.name.as_str())?
+            .strip_prefix(':')?
+            .split_once(':')?;
+        let line = self
+            .source
+            .lines()
+            .nth(line.parse::<usize>().ok()?.checked_sub(1)?)?
+            .trim();
+        let mut words: String = line.chars().take(60).collect();
+        if words.len() < line.len() {
+            words.push('…');
+        }
+        (!words.is_empty()).then_some(words)
+    }
+}
+
+/// A machine that panics is a failure of the run in it, and of nothing else.
+fn contained(run: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        Err(Failure {
+            cause: Cause::Rejected(ErrorKind::Misuse),
+            message: "the machine broke, which is a fault of becket's".into(),
+            place: None,
+        })
+    })
+}
+
+fn without_column(place: &str) -> &str {
+    place.rsplit_once(':').map_or(place, |(place, _)| place)
+}
+
+/// A value as it is written; a string stands for itself.
+pub fn shown(heap: &Heap, value: Value) -> Result<String, String> {
+    let style = match value {
+        Value::String(_) => Style::Display,
+        _ => Style::Write,
+    };
+    heap.show(value, style)
+        .map_err(|_| "the result is too large to be written".to_owned())
+}
+
+/// A value as it is written, if it is any.
+fn written(heap: &Heap, value: Value) -> Result<Option<String>, String> {
+    if matches!(value, Value::Unspecified) {
+        return Ok(None);
+    }
+    heap.show(value, Style::Write)
+        .map(Some)
+        .map_err(|_| "the result is too large to be written".to_owned())
+}
+
+/// An answer as JSON text. Nothing, `#f` and the empty list are none: `(and wrong answer)` and `(if wrong answer)` give
+/// them.
+fn answer(heap: &Heap, value: Value) -> Result<Option<String>, String> {
+    if matches!(value, Value::Unspecified | Value::Bool(false) | Value::Nil) {
+        return Ok(None);
+    }
+    let json = heap.to_json(value).map_err(|_| {
+        let shown = heap.show_short(value);
+        format!("an answer is an alist with strings as keys, and {shown} cannot be one")
+    })?;
+    Ok(Some(json.to_string()))
+}
+
+/// What a run asks for: a tool and its arguments in a pair, or the parts of a request over HTTP in a vector.
+fn request(heap: &Heap, request: Value) -> Result<Request, String> {
+    if let Value::Vector(parts) = request {
+        let request = WebRequest::read(heap, heap.items(parts))?;
+        return Ok(Request::Web(Box::new(request)));
+    }
+    let parts = heap.as_pair(request).ok_or("call-tool: nothing was asked for")?;
+    let tool = harness::word(heap, "call-tool", parts.car).map_err(|_| "call-tool: a tool has a name")?;
+    let wrong = || format!("call-tool: the arguments of {tool} are an alist with strings as keys");
+    match heap.to_json(parts.cdr).map_err(|_| wrong())? {
+        Json::Null => Ok(Request::Tool(tool, Map::new())),
+        Json::Object(arguments) => Ok(Request::Tool(tool, arguments)),
+        _ => Err(wrong()),
+    }
+}
+
+/// The entries of a registry, in the order in which they were made.
+fn registry(machine: &mut Machine, environment: Environment, name: &str) -> Vec<(Value, Value)> {
+    let list = machine.lookup(environment, name).unwrap_or(Value::Nil);
+    let mut entries = pairs(machine.heap(), list);
+    entries.reverse();
+    entries
+}
+
+/// The entries of an association list.
+fn pairs(heap: &Heap, list: Value) -> Vec<(Value, Value)> {
+    let items = heap.list_items(list).filter_map(|item| heap.as_pair(item));
+    items.map(|pair| (pair.car, pair.cdr)).collect()
+}
+
+/// A tool from its description; the error says what is wrong with it.
+fn described(machine: &mut Machine, name: Value, parts: &[(Value, Value)]) -> Result<Described, String> {
+    let heap = machine.heap();
+    let name =
+        harness::word(heap, "", name).map_err(|_| "a tool's name is a symbol or a string".to_owned())?;
+    let part = |wanted: &str| {
+        let found = parts.iter().find(|(part, _)| is_word(heap, *part, wanted));
+        found.map(|(_, value)| *value)
+    };
+    let json = |wanted: &str| match part(wanted) {
+        Some(value) => heap
+            .to_json(value)
+            .map_err(|_| format!("the {wanted} of {name} cannot be read")),
+        None => Ok(Json::Null),
+    };
+    let description = match part("description") {
+        Some(Value::String(at)) => heap.text(at).to_string(),
+        _ => {
+            return Err(format!(
+                "the tool {name} has no description, or one that is no string"
+            ));
+        }
+    };
+    let execute = part(scheme::EXECUTE).filter(|value| harness::is_procedure(*value));
+    let execute =
+        execute.ok_or_else(|| format!("the tool {name} has nothing to execute, or no procedure"))?;
+    let summary = match json("summary-params")? {
+        Json::String(one) => vec![one],
+        Json::Array(names) => names
+            .iter()
+            .filter_map(Json::as_str)
+            .map(ToOwned::to_owned)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let uses_network = json("category")? == scheme::NETWORK;
+    let parameters =
+        scheme::schema_of(&json("parameters")?).map_err(|words| format!("the tool {name}: {words}"))?;
+    Ok(Described {
+        name,
+        description,
+        parameters,
+        summary,
+        uses_network,
+        execute: machine.hold(execute),
+    })
+}
+
+fn is_word(heap: &Heap, value: Value, word: &str) -> bool {
+    harness::word(heap, "", value).is_ok_and(|found| found == word)
+}
+
+/// A callback that answers a hook.
+pub struct Callback {
+    file: Arc<SchemeFile>,
+    procedure: Root,
+    /// Tells it from all others.
+    id: u64,
+    callers: Arc<Callers>,
+}
+
+impl Callback {
+    pub fn new(file: Arc<SchemeFile>, procedure: Root, callers: Arc<Callers>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            file,
+            procedure,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            callers,
+        }
+    }
+
+    async fn answer(&self, fields: &[Field]) -> Result<Answered, HookFailure> {
+        let text = |name: &str| {
+            let field = fields.iter().find(|field| field.name == name);
+            field
+                .and_then(|field| serde_json::from_str::<String>(&field.json).ok())
+                .unwrap_or_default()
+        };
+        let payload = fields.iter().find(|field| field.name == scheme::PAYLOAD);
+        let payload = payload.map_or(Ok(Json::Null), |field| serde_json::from_str(&field.json));
+        let payload = payload.map_err(|error| {
+            HookFailure::new(
+                HookCause::WrongShape,
+                format!("the event cannot be read: {error}"),
+            )
+        })?;
+        let calls = self.callers.of(&text(scheme::SESSION_ID));
+        let context = text(scheme::CONTEXT_NAME);
+        let called = self
+            .file
+            .call(&self.procedure, &payload, &context, &*calls, &answer)
+            .await;
+        let (stdout, stderr) = self.file.take_output();
+        let failed = |trouble: Trouble| {
+            let cause = match trouble.why {
+                Why::Time => HookCause::TimedOut,
+                _ => HookCause::Raised,
+            };
+            HookFailure::new(cause, trouble.words)
+                .with_stderr(stderr)
+                .with_stdout(stdout)
+        };
+        let returned = called.map_err(failed)?;
+        Ok(Answered {
+            returned,
+            changed: Vec::new(),
+        })
+    }
+}
+
+impl ScriptHandler for Callback {
+    /// A callback is not called about what it has caused itself.
+    fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, Result<Answered, HookFailure>> {
+        Box::pin(async move {
+            let chain = Chain::here();
+            if chain.has(self.id) {
+                return Ok(Answered::default());
+            }
+            chain.with(self.id).follow(self.answer(&fields)).await
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! A tool of a file's as one of becket's: behind the gate like all others.
+
+use std::sync::Arc;
+
+use becket_agent::gate::Permit;
+use becket_agent::provider::ToolFace;
+use becket_agent::tool::{NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_chibi::scheme;
+use becket_scheme::Root;
+use becket_tools::named_address;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::calls::{Callers, SessionCalls};
+use super::file::{Calls, Described, NoCalls, SchemeFile, shown};
+use super::marks::Trust;
+
+/// A tool of a file's.
+pub struct SchemeTool {
+    spec: ToolSpec,
+    file: Arc<SchemeFile>,
+    execute: Root,
+    summary: Vec<String>,
+    uses_network: bool,
+    callers: Arc<Callers>,
+    trust: Trust,
+}
+
+impl SchemeTool {
+    pub fn new(file: &Arc<SchemeFile>, tool: Described, trust: Trust, callers: &Arc<Callers>) -> Self {
+        let Described {
+            name,
+            description,
+            parameters,
+            summary,
+            uses_network,
+            execute,
+        } = tool;
+        Self {
+            spec: spec(name, description, parameters, file.name()),
+            file: Arc::clone(file),
+            execute,
+            summary,
+            uses_network,
+            callers: Arc::clone(callers),
+            trust,
+        }
+    }
+
+    async fn perform(&self, permit: &Permit, run: ToolRun) -> ToolOutput {
+        let context = run
+            .parent
+            .as_ref()
+            .map_or("", |parent| parent.context_name())
+            .to_owned();
+        let calls = calls_of(run, &self.callers, permit.tool_call_id());
+        let arguments = Value::Object(permit.arguments().clone());
+        let called = self
+            .file
+            .call(&self.execute, &arguments, &context, &*calls, &shown)
+            .await;
+        let (stdout, stderr) = self.file.take_output();
+        match called {
+            Ok(result) => ToolOutput::text(scheme::tool_result(&result, &stdout, &stderr)),
+            Err(trouble) => ToolOutput::error(scheme::tool_result(
+                &format!("error: {trouble}"),
+                &stdout,
+                &stderr,
+            )),
+        }
+    }
+}
+
+/// Who makes calls for a running tool.
+pub fn calls_of(run: ToolRun, callers: &Arc<Callers>, within: &str) -> Box<dyn Calls> {
+    match run.parent {
+        Some(parent) => Box::new(SessionCalls::new(callers, parent, within)),
+        None => Box::new(NoCalls),
+    }
+}
+
+/// How a tool of this lane presents itself.
+pub fn spec(name: String, description: String, parameters: Value, source: &str) -> ToolSpec {
+    ToolSpec {
+        own_name: name.clone(),
+        face: ToolFace {
+            name,
+            description,
+            parameters,
+            operation: None,
+        },
+        operation: None,
+        source: source.to_owned(),
+        read_only: false,
+        parallel: false,
+        handoff: None,
+        extra_arguments: Vec::new(),
+    }
+}
+
+impl Tool for SchemeTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let required = self.spec.face.parameters["required"].as_array();
+        let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+        match required.find(|name| !arguments.contains_key(*name)) {
+            Some(missing) => Err(format!("{} needs the argument `{missing}`", self.spec.face.name)),
+            None => Ok(arguments),
+        }
+    }
+
+    fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
+        let values = self.summary.iter().filter_map(|name| arguments.get(name));
+        let words = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+
+    fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
+        match self.uses_network {
+            true => named_address(arguments),
+            false => NetworkUse::None,
+        }
+    }
+
+    fn makes_calls(&self) -> bool {
+        true
+    }
+
+    fn is_installed(&self) -> bool {
+        self.trust == Trust::Persons
+    }
+
+    fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { self.perform(&permit, run).await })
+    }
+}

@@ -1,0 +1,651 @@
+//! A team of agents, as an agent file describes it: who belongs to it, with which models, tools and rules.
+//!
+//! `TeamFile` is the file and the agent that the person talks to. `assemble.rs` asks it for what an agent needs:
+//! instructions, a provider, tools.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::team::Member;
+use becket_agent::tool::Tool;
+use becket_docker_agent::{
+    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
+    ModelDefinition, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile, register,
+    toolset_tools, with_variables,
+};
+use becket_hooks::{Engine, nearest};
+use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
+use becket_tools::{
+    Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
+};
+
+use crate::args::{AgentFileChoice, Options};
+use crate::assemble::other_tools;
+use crate::failure::CliError;
+use crate::servers::RunServers;
+use crate::surroundings::Surroundings;
+
+/// The longest agent file that is read.
+const LONGEST_FILE: u64 = 4 * 1024 * 1024;
+
+/// The tools of an agent.
+type Tools = Vec<Arc<dyn Tool>>;
+
+/// What to do without a key.
+const REHEARSAL: &str = "`--model rehearsal` works without a key";
+
+/// An agent file that is run.
+pub struct TeamFile {
+    /// The file.
+    pub file: AgentFile,
+    /// Its agents that can come into play: the one that the person talks to, then those that it can reach, each with
+    /// how many others stand between.
+    members: Vec<(usize, usize)>,
+    servers: Vec<TeamServer>,
+}
+
+/// A server of a team.
+pub struct TeamServer {
+    /// What it is called.
+    pub name: String,
+    /// How it is reached.
+    pub definition: McpDefinition,
+}
+
+/// What agents are made of besides their file.
+pub struct Resources<'a> {
+    /// What the command line says.
+    pub options: &'a Options,
+    /// Where the program runs.
+    pub surroundings: &'a Surroundings,
+    /// The provider of the first agent, and of all if the command line names a model.
+    pub provider: &'a Arc<dyn Provider>,
+    /// What the person's settings say about providers.
+    pub providers: &'a ProviderSettings,
+    /// What they say about tools.
+    pub tools: &'a ToolSettings,
+    /// The servers of the file.
+    pub servers: &'a RunServers,
+    /// How models are asked where the file says nothing.
+    pub request: &'a RequestOptions,
+    /// Holds a folder for each context.
+    pub contexts: &'a Path,
+    /// Where agents keep what they remember, unless the file says otherwise.
+    pub memories: &'a Path,
+}
+
+/// The text of an agent file. A pipe could keep the program waiting for ever, and a device has no end.
+fn text_of(path: &Path) -> io::Result<String> {
+    let about = std::fs::metadata(path)?;
+    if about.is_file() && about.len() > LONGEST_FILE {
+        let told = format!(
+            "it has {} bytes, and at most {LONGEST_FILE} are read",
+            about.len()
+        );
+        return Err(io::Error::other(told));
+    }
+    if !about.is_file() && !about.is_dir() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    std::fs::read_to_string(path)
+}
+
+impl TeamFile {
+    /// Reads the file, and finds the agents that come into play.
+    pub fn read(choice: &AgentFileChoice, surroundings: &Surroundings) -> Result<Self, CliError> {
+        let path = surroundings.cwd.join(&choice.file);
+        let text = text_of(&path).map_err(|error| unreadable(&choice.file, &path, &error))?;
+        let file = AgentFile::read(&text, &choice.file)?;
+        let first = match &choice.agent {
+            None => file.default_agent(),
+            Some(name) => file.agent(name).ok_or_else(|| no_agent(&file, name))?,
+        };
+        let members = reachable(&file, first);
+        let servers = servers(members.iter().map(|(index, _)| &file.agents[*index]));
+        let team = Self {
+            members,
+            servers,
+            file,
+        };
+        surroundings.hide_keys(team.key_variables());
+        Ok(team)
+    }
+
+    /// The agent that the person talks to.
+    pub fn first(&self) -> &AgentDefinition {
+        &self.file.agents[self.members[0].0]
+    }
+
+    /// The agents that can come into play, the first of them first, each with how far it stands from that one.
+    pub fn members(&self) -> impl Iterator<Item = (&AgentDefinition, usize)> {
+        let members = self.members.iter();
+        members.map(|(index, depth)| (&self.file.agents[*index], *depth))
+    }
+
+    /// The servers of all these agents.
+    pub fn servers(&self) -> &[TeamServer] {
+        &self.servers
+    }
+
+    /// The variables in which the file looks for keys, and those of all providers that such files know.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
+        let models = models.chain(self.file.models.values());
+        let keys: Vec<&str> = models.filter_map(|model| model.token_key.as_deref()).collect();
+        keys.into_iter().chain(becket_docker_agent::provider_keys())
+    }
+
+    /// The agents that can come into play, ready to work, and what the person should know about them.
+    pub fn members_with(&self, with: &Resources<'_>) -> Result<(Vec<Member>, Vec<String>), CliError> {
+        let (mut members, mut remarks) = (Vec::new(), Vec::new());
+        for (agent, _) in self.members() {
+            let (mut tools, not_offered) = self.tools(agent, with)?;
+            tools.extend(team_tools(&profile(), &agent.sub_agents, &agent.handoffs));
+            remarks.extend(not_offered);
+            members.push(Member {
+                name: agent.name.clone(),
+                description: agent.description.clone(),
+                instructions: self.instructions(agent, with.surroundings)?,
+                provider: self.provider_with(agent, with)?,
+                options: request_options(agent).or(with.request),
+                tools,
+                max_iterations: with.options.max_iterations.or(agent.max_iterations),
+                max_identical_rounds: agent.max_identical_rounds,
+                sub_agents: agent.sub_agents.clone(),
+                handoffs: agent.handoffs.clone(),
+            });
+        }
+        Ok((members, remarks))
+    }
+
+    /// The provider of an agent. One for all is shared, so that a script goes on where the agent before has left it.
+    fn provider_with(
+        &self,
+        agent: &AgentDefinition,
+        with: &Resources<'_>,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        match with.options.model.is_some() || agent.name == self.first().name {
+            true => Ok(Arc::clone(with.provider)),
+            false => self.provider(agent, with.options, with.providers, with.surroundings),
+        }
+    }
+
+    /// The system prompt of an agent: its instruction, and what it is told about its tools.
+    fn instructions(&self, agent: &AgentDefinition, surroundings: &Surroundings) -> Result<String, CliError> {
+        let of_tools = agent.toolsets.iter().filter_map(|set| set.instruction.as_deref());
+        // becket's tools have no instructions beside their descriptions.
+        let of_tools = of_tools.map(|text| text.replace("{ORIGINAL_INSTRUCTIONS}", ""));
+        let own = std::iter::once(agent.instruction.clone());
+        let texts = own.chain(of_tools).map(|text| text.trim().to_owned());
+        let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+        self.filled(&texts.join("\n\n"), surroundings)
+            .map_err(|error| self.fault(agent, &error))
+    }
+
+    /// A text of the file with variables in their places. A key is told to nobody.
+    pub fn filled(&self, text: &str, surroundings: &Surroundings) -> Result<String, String> {
+        let is_key =
+            |name: &str| KEY_VARIABLES.contains(&name) || self.key_variables().any(|key| key == name);
+        with_variables(text, &|name| match is_key(name) {
+            true => Err(format!(
+                "`${{env.{name}}}` would tell the model a key; leave it out"
+            )),
+            false => Ok(surroundings.variable(name)),
+        })
+    }
+
+    /// What is wrong with an agent of the file.
+    fn fault(&self, agent: &AgentDefinition, what: &str) -> CliError {
+        let (file, line) = (self.file.path.display(), agent.line);
+        CliError::usage(format!("{file}:{line}: the agent {}: {what}", agent.name))
+    }
+
+    /// The model of an agent. One that the command line names is that of all agents.
+    pub fn provider(
+        &self,
+        agent: &AgentDefinition,
+        options: &Options,
+        settings: &ProviderSettings,
+        surroundings: &Surroundings,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        let environment = |name: &str| surroundings.variable(name);
+        if let (Some(_), _) | (None, None) = (&options.model, &agent.model) {
+            return select(options.model.as_deref(), &environment, settings)
+                .map_err(|error| CliError::usage(error.to_string()).hint(REHEARSAL));
+        }
+        let Some(model) = &agent.model else {
+            unreachable!("an agent without a model was served above");
+        };
+        self.connect(model, settings, surroundings)
+    }
+
+    /// The provider of a model of the file.
+    fn connect(
+        &self,
+        model: &ModelDefinition,
+        settings: &ProviderSettings,
+        surroundings: &Surroundings,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        let environment = |name: &str| surroundings.variable(name);
+        let place = format!("{}:{}", self.file.path.display(), model.line);
+        if let Some(variable) = model
+            .token_key
+            .as_deref()
+            .filter(|name| environment(name).is_none())
+        {
+            let message = format!(
+                "{place}: {}/{} needs a key, and the variable {variable} is not set",
+                model.provider, model.model
+            );
+            return Err(CliError::usage(message).hint(format!("set {variable}; {REHEARSAL}")));
+        }
+        let name = format!("{}/{}", model.provider, model.model);
+        let settings = with_provider(settings, model, &|text| self.filled(text, surroundings))
+            .map_err(|error| CliError::usage(format!("{place}: {error}")))?;
+        select(Some(&name), &environment, &settings)
+            .map_err(|error| CliError::usage(format!("{place}: {error}")).hint(REHEARSAL))
+    }
+
+    /// A rule about a tool that is certainly not there is an error: it may be a deny that is misspelt.
+    pub fn check_rules(&self) -> Result<(), CliError> {
+        let scripts: Vec<&str> = self.scripts().collect();
+        let mut sure = self.rules().filter_map(|(text, line)| {
+            let missing =
+                missing_tool(text, other_tools(&scripts)).filter(|missing| self.is_sure(missing))?;
+            let (file, message) = (self.file.path.display(), missing.message);
+            Some(format!("{file}:{line}: the rule `{text}`: {message}"))
+        });
+        sure.next()
+            .map_or(Ok(()), |message| Err(CliError::usage(message)))
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &(String, usize)> {
+        let lists = &self.file.permissions;
+        lists.deny.iter().chain(&lists.allow).chain(&lists.ask)
+    }
+
+    /// The names of the tools that are scripts of the file.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.toolsets().flat_map(|set| {
+            match &set.kind {
+                ToolsetKind::Script(scripts) => scripts.as_slice(),
+                _ => &[],
+            }
+            .iter()
+            .map(|script| script.name.as_str())
+        })
+    }
+
+    fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
+        self.file.agents.iter().flat_map(|agent| &agent.toolsets)
+    }
+
+    /// Whether a tool is certainly not there. The tools of servers are known only when they run, and a pattern may be
+    /// meant for what is to come.
+    fn is_sure(&self, missing: &MissingTool) -> bool {
+        let has_servers = self.toolsets().any(|set| matches!(set.kind, ToolsetKind::Mcp(_)));
+        missing.is_exact && !has_servers
+    }
+
+    /// Rules of the file about tools that are not there, but might be.
+    pub fn idle_rules(&self, others: &[&str]) -> Vec<String> {
+        let idle = self.rules().filter_map(|(text, line)| {
+            let missing = missing_tool(text, other_tools(others)).filter(|missing| !self.is_sure(missing))?;
+            let (file, message) = (self.file.path.display(), missing.message);
+            Some(format!(
+                "{file}:{line}: the rule `{text}` never counts: {message}"
+            ))
+        });
+        idle.collect()
+    }
+
+    /// The tools of an agent, and what the person should know about them.
+    fn tools(&self, agent: &AgentDefinition, with: &Resources<'_>) -> Result<(Tools, Vec<String>), CliError> {
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        let mut remarks = Vec::new();
+        for set in &agent.toolsets {
+            let offered = self.tools_of_set(set, with)?;
+            let offered = offered.into_iter();
+            let is_guest = !matches!(set.kind, ToolsetKind::Builtin { .. });
+            for tool in offered.filter(|tool| !set.readonly || tool.spec().read_only) {
+                let name = &tool.spec().face.name;
+                let taken = tools.iter().any(|other| other.spec().face.name == *name);
+                let is_refused = taken || (is_guest && is_reserved(name));
+                if !is_refused {
+                    tools.push(tool);
+                } else if is_guest {
+                    let (file, line) = (self.file.path.display(), set.line);
+                    remarks.push(format!(
+                        "{file}:{line}: the tool {name} is not offered to {}: there is another of that name",
+                        agent.name
+                    ));
+                }
+            }
+        }
+        Ok((tools, remarks))
+    }
+
+    fn tools_of_set(&self, set: &Toolset, with: &Resources<'_>) -> Result<Vec<Arc<dyn Tool>>, CliError> {
+        let chosen = |name: &str| match &set.tools {
+            Some(names) => names.iter().any(|wanted| wanted == name),
+            None => true,
+        };
+        Ok(match &set.kind {
+            ToolsetKind::Builtin {
+                name,
+                env,
+                timeout,
+                path,
+            } => {
+                let known = toolset_tools(name).unwrap_or_default();
+                let env = self.filled_values(env, with.surroundings)?;
+                let settings = with_toolset(with.tools.clone(), &env, *timeout);
+                let memories = match path {
+                    Some(path) => self.folder(with.surroundings).join(path),
+                    None => with.memories.to_path_buf(),
+                };
+                let tools = operation_tools(&profile(), settings).into_iter();
+                let tools = tools.chain(todo_tools(&profile(), with.contexts));
+                let tools = tools.chain(memory_tools(&profile(), &memories));
+                let wanted = |name: &str| known.contains(&name) && chosen(name);
+                tools.filter(|tool| wanted(&tool.spec().face.name)).collect()
+            }
+            ToolsetKind::Script(scripts) => {
+                let fault =
+                    |error| CliError::usage(format!("{}:{}: {error}", self.file.path.display(), set.line));
+                let scripts = scripts.iter().filter(|script| chosen(&script.name));
+                let scripts = scripts.map(|script| self.script(script, with.surroundings));
+                let scripts = scripts.collect::<Result<Vec<_>, _>>().map_err(fault)?;
+                script_tools(&profile(), with.tools, scripts).map_err(fault)?
+            }
+            ToolsetKind::Mcp(definition) => {
+                let server = self
+                    .servers
+                    .iter()
+                    .find(|server| server.definition == *definition);
+                let name = server.map(|server| server.name.as_str());
+                let tools = with.servers.servers.tools().into_iter();
+                let wanted = tools.filter(|tool| Some(tool.server()) == name && chosen(tool.name()));
+                wanted.map(|tool| tool as Arc<dyn Tool>).collect()
+            }
+        })
+    }
+}
+
+impl TeamFile {
+    /// The folder in which the file lies.
+    fn folder(&self, surroundings: &Surroundings) -> PathBuf {
+        let folder = self.file.path.parent().unwrap_or(Path::new(""));
+        surroundings.cwd.join(folder)
+    }
+
+    /// A command of the file as a tool.
+    fn script(&self, script: &ScriptDefinition, surroundings: &Surroundings) -> Result<Script, String> {
+        let mut environment = BTreeMap::new();
+        for (name, value) in &script.env {
+            environment.insert(name.clone(), self.filled(value, surroundings)?);
+        }
+        let directory = script.working_dir.as_ref();
+        Ok(Script {
+            name: script.name.clone(),
+            command: script.command.clone(),
+            description: Some(script.description.clone()).filter(|text| !text.trim().is_empty()),
+            arguments: script.arguments.clone(),
+            required: Some(script.required.clone()),
+            environment,
+            directory: directory
+                .map(|folder| self.filled(folder, surroundings))
+                .transpose()?,
+        })
+    }
+
+    /// Variables for programs, with those of the environment in their places.
+    fn filled_values(
+        &self,
+        values: &BTreeMap<String, String>,
+        surroundings: &Surroundings,
+    ) -> Result<BTreeMap<String, String>, CliError> {
+        let values = values.iter();
+        let filled = values.map(|(name, value)| Ok((name.clone(), self.filled(value, surroundings)?)));
+        filled
+            .collect::<Result<_, String>>()
+            .map_err(|error| CliError::usage(format!("{}: {error}", self.file.path.display())))
+    }
+
+    /// Registers the hooks of all agents that can come into play; what is odd about them comes back in words.
+    pub fn register(&self, engine: &Engine, host: &HookHost) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for (agent, depth) in self.members() {
+            let owner = Owner::Agent {
+                name: agent.name.clone(),
+                depth,
+            };
+            remarks.extend(register(engine, &agent.hooks, &owner, host));
+        }
+        remarks
+    }
+
+    /// The models that hooks name: those of the file, and any other.
+    pub fn judges(
+        self: &Arc<Self>,
+        models: Models,
+        settings: ProviderSettings,
+        surroundings: &Surroundings,
+    ) -> Models {
+        let (team, surroundings) = (Arc::clone(self), surroundings.clone());
+        Arc::new(move |name| match team.file.models.get(name) {
+            Some(model) => team
+                .connect(model, &settings, &surroundings)
+                .map_err(|error| error.to_string()),
+            None => models(name),
+        })
+    }
+}
+
+/// Whether becket's own tools have that name where an agent file is run.
+fn is_reserved(name: &str) -> bool {
+    let profile = profile();
+    let faces = profile.faces.iter().map(|face| face.name);
+    let plurals = profile.plurals.iter().map(|plural| plural.name);
+    let mut all = faces.chain(plurals).chain(profile.extras.iter().copied());
+    all.any(|other| other == name)
+}
+
+/// The prompts that the person can call by name, for each agent.
+#[derive(Default)]
+pub struct TeamCommands(BTreeMap<String, BTreeMap<String, CommandDefinition>>);
+
+impl TeamCommands {
+    /// Those of a file, with variables in their places.
+    pub fn of(team: &TeamFile, surroundings: &Surroundings) -> Result<Self, CliError> {
+        let mut all = BTreeMap::new();
+        for (agent, _) in team.members() {
+            let mut commands = agent.commands.clone();
+            for (name, command) in &mut commands {
+                let Some(text) = &command.instruction else {
+                    continue;
+                };
+                let filled = team.filled(text, surroundings);
+                let filled =
+                    filled.map_err(|error| team.fault(agent, &format!("the command {name}: {error}")))?;
+                command.instruction = Some(filled);
+            }
+            all.insert(agent.name.clone(), commands);
+        }
+        Ok(Self(all))
+    }
+
+    /// The command that a line calls, with its name and the words behind it.
+    pub fn called<'a>(
+        &'a self,
+        agent: &str,
+        line: &'a str,
+    ) -> Option<(&'a CommandDefinition, &'a str, &'a str)> {
+        let line = line.trim().strip_prefix('/')?;
+        let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let command = self.0.get(agent)?.get(name)?;
+        Some((command, name, words.trim()))
+    }
+
+    /// The commands of an agent with their slashes, and what they do.
+    pub fn names(&self, agent: &str) -> Vec<(String, String)> {
+        let commands = self.0.get(agent).into_iter().flatten();
+        let named = commands.map(|(name, command)| {
+            let about = command.description.as_deref().or(command.instruction.as_deref());
+            let about = about.unwrap_or_default().lines().next().unwrap_or_default();
+            (format!("/{name}"), about.to_owned())
+        });
+        named.collect()
+    }
+
+    /// The same in lines for the person.
+    pub fn listed(&self, agent: &str) -> String {
+        let names = self.names(agent).into_iter();
+        names.map(|(name, about)| format!("{name:<9}{about}\n")).collect()
+    }
+}
+
+/// How a model of the file is asked, and what the person's settings say where the file says nothing.
+fn request_options(agent: &AgentDefinition) -> RequestOptions {
+    let sampling = agent
+        .model
+        .as_ref()
+        .map(|model| model.sampling)
+        .unwrap_or_default();
+    RequestOptions {
+        temperature: sampling.temperature,
+        max_tokens: sampling.max_tokens,
+        top_p: sampling.top_p,
+        frequency_penalty: sampling.frequency_penalty,
+        presence_penalty: sampling.presence_penalty,
+        parallel_tool_calls: sampling.parallel_tool_calls,
+        ..RequestOptions::default()
+    }
+}
+
+/// The settings of tools, with what a toolset says about them.
+fn with_toolset(
+    mut settings: ToolSettings,
+    env: &BTreeMap<String, String>,
+    timeout: Option<u64>,
+) -> ToolSettings {
+    let variables = env
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    settings.environment.extend(variables);
+    if let Some(seconds) = timeout.filter(|seconds| *seconds > 0) {
+        settings.fetch_timeout = Duration::from_secs(seconds);
+        settings.fetch_timeout_limit = settings.fetch_timeout_limit.max(settings.fetch_timeout);
+    }
+    settings
+}
+
+/// The settings of providers, with what a model of the file says about its own.
+fn with_provider(
+    settings: &ProviderSettings,
+    model: &ModelDefinition,
+    filled: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<ProviderSettings, String> {
+    let mut settings = settings.clone();
+    let says_something = model.interface.is_some() || model.base_url.is_some() || model.token_key.is_some();
+    if says_something {
+        let entry = settings.providers.entry(model.provider.clone()).or_default();
+        let api = model.interface.map(|interface| match interface {
+            Interface::OpenAi => Api::OpenAi,
+            Interface::Anthropic => Api::Anthropic,
+        });
+        entry.api = api.or(entry.api);
+        if let Some(url) = &model.base_url {
+            entry.base_url = Some(filled(url)?);
+        }
+        if model.token_key.is_some() {
+            (entry.key, entry.key_variable) = (None, model.token_key.clone());
+        }
+    }
+    Ok(settings)
+}
+
+/// The agents that can come into play when one is talked to, as their places in the file, with their distances.
+fn reachable(file: &AgentFile, first: &AgentDefinition) -> Vec<(usize, usize)> {
+    let place = |name: &str| file.agents.iter().position(|agent| agent.name == name);
+    let mut found: Vec<(usize, usize)> = place(&first.name).map(|index| (index, 0)).into_iter().collect();
+    let mut next = 0;
+    while let Some((index, depth)) = found.get(next).copied() {
+        let agent = &file.agents[index];
+        let of_commands = agent
+            .commands
+            .values()
+            .filter_map(|command| command.agent.as_ref());
+        for name in agent.sub_agents.iter().chain(&agent.handoffs).chain(of_commands) {
+            if let Some(other) = place(name)
+                && !found.iter().any(|(index, _)| *index == other)
+            {
+                found.push((other, depth + 1));
+            }
+        }
+        next += 1;
+    }
+    found
+}
+
+/// The servers of some agents, each once. One without a name is called after what is started or asked.
+fn servers<'a>(agents: impl Iterator<Item = &'a AgentDefinition>) -> Vec<TeamServer> {
+    let mut servers: Vec<TeamServer> = Vec::new();
+    for set in agents.flat_map(|agent| &agent.toolsets) {
+        let ToolsetKind::Mcp(definition) = &set.kind else {
+            continue;
+        };
+        if servers.iter().any(|server| server.definition == *definition) {
+            continue;
+        }
+        let called = definition
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("mcp{}", servers.len() + 1));
+        let taken = |name: &str| servers.iter().any(|server| server.name == name);
+        let mut names =
+            std::iter::once(called.clone()).chain((2..).map(|number| format!("{called}{number}")));
+        let name = names.find(|name| !taken(name)).unwrap_or(called);
+        servers.push(TeamServer {
+            name,
+            definition: definition.clone(),
+        });
+    }
+    servers
+}
+
+fn unreadable(given: &Path, path: &Path, error: &io::Error) -> CliError {
+    let message = format!("cannot read the agent file {}: {error}", given.display());
+    let folder = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let names = folder.into_iter().flatten().filter_map(Result::ok);
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let files: Vec<String> = names
+        .filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"))
+        .collect();
+    let wanted = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let error = CliError::usage(message);
+    match nearest(wanted, files.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!(
+            "did you mean `{}`?",
+            given.with_file_name(near).display()
+        )),
+        None => error.hint("name a file that describes agents, as in `becket run agent.yaml`"),
+    }
+}
+
+fn no_agent(file: &AgentFile, name: &str) -> CliError {
+    let names = || file.agents.iter().map(|agent| agent.name.as_str());
+    let error = CliError::usage(format!("{} has no agent `{name}`", file.path.display()));
+    match nearest(name, names()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("there are {}", names().collect::<Vec<_>>().join(", "))),
+    }
+}

@@ -1,0 +1,224 @@
+//! What happens about guests that were found and could not be loaded. Each may be a guard, so no run starts beside it
+//! until it is mended or the user leaves it out by name. On a terminal the user is asked; elsewhere the run ends.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use becket_dialect_kit::Unloaded;
+use becket_screen::{Entry, Question, Screen};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+use toml::Spanned;
+
+use crate::args::Options;
+use crate::assemble::Setup;
+use crate::failure::{CliError, Exit};
+use crate::front::harmless;
+use crate::signals::unless_cancelled;
+use crate::surroundings::Surroundings;
+use crate::trust;
+
+/// What the user decides about a guest that could not be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Once,
+    ForGood,
+    Quit,
+}
+
+/// Each decision with its key and its words.
+const DECISIONS: [(Decision, char, &str); 3] = [
+    (Decision::Once, 'r', "[r]un without it this time"),
+    (Decision::ForGood, 'l', "[l]eave it out for good"),
+    (Decision::Quit, 'q', "[q]uit"),
+];
+
+impl Setup {
+    /// Decides about guests that could not be loaded: the names of those without which the run goes on, or why it does
+    /// not start.
+    pub async fn decide_about(
+        &self,
+        unloaded: &[Unloaded],
+        options: &Options,
+        surroundings: &Surroundings,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>, CliError> {
+        if unloaded.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.is_rehearsal {
+            surroundings.remark(&format!("no run starts here: {}", refusal(unloaded)));
+            return Ok(Vec::new());
+        }
+        if !trust::is_somebody_there(options, surroundings) {
+            return Err(refusal(unloaded));
+        }
+        for guest in unloaded {
+            let screen = surroundings.screen.get();
+            match unless_cancelled(cancel, ask(guest, screen)).await?? {
+                Decision::Once => {}
+                Decision::ForGood => self.leave_out_for_good(&guest.name, surroundings)?,
+                Decision::Quit => return Err(refusal(std::slice::from_ref(guest))),
+            }
+        }
+        Ok(unloaded.iter().map(|guest| guest.name.clone()).collect())
+    }
+
+    fn leave_out_for_good(&self, name: &str, surroundings: &Surroundings) -> Result<(), CliError> {
+        let file = self.folders.config_file();
+        add_to_settings(&file, name).map_err(|error| {
+            CliError::failed(format!("{} cannot be changed: {error}", file.display()))
+                .hint(format!("write `without = [\"{name}\"]` there yourself"))
+        })?;
+        surroundings.remark(&format!("`without` in {} names {name} now", file.display()));
+        Ok(())
+    }
+}
+
+/// Why no run starts beside these guests.
+fn refusal(unloaded: &[Unloaded]) -> CliError {
+    let told: Vec<String> = unloaded.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = unloaded
+        .iter()
+        .map(|guest| format!("--without {}", quoted(&guest.name)))
+        .collect();
+    CliError {
+        exit: Exit::UntrustedGuard,
+        message: format!("{}; it may hold a guard", told.join("; ")),
+        hint: Some(format!(
+            "mend it (`becket doctor` looks again), or run without it: {}; `without` in config.toml leaves it out for \
+             good",
+            names.join(" ")
+        )),
+    }
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-/:@".contains(character);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
+async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliError> {
+    let words = format!("{guest}; it may hold a guard");
+    match screen {
+        Some(screen) => {
+            let question = Question {
+                title: "Run without it?".into(),
+                message: words,
+                timeout: None,
+            };
+            // Enter alone quits.
+            let mut decisions = DECISIONS;
+            decisions.reverse();
+            let entries = decisions.map(|(_, key, label)| Entry {
+                label: label.replace(['[', ']'], ""),
+                letter: Some(key),
+                ..Entry::default()
+            });
+            let chosen = screen.select(question, entries.to_vec()).await;
+            Ok(chosen.map_or(Decision::Quit, |chosen| decisions[chosen].0))
+        }
+        None => {
+            let answer = tokio::task::spawn_blocking(move || ask_in_lines(&words)).await;
+            answer.map_err(|error| CliError::failed(format!("no answer can be read: {error}")))?
+        }
+    }
+}
+
+/// Asks at a terminal without a screen. Without an answer nothing runs.
+fn ask_in_lines(words: &str) -> Result<Decision, CliError> {
+    let failed = |error: std::io::Error| CliError::failed(format!("no answer can be read: {error}"));
+    let keys = DECISIONS.map(|(_, _, label)| label).join(", ");
+    loop {
+        let mut stderr = std::io::stderr().lock();
+        write!(stderr, "{}\n{keys}: ", harmless(words))
+            .and_then(|()| stderr.flush())
+            .map_err(failed)?;
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).map_err(failed)?;
+        let answer = line.trim().to_ascii_lowercase();
+        let decided = DECISIONS.iter().find(|(_, key, _)| answer == key.to_string());
+        match decided {
+            Some((decision, ..)) => return Ok(*decision),
+            None if read == 0 => return Ok(Decision::Quit),
+            None => {}
+        }
+    }
+}
+
+/// The one setting that is changed here; whatever else stands in the file is kept as it is.
+#[derive(Deserialize)]
+struct Without {
+    without: Option<Spanned<Vec<String>>>,
+}
+
+/// Adds a name to the list `without` of a settings file. Everything else in it stays as it was written.
+fn add_to_settings(file: &Path, name: &str) -> Result<(), String> {
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let text = match std::fs::read_to_string(&target) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error.to_string()),
+    };
+    let changed = with_name(&text, name)?;
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let draft = target.with_extension(format!("{}.draft", std::process::id()));
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(&draft, changed)?;
+        if let Ok(metadata) = std::fs::metadata(&target) {
+            std::fs::set_permissions(&draft, metadata.permissions())?;
+        }
+        std::fs::rename(&draft, &target)
+    };
+    write().map_err(|error: std::io::Error| error.to_string())
+}
+
+fn with_name(text: &str, name: &str) -> Result<String, String> {
+    let read: Without = toml::from_str(text).map_err(|error| error.to_string())?;
+    let list = |names: &[String]| {
+        let quoted = names
+            .iter()
+            .map(|name| toml::Value::from(name.as_str()).to_string());
+        format!("[{}]", quoted.collect::<Vec<_>>().join(", "))
+    };
+    Ok(match read.without {
+        // Before the first table, wherever that begins.
+        None => format!("without = {}\n{text}", list(&[name.to_owned()])),
+        Some(known) if known.get_ref().iter().any(|known| known == name) => text.to_owned(),
+        Some(known) => {
+            let mut names = known.get_ref().clone();
+            names.push(name.to_owned());
+            let mut text = text.to_owned();
+            text.replace_range(known.span(), &list(&names));
+            text
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_added_and_the_rest_of_the_file_stays() {
+        let mut text = "# mine\nmodel = \"x\" # why\n\n[agent]\nfuel = 3\n".to_owned();
+        for name in ["a b", "c", "a b", "it's \"so\""] {
+            text = with_name(&text, name).unwrap();
+        }
+        assert!(
+            text.ends_with("# mine\nmodel = \"x\" # why\n\n[agent]\nfuel = 3\n"),
+            "{text}"
+        );
+        let read: Without = toml::from_str(&text).unwrap();
+        assert_eq!(read.without.unwrap().get_ref(), &["a b", "c", "it's \"so\""]);
+        assert!(
+            with_name("model = ", "x").is_err(),
+            "nothing is written into what cannot be read"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
+
+mod agent_file;
+mod agentic_loop;
+mod answers;
+mod approval;
+mod audit;
+mod boundaries;
+mod broken_guests;
+mod chibi;
+mod chibi_contexts;
+mod chibi_tools;
+mod clear_words;
+mod commands;
+mod compaction;
+mod contexts;
+mod docker_agent;
+mod docker_agent_scripts;
+mod docker_agent_tools;
+mod examples;
+mod flocks;
+mod foreign_hooks;
+mod guard;
+mod guard_surroundings;
+mod hooks_check;
+mod index;
+mod input;
+mod interrupt;
+mod jq;
+mod limit;
+mod long_sessions;
+mod mcp;
+mod messages;
+mod names;
+#[cfg(feature = "otel")]
+mod otel;
+mod permissions;
+mod pi_boundaries;
+mod pi_bus;
+mod pi_client;
+mod pi_commands;
+mod pi_differential;
+mod pi_discovery;
+mod pi_events;
+mod pi_examples;
+mod pi_extensions;
+mod pi_hostile;
+mod pi_json;
+mod pi_models;
+mod pi_newest;
+mod pi_node;
+mod pi_outside;
+mod pi_own;
+mod pi_packages;
+mod pi_resources;
+mod pi_rpc;
+mod pi_safety;
+mod pi_screen;
+mod pi_steered;
+mod pi_switching;
+mod pi_tools;
+mod plugin_faults;
+mod plugins;
+mod project;
+mod projects;
+mod replay;
+mod restrictions;
+mod scheme;
+mod scheme_hostile;
+mod scheme_reach;
+mod session_tree;
+mod sessions;
+mod snapshots;
+mod subagents;
+mod surroundings;
+mod team;
+mod terminal;
+mod trust;
+mod unloaded;
+mod urls;
+mod vfs;
+mod vocabulary;
+mod web;
+mod wire;
+mod workbench;
+
+/// A sealed room with the real binary.
+fn room() -> testkit::Room {
+    testkit::Room::new(env!("CARGO_BIN_EXE_becket"))
+}
+
+/// A file of this repository.
+fn repository_file(name: &str) -> String {
+    format!("{}/../../../{name}", env!("CARGO_MANIFEST_DIR"))
+}
