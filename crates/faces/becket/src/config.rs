@@ -680,8 +680,8 @@ impl ProjectConfig {
 /// The reference page of the settings.
 pub fn config_page() -> String {
     let mut page = String::from(
-        "# Configuration\n\nGenerated from the types in `crates/faces/becket/src/config.rs` by `cargo xtask generate`. Do \
-         not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
+        "# Configuration\n\nGenerated from the types in `crates/faces/becket/src/config.rs` by `cargo xtask generate`. \
+         Do not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
          says where that is. A project's own settings live in `becket.toml` and `.becket/becket.toml` files, from its \
          root down to the working directory, and count once they are trusted ([guide](guide/trust.md)). An \
          unknown key is an error.\n\n\

@@ -168,7 +168,8 @@ pub fn dependencies_point_one_way(manifests: &[SourceFile]) -> Result<Vec<Findin
                 }
                 _ => continue,
             };
-            let line = manifest.text.lines().position(|line| line.starts_with(used));
+            let names_it = |line: &str| line.split(['.', '=', ' ']).next() == Some(used.as_str());
+            let line = manifest.text.lines().position(names_it);
             findings.push(Finding::new(manifest, line.map_or(1, |index| index + 1), message));
         }
     }
