@@ -59,7 +59,7 @@ use crate::mail::InboxFiles;
 use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
-use crate::project::{Project, PromptFiles, project_root, prompt_files, read_project};
+use crate::project::{Project, PromptFiles, prompt_files, read_project};
 use crate::rule_spelling;
 use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
@@ -70,6 +70,7 @@ use crate::stored_rules::StoredRules;
 use crate::surroundings::Surroundings;
 use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
+use becket_host::project_root::project_root;
 
 /// Variables with secrets of becket's own, besides the keys of providers.
 pub const SECRET_VARIABLES: &[&str] = &[web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE];

@@ -12,9 +12,6 @@ mod config;
 mod context_settings;
 mod event_commands;
 mod extensions;
-mod failure;
-mod files;
-mod folders;
 mod foreign_hooks;
 mod foreign_rules;
 mod front;
@@ -22,11 +19,11 @@ mod hooks_check;
 mod judge;
 mod lifetimes;
 mod mail;
-mod moments;
 mod otel;
 mod own_jq;
 mod pictures;
 mod plugins;
+mod process;
 mod programs;
 mod project;
 #[doc(hidden)]
@@ -38,10 +35,8 @@ mod servers;
 mod session_files;
 mod shelf;
 mod shell_grammar;
-mod signals;
 mod snapshots;
 mod stored_rules;
-mod surroundings;
 mod target;
 mod team;
 mod timeline;
@@ -53,16 +48,17 @@ mod workbench;
 use std::process::ExitCode;
 
 pub use args::command_line;
+pub use becket_host::{CliError, Exit};
 pub use config::{Config, config_page};
-pub use failure::{CliError, Exit};
+// The names by which the rooms of this crate know them.
+use becket_host::{failure, files, folders, moments, signals, surroundings};
 pub use workbench::Replay;
 
 use args::Args;
-use surroundings::Surroundings;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let surroundings = Surroundings::of_process();
+    let surroundings = process::surroundings();
     if let Some(arguments) = own_jq::called(std::env::args_os()) {
         return own_jq::run(arguments, &surroundings);
     }
@@ -77,10 +73,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(exit) => return exit,
     };
-    match surroundings
-        .check()
-        .and_then(|()| commands::run(args, &surroundings))
-    {
+    match process::check_working_directory().and_then(|()| commands::run(args, &surroundings)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             surroundings.complain(&error.to_string());

@@ -18,6 +18,7 @@ use crate::args::{Args, Options};
 use crate::assemble::Setup;
 use crate::commands::runtime;
 use crate::failure::{CliError, Exit};
+use crate::process::check_working_directory;
 use crate::surroundings::Surroundings;
 use crate::trust;
 
@@ -162,7 +163,7 @@ fn with_flags(
 
 /// The extensions of a command line, and the runtime in which they live; `None` if there are none.
 fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<(Runtime, Extensions)>, CliError> {
-    surroundings.check()?;
+    check_working_directory()?;
     trust::ask(options, surroundings)?;
     let setup = Setup::read(options, surroundings)?;
     if let Some(refusal) = &setup.project.refusal {

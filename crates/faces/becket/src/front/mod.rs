@@ -4,16 +4,15 @@ pub(crate) mod markdown;
 mod output;
 mod person;
 mod progress;
-mod screen;
 mod screen_ui;
 mod style;
 mod terminal;
 mod ui;
 
+pub use becket_host::{harmless, harmless_indented, harmless_name};
 pub use output::{Drawing, Output, PROMPT, Whose};
 pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};
-pub use screen::OpenScreen;
-pub use style::{Style, counted, harmless, harmless_indented, harmless_name, numbered};
+pub use style::{Style, counted, numbered};
 pub use terminal::TerminalFront;
 pub use ui::{Failed, Person, Ui};

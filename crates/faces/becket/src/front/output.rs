@@ -8,9 +8,10 @@ use becket_events::Message;
 use becket_screen::Slot;
 use serde_json::{Map, Value};
 
-use super::screen::{Detail, OpenScreen};
-use super::style::{Style, harmless_indented};
+use super::style::Style;
 use crate::failure::CliError;
+use becket_host::harmless_indented;
+use becket_host::{Detail, OpenScreen};
 
 /// The mark in front of what the person types.
 pub const PROMPT: &str = "becket> ";

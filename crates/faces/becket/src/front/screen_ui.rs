@@ -8,8 +8,8 @@ use becket_pi::host_call::{Dialog, DialogAnswer, EditorNews, Level, Placement, S
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
 use futures_util::future::BoxFuture;
 
-use super::screen::OpenScreen;
 use super::ui::{Failed, Ui};
+use becket_host::OpenScreen;
 
 /// How many lines of a widget are shown.
 const WIDGET_LINES: usize = 10;

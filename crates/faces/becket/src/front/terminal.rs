@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::markdown::MarkdownStream;
 use super::output::{Output, Whose};
 use super::person;
-use super::style::{Style, counted, harmless, harmless_indented, harmless_name};
+use super::style::{Style, counted};
+use becket_host::{harmless, harmless_indented, harmless_name};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;

@@ -21,7 +21,9 @@ use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
 use crate::plugins;
-use crate::project::{MAX_SETTINGS_BYTES, project_root, settings_files};
+use becket_host::project_root::project_root;
+
+use crate::project::{MAX_SETTINGS_BYTES, settings_files};
 use crate::surroundings::Surroundings;
 use crate::trust::Trust;
 

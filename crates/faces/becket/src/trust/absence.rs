@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::item::{Item, Kind};
 use super::{Judged, LOCK_FILE, Lock, Trust};
-use crate::project::SETTINGS;
+use becket_host::project_root::SETTINGS;
 
 /// A guard, by what it is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

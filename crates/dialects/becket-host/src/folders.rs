@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use becket_store::{Project, SqliteStore};
 
 use crate::failure::CliError;
-use crate::project::nearest_project;
+use crate::project_root::nearest_project;
 use crate::surroundings::Surroundings;
 
 /// The folders of this run.

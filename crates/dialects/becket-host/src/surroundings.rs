@@ -1,20 +1,20 @@
-//! What the program finds when it starts: variables, terminals, the working directory. Read once, here.
+//! What the program finds when it starts: variables, terminals, the working directory. The program reads it once.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use crate::failure::CliError;
-use crate::front::{OpenScreen, harmless};
+use crate::screen::OpenScreen;
 use crate::signals::Signals;
+use crate::visible::harmless;
 
 /// What the program finds when it starts.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The environment.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Where the program was started. It is there and its name is text once [`Surroundings::check`] has said so.
+    /// Where the program was started. It is there and its name is text once the program has checked it.
     pub cwd: PathBuf,
     /// Whether standard input is a terminal.
     pub stdin_is_terminal: bool,
@@ -29,35 +29,6 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
-    pub fn of_process() -> Self {
-        Self {
-            variables: std::env::vars_os().collect(),
-            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-            stdin_is_terminal: std::io::stdin().is_terminal(),
-            stdout_is_terminal: std::io::stdout().is_terminal(),
-            stderr_is_terminal: std::io::stderr().is_terminal(),
-            signals: Signals::default(),
-            screen: OpenScreen::default(),
-        }
-    }
-
-    /// Whether there is a working directory to work in, under a name that can be told to models and hooks.
-    pub fn check(&self) -> Result<(), CliError> {
-        let there = std::env::current_dir();
-        let cwd = there.map_err(|error| {
-            CliError::usage(format!("the working directory cannot be found: {error}"))
-                .hint("it may have been deleted; change to a folder that exists")
-        })?;
-        if cwd.to_str().is_none() {
-            let name = cwd.display();
-            return Err(CliError::usage(format!(
-                "the name of the working directory is not UTF-8 text: {name}"
-            )));
-        }
-        Ok(())
-    }
-
     /// Programs that becket starts do not get the provider keys, but could read them from its own environment, as the
     /// system shows it to every program of the same user. Where there is a key, the system is told not to.
     pub fn hide_keys<'a>(&self, mut names: impl Iterator<Item = &'a str>) {

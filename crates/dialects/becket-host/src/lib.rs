@@ -1,0 +1,21 @@
+//! What every host of guests stands on: the machine as the program found it, its folders, files, signals and failures.
+//!
+//! It knows no dialect, no command line and no configuration. Start with `surroundings.rs`: nothing below the program
+//! reads the environment or the terminal by itself.
+
+pub mod failure;
+pub mod files;
+pub mod folders;
+pub mod moments;
+pub mod project_root;
+mod screen;
+pub mod signals;
+pub mod surroundings;
+mod visible;
+
+pub use failure::{CliError, Exit};
+pub use folders::Folders;
+pub use screen::{Detail, OpenScreen};
+pub use signals::Signals;
+pub use surroundings::Surroundings;
+pub use visible::{harmless, harmless_indented, harmless_name};

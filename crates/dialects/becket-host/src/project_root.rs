@@ -1,0 +1,33 @@
+//! Which folders belong to one project.
+
+use std::path::{Path, PathBuf};
+
+/// Names by which a folder shows that it is the root of a project.
+const ROOT_MARKS: &[&str] = &[".git", ".hg", ".jj", ".svn", ".pijul"];
+
+/// The names of a project's settings, in each of its folders.
+pub const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
+
+/// The root of the project around a folder; the folder itself where there is none.
+pub fn project_root(cwd: &Path) -> PathBuf {
+    let mut folders = cwd.ancestors();
+    let root = folders.find(|folder| ROOT_MARKS.iter().any(|mark| folder.join(mark).exists()));
+    root.unwrap_or(cwd).to_path_buf()
+}
+
+/// The project that a conversation belongs to: the nearest folder with a mark of a root or with settings of its own,
+/// else the folder itself. Links are followed first, so that a folder is the same by whichever way it is entered.
+///
+/// Not [`project_root`]: settings of folders above must count below them, and conversations must not. So the person's
+/// home and `/` are no project of what lies in them, whatever else they hold.
+pub fn nearest_project(cwd: &Path, persons_home: Option<&Path>) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let (cwd, home) = (real(cwd), persons_home.map(real));
+    let is_common = |folder: &Path| folder.parent().is_none() || Some(folder) == home.as_deref();
+    let is_root = |folder: &&Path| {
+        let mut marks = ROOT_MARKS.iter().chain(SETTINGS);
+        marks.any(|mark| folder.join(mark).symlink_metadata().is_ok())
+    };
+    let mut folders = cwd.ancestors().take_while(|folder| !is_common(folder));
+    folders.find(is_root).unwrap_or(&cwd).to_path_buf()
+}
