@@ -31,10 +31,10 @@ pub fn called(mut words: impl Iterator<Item = OsString>) -> Option<Vec<OsString>
 
 /// Runs a command line of jq's.
 pub fn run(arguments: Vec<OsString>, surroundings: &Surroundings) -> ExitCode {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = io::stdout();
     let world = World {
         variables: &surroundings.variables,
-        stdin: Box::new(BufReader::new(io::stdin().lock())),
+        stdin: Box::new(BufReader::new(io::stdin())),
         stdout: &mut stdout,
         stderr: Box::new(io::stderr()),
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use jaq_json::{Val, read};
 
+use crate::bounds::{Shallow, TOO_DEEP, is_text_too_deep};
 use crate::options::Options;
 
 type Values<'a> = Box<dyn Iterator<Item = Result<Val, String>> + 'a>;
@@ -34,6 +35,40 @@ pub(crate) fn inputs<'a>(options: &Options, stdin: Box<dyn BufRead + 'a>) -> Val
             Ok(text(&all))
         }),
     }
+}
+
+/// The values of JSON text, up to the first that is none.
+pub(crate) fn parse_many(text: &[u8]) -> impl Iterator<Item = Result<Val, String>> + '_ {
+    let parsed = (!is_text_too_deep(text)).then(|| read::parse_many(text));
+    let too_deep = parsed.is_none().then(|| Err(TOO_DEEP.into()));
+    let values = parsed.into_iter().flatten();
+    until_broken(
+        values
+            .map(|value| value.map_err(|error| error.to_string()))
+            .chain(too_deep),
+    )
+}
+
+/// The one value of JSON text.
+pub(crate) fn parse_single(text: &[u8]) -> Result<Val, String> {
+    match is_text_too_deep(text) {
+        true => Err(TOO_DEEP.into()),
+        false => read::parse_single(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// What comes after text that is no JSON cannot be made out.
+fn until_broken(
+    values: impl Iterator<Item = Result<Val, String>>,
+) -> impl Iterator<Item = Result<Val, String>> {
+    let mut broken = false;
+    values.map_while(move |value| {
+        if broken {
+            return None;
+        }
+        broken = value.is_err();
+        Some(value)
+    })
 }
 
 type Reader<'a> = (String, Box<dyn BufRead + 'a>);
@@ -69,17 +104,9 @@ fn once<'a>(make: impl FnOnce() -> Result<Val, String> + 'a) -> Values<'a> {
 fn values(reader: Result<Reader<'_>, String>) -> Values<'_> {
     match reader {
         Ok((name, reader)) => {
-            // What comes after text that is no JSON cannot be made out.
-            let mut broken = false;
-            let values =
-                read::read_many(reader).map(move |value| value.map_err(|error| (name.clone(), error)));
-            Box::new(values.map_while(move |value| {
-                if broken {
-                    return None;
-                }
-                broken = value.is_err();
-                Some(value.map_err(|(name, error)| format!("error (at {name}): {error}")))
-            }))
+            let values = read::read_many(BufReader::new(Shallow::new(reader)));
+            let told = move |error| format!("error (at {name}): {error}");
+            Box::new(until_broken(values.map(move |value| value.map_err(&told))))
         }
         Err(message) => Box::new(std::iter::once(Err(format!("error: {message}")))),
     }

@@ -4,8 +4,13 @@
 //! nothing; so becket brings this one. `options.rs` reads the command line, `program.rs` compiles and runs the filter,
 //! `prelude.jq` holds what jq has and the crates have not, `output.rs` writes the results.
 //!
+//! No filter and no input ends the process: a run has a stack of its own, which `bounds.rs` and `checked.rs` keep it from
+//! using up, and what panics there is a filter that failed.
+//!
 //! It is told its arguments, variables and streams, and looks at nothing but the files that are named.
 
+mod bounds;
+mod checked;
 mod input;
 mod options;
 mod output;
@@ -16,6 +21,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
 
+use bounds::STACK;
 use options::Asked;
 
 /// What a run has to do with the world.
@@ -23,11 +29,11 @@ pub struct World<'a> {
     /// The variables of `$ENV`.
     pub variables: &'a BTreeMap<OsString, OsString>,
     /// Where input comes from when no file is named.
-    pub stdin: Box<dyn BufRead + 'a>,
+    pub stdin: Box<dyn BufRead + Send + 'a>,
     /// Where results go.
-    pub stdout: &'a mut dyn Write,
+    pub stdout: &'a mut (dyn Write + Send),
     /// Where complaints go.
-    pub stderr: Box<dyn Write + 'a>,
+    pub stderr: Box<dyn Write + Send + 'a>,
 }
 
 /// How a run ends. The numbers are jq's.
@@ -65,12 +71,24 @@ impl End {
 
 /// Runs a command line, without the program's name, and returns the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, world: World<'_>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let end = std::thread::scope(|scope| {
+        let stack = std::thread::Builder::new().name("jq".into()).stack_size(STACK);
+        let thread = stack.spawn_scoped(scope, move || run_here(arguments, world));
+        // Without a thread, or with one that panicked, there is nothing to say that was not said on standard error.
+        thread.ok()?.join().ok()
+    });
+    end.unwrap_or(End::Failed).code()
+}
+
+fn run_here(arguments: Vec<OsString>, world: World<'_>) -> End {
     let World {
         variables,
         stdin,
         stdout,
         stderr,
     } = world;
+    let stderr: Box<dyn Write> = stderr;
     let stderr = RefCell::new(stderr);
     let complain = |message: &str| {
         // There is nowhere left to complain about a broken standard error.
@@ -79,16 +97,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, world: World<'_>) -> u
     let options = match options::read(arguments) {
         Ok(Asked::Run(options)) => options,
         Ok(Asked::Words(words)) => {
-            return if stdout.write_all(words.as_bytes()).is_ok() {
-                0
-            } else {
-                End::Unusable.code()
+            return match stdout.write_all(words.as_bytes()) {
+                Ok(()) => End::Well,
+                Err(_) => End::Unusable,
             };
         }
         Err(message) => {
             complain(&format!("error: {message}"));
-            return End::Unusable.code();
+            return End::Unusable;
         }
     };
-    program::run(&options, variables, stdin, stdout, &stderr).code()
+    program::run(&options, variables, stdin, stdout, &stderr)
 }

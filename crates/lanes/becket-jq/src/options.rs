@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use jaq_json::{Val, read};
+use jaq_json::Val;
+
+use crate::input::{parse_many, parse_single};
 
 /// What is told about the program itself.
 const HELP: &str = "Usage: jq [OPTIONS] FILTER [FILE...]\n\n\
@@ -201,7 +203,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
             "slurpfile" => {
                 let (name, file) = self.pair("slurpfile")?;
                 let bytes = contents(&file)?;
-                let values: Result<Vec<Val>, _> = read::parse_many(&bytes).collect();
+                let values = parse_many(&bytes).collect::<Result<Vec<Val>, String>>();
                 let values =
                     values.map_err(|error| format!("bad JSON in --slurpfile {name} {file}: {error}"))?;
                 self.name(name, values.into_iter().collect());
@@ -270,5 +272,5 @@ fn contents(file: &str) -> Result<Vec<u8>, String> {
 }
 
 fn json(text: &str, place: &str) -> Result<Val, String> {
-    read::parse_single(text.as_bytes()).map_err(|error| format!("invalid JSON text in {place}: {error}"))
+    parse_single(text.as_bytes()).map_err(|error| format!("invalid JSON text in {place}: {error}"))
 }

@@ -79,6 +79,16 @@ def ascii_downcase: if isstring then explode | map(if 65 <= . and . <= 90 then .
   else error("ascii_downcase input must be a string") end;
 def ascii_upcase: if isstring then explode | map(if 97 <= . and . <= 122 then . - 32 else . end) | implode
   else error("ascii_upcase input must be a string") end;
+
+# Times that can be calculated with: a number of seconds, or an array with a month in it.
+def _time:
+  if isnumber and (. > 1e12 or . < -1e12) or isarray and (.[1] | isnumber and (. < 0 or . > 11))
+  then error("\(tojson) is no time") else . end;
+def strftime($format): _time | strftime_($format);
+def strflocaltime($format): _time | strflocaltime_($format);
+def gmtime: _time | gmtime_;
+def localtime: _time | localtime_;
+def mktime: _time | mktime_;
 def todate: strftime("%Y-%m-%dT%H:%M:%SZ");
 def halt_error($code): stderr_raw, halt($code);
 def halt_error: halt_error(5);

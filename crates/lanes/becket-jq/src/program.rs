@@ -5,22 +5,40 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
 
+use jaq_core::box_iter::box_once;
+use jaq_core::load::parse::{Def, Term};
 use jaq_core::load::{self, Arena, File, Loader};
 use jaq_core::native::{Fun, run as native, v};
-use jaq_core::{Compiler, Ctx, DataT, Filter, Lut, Vars, data::HasLut};
+use jaq_core::{Compiler, Ctx, DataT, Error, Exn, Filter, Lut, Native, Vars, data::HasLut};
 use jaq_json::{Map, Val};
 use jaq_std::input::{self, HasInputs, Inputs, RcIter};
 
 use crate::End;
-use crate::input::inputs;
+use crate::bounds::{Bounds, LONGEST_FILTER};
+use crate::checked::{self, CHECK};
+use crate::input::{inputs, parse_many};
 use crate::options::Options;
 use crate::output::Printer;
 
 /// What the prelude adds to the interpreter's own library.
 const PRELUDE: &str = include_str!("prelude.jq");
 
-/// Native functions that look at the process themselves; the prelude and this file have them told.
-const REPLACED: &[&str] = &["env", "debug_empty", "stderr_empty"];
+/// Native functions that look at the process themselves, or that recurse as deep as a text says; the prelude and this
+/// file have others.
+const REPLACED: &[&str] = &["env", "debug_empty", "stderr_empty", "fromjson"];
+
+/// Native functions that calculate with times that are too large for them. The prelude calls them by the second name,
+/// with times that are not.
+const GUARDED: &[(&str, &str)] = &[
+    ("strftime", "strftime_"),
+    ("strflocaltime", "strflocaltime_"),
+    ("gmtime", "gmtime_"),
+    ("localtime", "localtime_"),
+    ("mktime", "mktime_"),
+];
+
+/// What the filter is called as a definition.
+const MAIN: &str = "main_";
 
 type Stderr<'a> = RefCell<Box<dyn Write + 'a>>;
 
@@ -38,6 +56,7 @@ struct RunData<'a> {
     lut: &'a Lut<Run>,
     inputs: Inputs<'a, Val>,
     stderr: &'a dyn Complaints,
+    bounds: &'a Bounds,
 }
 
 /// Standard error, whatever it is.
@@ -87,6 +106,7 @@ pub(crate) fn run(
     let printer = Printer::new(options);
     let values = RcIter::new(inputs(options, stdin));
     let values: Inputs<'_, Val> = &values;
+    let bounds = Bounds::new();
     let mut progress = Progress::default();
     let mut once = options.null_input.then_some(Ok(Val::Null));
     while let Some(value) = if options.null_input {
@@ -98,6 +118,7 @@ pub(crate) fn run(
             lut: &filter.lut,
             inputs: values,
             stderr,
+            bounds: &bounds,
         };
         match value {
             Ok(value) => {
@@ -219,25 +240,33 @@ fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(
 
 /// Compiles a filter; the errors are in words.
 fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Filter<Run>, Vec<String>> {
+    if code.len() > LONGEST_FILTER {
+        return Err(vec![format!("the filter is longer than {LONGEST_FILTER} bytes")]);
+    }
     let own = load::parse(PRELUDE, |parser| parser.defs()).expect("the prelude can be parsed");
-    let definitions = jaq_core::defs()
+    let library = jaq_core::defs()
         .chain(jaq_std::defs())
         .chain(jaq_json::defs())
         .chain(own);
+    let main = Def {
+        name: MAIN,
+        args: Vec::new(),
+        body: parse(code)?,
+    };
+    let mut definitions: Vec<Def<&str>> = library.collect::<Vec<Def>>();
+    definitions.push(main);
     let functions = jaq_core::funs()
         .chain(jaq_std::funs())
         .chain(jaq_json::funs())
         .filter(|(name, ..)| !REPLACED.contains(name))
+        .map(|(name, arguments, run)| (guarded(name), arguments, run))
         .chain(input::funs::<Run>().into_vec().into_iter().map(native::<Run>))
-        .chain(own_functions());
+        .chain(own_functions())
+        .chain([check()]);
     let arena = Arena::default();
-    let file = File { code, path: () };
-    let modules = Loader::new(definitions).load(&arena, file).map_err(|faults| {
-        faults
-            .into_iter()
-            .flat_map(|(_, fault)| load_faults(fault))
-            .collect::<Vec<_>>()
-    })?;
+    let modules = Loader::new(definitions.into_iter().map(checked::definition))
+        .load(&arena, File { code: MAIN, path: () })
+        .map_err(in_words)?;
     Compiler::default()
         .with_funs(functions)
         .with_global_vars(globals)
@@ -251,6 +280,28 @@ fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Fil
                 })
                 .collect()
         })
+}
+
+/// The syntax of a filter.
+fn parse(code: &str) -> Result<Term<&str>, Vec<String>> {
+    let arena = Arena::default();
+    // The loader says what is wrong, and the parser gives the syntax.
+    Loader::new([])
+        .load(&arena, File { code, path: () })
+        .map_err(in_words)?;
+    load::parse(code, |parser| parser.term()).ok_or_else(|| vec!["modules are not supported".to_owned()])
+}
+
+fn guarded(name: &'static str) -> &'static str {
+    let found = GUARDED.iter().find(|(known, _)| *known == name);
+    found.map_or(name, |(_, other)| other)
+}
+
+fn in_words(faults: load::Errors<&str, ()>) -> Vec<String> {
+    faults
+        .into_iter()
+        .flat_map(|(_, fault)| load_faults(fault))
+        .collect()
 }
 
 fn load_faults(fault: load::Error<&str>) -> Vec<String> {
@@ -274,9 +325,37 @@ fn load_faults(fault: load::Error<&str>) -> Vec<String> {
     }
 }
 
-/// Functions that write to standard error, and give no value.
+/// Gives back its input, unless the run is too deep.
+fn check() -> Fun<Run> {
+    let run = Native::<Run>::new(|(context, value)| {
+        let checked = context.data().bounds.check(&value);
+        box_once(checked.map(|()| value).map_err(Exn::from))
+    });
+    let run = run.with_paths(|(context, value)| {
+        let checked = context.data().bounds.check(&value.0);
+        box_once(checked.map(|()| value).map_err(Exn::from))
+    });
+    let run = run.with_update(
+        |(context, value), update| match context.data().bounds.check(&value) {
+            Ok(()) => update(value),
+            Err(error) => box_once(Err(Exn::from(error))),
+        },
+    );
+    (CHECK, v(0), run)
+}
+
+/// Functions that write to standard error and give no value, and what reads JSON.
 fn own_functions() -> impl Iterator<Item = Fun<Run>> {
-    let functions: [jaq_core::native::Filter<jaq_core::RunPtr<Run>>; 3] = [
+    let functions: [jaq_core::native::Filter<jaq_core::RunPtr<Run>>; 4] = [
+        ("fromjson", v(0), |(_, value)| {
+            let text = match value.try_as_utf8_bytes_owned() {
+                Ok(text) => text,
+                Err(error) => return box_once(Err(Exn::from(error))),
+            };
+            let told = |error| Exn::from(Error::str(format_args!("cannot parse {value} as JSON: {error}")));
+            let values: Vec<_> = parse_many(&text).map(|parsed| parsed.map_err(told)).collect();
+            Box::new(values.into_iter())
+        }),
         ("debug_empty", v(0), |(context, value)| {
             let told = format!("[\"DEBUG:\",{value}]\n");
             context.data().stderr.write(told.as_bytes());
