@@ -69,6 +69,8 @@ pub mod url_policy;
 mod user_shell;
 pub mod vfs;
 
+// For providers, which know nothing of hooks and read TOML as well.
+pub use becket_hooks::parse_toml;
 pub use compact::CompactEnd;
 pub use direct_call::DirectCall;
 pub use going::{GoTo, GoToEnd};

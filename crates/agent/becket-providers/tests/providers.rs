@@ -1344,3 +1344,16 @@ fn the_guides_examples_are_scripts() {
     }
     assert_eq!(scripts, 3);
 }
+
+#[test]
+fn a_script_that_is_nested_without_end_is_refused() {
+    for (name, text) in [
+        ("a.toml", format!("turns = {}", "[".repeat(300_000))),
+        ("a.json", "[".repeat(300_000)),
+    ] {
+        let Err(error) = becket_providers::scripted::Scripted::parse(Path::new(name), &text) else {
+            panic!("{name} is nested too deep");
+        };
+        assert!(error.to_string().contains("cannot be used"), "{error}");
+    }
+}

@@ -85,10 +85,7 @@ pub fn read_bridge(home: &Path) -> Result<Vec<BridgeServer>, String> {
 }
 
 fn servers(text: &str) -> Result<Vec<BridgeServer>, String> {
-    if becket_hooks::is_nested_too_deep(text) {
-        return Err("it is nested too deep to be read".into());
-    }
-    let File { servers } = toml::from_str(text).map_err(|error| {
+    let File { servers } = becket_hooks::parse_toml(text).map_err(|error| {
         let before = error
             .span()
             .map_or("", |span| &text[..span.start.min(text.len())]);

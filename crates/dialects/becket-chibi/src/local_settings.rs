@@ -277,10 +277,7 @@ fn unless_served(key: String, file: SettingsOf) -> Result<Option<String>, String
 }
 
 pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
-    if becket_hooks::is_nested_too_deep(text) {
-        return Err("it is nested too deep to be read".into());
-    }
-    toml::from_str(text).map_err(|error| {
+    becket_hooks::parse_toml(text).map_err(|error| {
         let before = error
             .span()
             .map_or("", |span| &text[..span.start.min(text.len())]);

@@ -25,6 +25,7 @@ mod replay;
 mod row;
 mod settings_file;
 mod strict_json;
+mod toml_text;
 mod trace;
 
 pub use echo_proof::echo_proof;
@@ -45,6 +46,7 @@ pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler, own_row, trouble_of_answer};
-pub use settings_file::{SettingsError, in_plain_words, is_nested_too_deep, nearest, read_toml};
+pub use settings_file::{SettingsError, in_plain_words, nearest, read_toml};
 pub use strict_json::read_strictly;
+pub use toml_text::{parse_table, parse_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use crate::toml_text::{parse_table, parse_toml};
+
 /// What is wrong in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", file.display())]
@@ -25,64 +27,14 @@ pub struct SettingsError {
 /// Reads TOML text as a `T`.
 pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> Result<T, SettingsError> {
     let place = Place { text, file };
-    if is_nested_too_deep(text) {
-        return Err(place.error(0, "it is nested too deep to be read"));
-    }
-    let table = DeTable::parse(text)
+    let table = parse_table(text)
         .map_err(|error| place.error(error.span().map_or(0, |span| span.start), error.message()))?;
     let schema = schemars::schema_for!(T).to_value();
     place.check(table.get_ref(), &schema, &schema)?;
-    toml::from_str(text).map_err(|error| {
+    parse_toml(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         place.error(start, in_plain_words(error.message()))
     })
-}
-
-/// Brackets are not nested deeper than this in a file that the parser takes.
-const DEEPEST: usize = 128;
-
-/// Whether brackets in a TOML text are nested deeper than in any that can be read. The parser refuses such a text too,
-/// but it goes down to the last bracket first, which may be deeper than the stack.
-pub fn is_nested_too_deep(text: &str) -> bool {
-    let mut depth = 0usize;
-    let mut rest = text;
-    while let Some(next) = rest.chars().next() {
-        let mark = &rest[..next.len_utf8()];
-        let long = mark.repeat(3);
-        let skipped = match next {
-            '#' => rest.find('\n'),
-            '"' | '\'' if rest.starts_with(&long) => rest[3..].find(&long).map(|end| end + 6),
-            // A string that is not closed ends with its line.
-            '"' | '\'' => string_end(rest, next),
-            _ => Some(mark.len()),
-        };
-        match next {
-            '[' | '{' => depth += 1,
-            ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > DEEPEST {
-            return true;
-        }
-        // What follows a mark without an end is looked at as if the mark were not there.
-        rest = &rest[skipped.unwrap_or(mark.len())..];
-    }
-    false
-}
-
-/// How long a string of one line is, with its marks.
-fn string_end(text: &str, mark: char) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        match character {
-            '\n' => return Some(at),
-            _ if is_escaped => is_escaped = false,
-            '\\' if mark == '"' => is_escaped = true,
-            _ if character == mark => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// What serde says about a value, without the names of Rust's types. What is not about a value stays as it is.
@@ -272,11 +224,7 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use serde_json::Value;
-
-    use super::{in_plain_words, is_nested_too_deep, nearest, read_toml};
+    use super::{in_plain_words, nearest};
 
     #[test]
     fn what_is_wrong_with_a_value_is_said_in_plain_words() {
@@ -340,29 +288,5 @@ mod tests {
             assert_eq!(nearest(word, events), expected, "{word}");
         }
         assert_eq!(nearest("x", []), None);
-    }
-
-    #[test]
-    fn brackets_without_end_are_an_error_and_those_in_texts_are_none() {
-        for (text, expected) in [
-            (format!("a = {}", "[".repeat(100_000)), true),
-            (format!("a = {}", "{b = ".repeat(100_000)), true),
-            (format!("a = {}", "[\n".repeat(100_000)), true),
-            (format!("a = \"\"\"{}", "[".repeat(100_000)), true),
-            (format!("a = \"{}\"", "[".repeat(1000)), false),
-            (format!("a = '{}'", "[".repeat(1000)), false),
-            (format!("a = \"\"\"\n{}\"\"\"", "[\n".repeat(1000)), false),
-            (format!("# {}\n", "{".repeat(1000)), false),
-            ("[[hook]]\na = [1, {b = 2}]\n".repeat(1000), false),
-            ("a = \"\\\"[\"\n".repeat(1000), false),
-        ] {
-            assert_eq!(
-                is_nested_too_deep(&text),
-                expected,
-                "{}",
-                &text[..40.min(text.len())]
-            );
-            let _ = read_toml::<std::collections::BTreeMap<String, Value>>(&text, Path::new("a.toml"));
-        }
     }
 }

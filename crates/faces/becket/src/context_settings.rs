@@ -6,11 +6,10 @@ use std::path::Path;
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_chibi::{LOCAL_SETTINGS_FILE, SettingsOf, model_named, read_settings};
 use becket_events::Fallback;
-use becket_hooks::{SettingsError, read_toml};
+use becket_hooks::{SettingsError, parse_table, read_toml};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::DeTable;
 
 use crate::chibi_settings::FileSettings;
 use crate::config::error_at;
@@ -134,16 +133,18 @@ pub fn change(files: &ContextFiles, key: &str, value: Option<&str>) -> Result<()
 
 /// A value as it stands in the file: numbers as numbers, everything else in quotes.
 fn written(key: &str, value: &str) -> String {
-    let number = value.parse::<u64>().is_ok() || value.parse::<f64>().is_ok_and(f64::is_finite);
-    match value.parse::<toml::Value>() {
-        Ok(parsed) if number && key != "model" => parsed.to_string(),
-        _ => toml::Value::String(value.to_string()).to_string(),
-    }
+    let whole = value.parse().map(toml::Value::Integer).ok();
+    let number = || value.parse().ok().filter(|number: &f64| number.is_finite());
+    let number = whole.or_else(|| number().map(toml::Value::Float));
+    number
+        .filter(|_| key != "model")
+        .unwrap_or_else(|| value.into())
+        .to_string()
 }
 
 /// The text with a line instead of the one for that key, or at its end.
 fn with_line(text: &str, key: &str, line: &str, file: &Path) -> Result<String, CliError> {
-    let table = DeTable::parse(text)
+    let table = parse_table(text)
         .map_err(|error| CliError::usage(format!("{}: {}", file.display(), error.message())))?;
     let place = table.get_ref().iter().find(|(name, _)| name.get_ref() == key);
     let Some((name, value)) = place else {

@@ -177,7 +177,7 @@ fn read_settings(file: &Path) -> Result<Option<Settings>, CliError> {
     match read_regular(file, MAX_SETTINGS_BYTES) {
         Ok(text) => {
             let (config, hooks) = ProjectConfig::read(&text, file)?;
-            let table = toml::from_str(&text).map_err(|error| unread(error.to_string()))?;
+            let table = becket_hooks::parse_toml(&text).map_err(|error| unread(error.to_string()))?;
             Ok(Some(Settings { config, hooks, table }))
         }
         Err(error) if error.is_absence() => Ok(None),

@@ -147,7 +147,7 @@ impl RuleKeeper for StoredRules {
 fn read(file: &std::path::Path) -> Result<Option<Written>, String> {
     let unreadable = |why: String| format!("{} cannot be read: {why}", file.display());
     match read_regular(file, MOST_BYTES) {
-        Ok(text) => toml::from_str(&text)
+        Ok(text) => becket_hooks::parse_toml(&text)
             .map(Some)
             .map_err(|error| unreadable(error.to_string())),
         Err(error) if error.is_absence() => Ok(None),

@@ -179,7 +179,7 @@ fn add_to_settings(file: &Path, name: &str) -> Result<(), String> {
 }
 
 fn with_name(text: &str, name: &str) -> Result<String, String> {
-    let read: Without = toml::from_str(text).map_err(|error| error.to_string())?;
+    let read: Without = becket_hooks::parse_toml(text).map_err(|error| error.to_string())?;
     let list = |names: &[String]| {
         let quoted = names
             .iter()

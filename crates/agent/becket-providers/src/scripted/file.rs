@@ -122,7 +122,7 @@ impl Script {
         let script = if json {
             read_json(text)
         } else {
-            toml::from_str(text).map_err(|error| error.to_string())
+            becket_agent::parse_toml(text).map_err(|error| error.to_string())
         };
         let script = script.map_err(|error| {
             let error = error.trim_end();

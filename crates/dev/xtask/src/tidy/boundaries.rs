@@ -46,6 +46,19 @@ const IO: &[&str] = &[
     "async fn",
 ];
 
+/// Ways to parse TOML that check nothing before.
+const TOML_PARSERS: &[&str] = &[
+    "toml::from_str",
+    "toml::from_slice",
+    "toml::de::from_",
+    "toml::{from_str",
+    "toml::Deserializer",
+    "DeTable::parse",
+    "DeValue::parse",
+    "parse::<toml::",
+    "parse::<Table>",
+];
+
 /// What the vocabulary may depend on: data and its description.
 const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
 
@@ -191,6 +204,20 @@ fn may_use(user: &SourceFile, used: &SourceFile) -> bool {
     }
 }
 
+/// A text that is nested without end overflows the stack of the parser.
+pub fn toml_is_parsed_in_one_place(file: &SourceFile) -> Vec<Finding> {
+    let is_place = file.path == "crates/engine/becket-hooks/src/toml_text.rs" || file.crate_name() == "xtask";
+    if is_place || !file.is_shipped() {
+        return Vec::new();
+    }
+    find(file, |code| {
+        let way = TOML_PARSERS.iter().find(|way| code.contains(**way))?;
+        Some(format!(
+            "`{way}` overflows the stack on some texts; use becket_hooks::parse_toml"
+        ))
+    })
+}
+
 /// The lines of code, comments and tests left out, to which somebody has an objection.
 fn find(file: &SourceFile, object: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
@@ -262,6 +289,15 @@ mod tests {
             ))),
             [2, 3]
         );
+    }
+
+    #[test]
+    fn toml_is_not_parsed_anywhere() {
+        let text = "let a: A = toml::from_str(x)?;\nDeTable::parse(x);\nparse_toml(x);\n#[cfg(test)]\ntoml::from_str(x);\n";
+        let check = toml_is_parsed_in_one_place;
+        assert_eq!(lines(check(&file("crates/faces/becket/src/x.rs", text))), [1, 2]);
+        assert!(check(&file("crates/engine/becket-hooks/src/toml_text.rs", text)).is_empty());
+        assert!(check(&file("crates/faces/becket/tests/x.rs", text)).is_empty());
     }
 
     #[test]

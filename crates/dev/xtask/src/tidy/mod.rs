@@ -47,6 +47,7 @@ const CHECKS: &[Check] = &[
     boundaries::only_programs_read_their_surroundings,
     boundaries::only_the_gate_makes_permits,
     boundaries::the_vocabulary_does_no_io,
+    boundaries::toml_is_parsed_in_one_place,
 ];
 
 /// Runs all checks.

@@ -47,10 +47,7 @@ impl Lock {
     /// What the file says; the error says what is wrong with it.
     pub fn read(text: &str, file: &Path) -> Result<Self, String> {
         let wrong = |words: String| format!("{}: {words}", file.display());
-        if becket_hooks::is_nested_too_deep(text) {
-            return Err(wrong("it is nested too deep to be read".into()));
-        }
-        let lock: Self = toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?;
+        let lock: Self = becket_hooks::parse_toml(text).map_err(|error| wrong(error.message().to_owned()))?;
         match lock.version {
             1 => Ok(lock),
             other => Err(wrong(format!("version {other} is not known here, only 1"))),

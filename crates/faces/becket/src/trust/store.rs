@@ -40,6 +40,13 @@ pub struct Record {
     pub files: BTreeMap<String, RecordedFile>,
 }
 
+impl Record {
+    /// A record from its file; none that is not understood, for what is not trusted is asked about.
+    pub fn read(text: &str) -> Option<Self> {
+        becket_hooks::parse_toml(text).ok()
+    }
+}
+
 /// A file as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFile {
@@ -79,7 +86,7 @@ impl Store {
 
     fn record(&self, file: &Path) -> Option<Record> {
         let text = std::fs::read_to_string(file).ok()?;
-        toml::from_str(&text).ok()
+        Record::read(&text)
     }
 
     /// The person trusts something as it is.
@@ -162,4 +169,14 @@ pub fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = file.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&draft, bytes)?;
     std::fs::rename(&draft, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_is_nested_without_end_is_none() {
+        assert!(Record::read(&format!("project = {}", "[".repeat(300_000))).is_none());
+    }
 }

@@ -1,0 +1,72 @@
+//! The one way from TOML text to values, for every file that somebody else may have written. `xtask tidy` finds others.
+
+use serde::Deserialize;
+use serde::de::Error as _;
+use toml::Spanned;
+use toml::de::{DeTable, Error};
+use toml_parser::Source;
+use toml_parser::lexer::TokenKind;
+
+/// Brackets are not nested deeper than this in a text that the parser takes.
+const DEEPEST: usize = 128;
+
+/// Reads TOML text as a `T`.
+pub fn parse_toml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Error> {
+    check_depth(text)?;
+    toml::from_str(text)
+}
+
+/// Reads TOML text as a table that knows where everything in it stands.
+pub fn parse_table(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
+    check_depth(text)?;
+    DeTable::parse(text)
+}
+
+/// Refuses brackets that are nested too deep. The parser does so too, but it goes down to the last bracket first, which
+/// may be deeper than the stack.
+fn check_depth(text: &str) -> Result<(), Error> {
+    let mut depth = 0usize;
+    for token in Source::new(text).lex() {
+        match token.kind() {
+            TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => depth += 1,
+            TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(Error::custom("it is nested too deep to be read"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_without_end_are_an_error_and_those_in_texts_are_none() {
+        for (text, expected) in [
+            (format!("a = {}", "[".repeat(100_000)), true),
+            (format!("a = {}", "{b = ".repeat(100_000)), true),
+            (format!("a = {}", "[\n".repeat(100_000)), true),
+            // A quote that is escaped ends no text, so the brackets stand outside of one.
+            (
+                format!("a = \"\"\"\\\"\"\"x\"\"\"\nb = {}\n\"\"\"", "[".repeat(100_000)),
+                true,
+            ),
+            (format!("a = \"\"\"{}", "[".repeat(100_000)), false),
+            (format!("a = \"{}\"", "[".repeat(1000)), false),
+            (format!("a = '{}'", "[".repeat(1000)), false),
+            (format!("a = \"\"\"\n{}\"\"\"", "[\n".repeat(1000)), false),
+            (format!("# {}\n", "{".repeat(1000)), false),
+            ("[[hook]]\na = [1, {b = 2}]\n".repeat(1000), false),
+            ("a = \"\\\"[\"\n".repeat(1000), false),
+        ] {
+            let start = &text[..40.min(text.len())];
+            let refused = check_depth(&text).is_err();
+            assert_eq!(refused, expected, "{start}");
+            assert!(!refused || parse_toml::<toml::Table>(&text).is_err(), "{start}");
+            assert!(!refused || parse_table(&text).is_err(), "{start}");
+        }
+    }
+}
