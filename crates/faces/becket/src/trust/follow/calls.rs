@@ -12,6 +12,13 @@ const UNKNOWN: &str = "\"$UNKNOWN\"";
 /// An import is not longer than this, before and behind the name of its module.
 const LONGEST: usize = 500;
 
+/// All arguments together may be so many times as long as the text. Calls stand in the arguments of calls, each of which
+/// is read; more than that stands in no script that runs.
+const MOST_READINGS: usize = 30;
+
+/// Lists in lists are not deeper than this in arguments that are followed.
+const DEEPEST_LIST: usize = 10;
+
 /// Functions that run something.
 pub struct Starters {
     /// The module that they belong to; empty for those that need none.
@@ -38,15 +45,26 @@ pub enum Takes {
 /// What the calls of a text start.
 pub fn follow(text: &str, table: &[Starters]) -> Followed {
     let mut followed = Followed::default();
+    let mut budget = text.len().saturating_mul(MOST_READINGS);
     for starters in table.iter().filter(|starters| text.contains(starters.module)) {
         let imported = imported(text, starters.module);
         for name in starters.names {
-            let told = followed.open.len();
+            let mut is_told = false;
             for (at, _) in text.match_indices(name) {
-                if is_called(text, at, name, starters, &imported) {
-                    call(&mut followed, text, at, name, starters.takes);
-                    // The first one says enough.
-                    followed.open.truncate(told + 1);
+                if !is_called(text, at, name, starters, &imported) {
+                    continue;
+                }
+                let is_followed = call(
+                    &mut followed,
+                    &text[at + name.len()..],
+                    starters.takes,
+                    &mut budget,
+                );
+                // The first one says enough.
+                if !is_followed && !is_told {
+                    is_told = true;
+                    let line = text[last_start(text, at)..].lines().next().unwrap_or_default();
+                    followed.open(line_of(text, at), format!("`{}` cannot be followed", shown(line)));
                 }
             }
         }
@@ -124,40 +142,39 @@ fn is_one_statement(text: &str) -> bool {
     !text.contains(';') && (!text.contains('\n') || is_list)
 }
 
-/// Follows one call.
-fn call(followed: &mut Followed, text: &str, at: usize, name: &str, takes: Takes) {
-    let start = last_start(text, at);
-    let behind = text[at + name.len()..].trim_start();
-    let open = |followed: &mut Followed| {
-        let line = text[start..].lines().next().unwrap_or_default();
-        followed.open(line_of(text, at), format!("`{}` cannot be followed", shown(line)));
+/// Follows one call, of which this is what stands behind its name; whether all that it starts is known.
+fn call(followed: &mut Followed, behind: &str, takes: Takes, budget: &mut usize) -> bool {
+    let Some(inner) = behind.trim_start().strip_prefix('(') else {
+        return false;
     };
-    let Some(inner) = behind.strip_prefix('(') else {
-        return open(followed);
-    };
-    let (arguments, rest) = arguments(inner);
-    let is_elsewhere = inner[..inner.len() - rest.len()].contains("cwd");
+    if *budget == 0 {
+        return false;
+    }
+    let (arguments, rest) = arguments(inner, 0);
+    let read = &inner[..inner.len() - rest.len()];
+    *budget = budget.saturating_sub(read.len());
+    let is_elsewhere = read.contains("cwd");
     let line = match (takes, arguments.as_slice()) {
-        (_, []) => return,
-        (Takes::Place, [Argument::Other(place), ..]) if is_own_place(place) => return,
+        (_, []) => return true,
+        (Takes::Place, [Argument::Other(place), ..]) if is_own_place(place) => return true,
         (Takes::File(language), [Argument::Text(file), ..]) if !is_elsewhere => {
-            return followed.guess(Base::Directory, file, Some(language));
+            followed.guess(Base::Directory, file, Some(language));
+            return true;
         }
         (Takes::Line, [Argument::Text(line), ..]) => line.clone(),
         (Takes::Line, [first, ..]) => first.words(),
         (Takes::Program, all) => all.iter().map(Argument::words).collect::<Vec<_>>().join(" "),
-        _ => return open(followed),
+        _ => return false,
     };
     let found = shell::follow(&line);
-    if !found.open.is_empty() || (is_elsewhere && !found.uses.is_empty()) {
-        open(followed);
-    }
+    let is_followed = found.open.is_empty() && (!is_elsewhere || found.uses.is_empty());
     let found = Followed {
         open: Vec::new(),
         whole_folder: false,
         ..found
     };
     followed.contain(found, 1);
+    is_followed
 }
 
 fn is_own_place(text: &str) -> bool {
@@ -207,22 +224,24 @@ fn is_option(text: &str) -> bool {
 }
 
 /// The arguments up to the bracket that closes them, and what stands behind it.
-fn arguments(text: &str) -> (Vec<Argument>, &str) {
+fn arguments(text: &str, depth: usize) -> (Vec<Argument>, &str) {
     let (mut all, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() && !rest.starts_with([')', ']', '}']) {
-        let (argument, behind) = argument(rest);
+        let (argument, behind) = argument(rest, depth);
         all.push(argument);
         rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
     }
     (all, rest.get(1..).unwrap_or_default())
 }
 
-fn argument(text: &str) -> (Argument, &str) {
+fn argument(text: &str, depth: usize) -> (Argument, &str) {
     let is_over = |rest: &str| rest.is_empty() || rest.starts_with([',', ')', ']']);
     let end = expression_end(text);
     let (written, behind) = (text[..end].trim(), &text[end..]);
-    if let Some(inner) = written.strip_prefix('[') {
-        let (all, rest) = arguments(inner);
+    if let Some(inner) = written.strip_prefix('[')
+        && depth < DEEPEST_LIST
+    {
+        let (all, rest) = arguments(inner, depth + 1);
         if is_over(rest.trim()) {
             return (Argument::List(all), behind);
         }
@@ -349,6 +368,23 @@ mod tests {
             ("cursor.exec(x)", ""),
         ] {
             assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_without_end_are_open() {
+        for text in [
+            format!("import subprocess\nsubprocess.run({}", "[".repeat(300_000)),
+            format!("import subprocess\n{}", "subprocess.run([".repeat(20_000)),
+            format!("from subprocess import run\nrun{}", ".run".repeat(100_000)),
+            "exec(".repeat(60_000),
+        ] {
+            let followed = follow(&text, TABLE);
+            assert!(
+                followed.whole_folder && followed.open.len() == 1,
+                "{:?}",
+                followed.open
+            );
         }
     }
 

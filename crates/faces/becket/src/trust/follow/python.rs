@@ -2,7 +2,10 @@
 //! only looks like an import names files that are not there, and does no harm.
 
 use super::calls::{self, Starters, Takes};
-use super::{Base, Followed, Language, line_of};
+use super::{Base, Followed, Language, line_of, shown};
+
+/// The name of a module is not longer than this. Every package in it is a file that may be meant.
+const LONGEST_MODULE: usize = 500;
 
 /// Words by which a script loads what its text does not name.
 const OPEN: &[&str] = &[
@@ -104,10 +107,13 @@ pub fn follow(text: &str, base: Base) -> Followed {
         {
             let mut names = names.to_owned();
             // The names may go on over several lines.
-            while names.contains('(') && !names.contains(')') {
+            let mut is_open = names.contains('(') && !names.contains(')');
+            while is_open {
                 let Some(line) = lines.next() else { break };
+                let line = line.split('#').next().unwrap_or_default();
+                is_open = !line.contains(')');
                 names.push(' ');
-                names.push_str(line.split('#').next().unwrap_or_default());
+                names.push_str(line);
             }
             let names: Vec<&str> = names.split(['(', ')', ',']).map(first_word).collect();
             module(&mut followed, base, from.trim(), &names);
@@ -149,6 +155,9 @@ fn first_word(text: &str) -> &str {
 
 /// The files that a module may be, with those of the packages around it and of the names that are taken from it.
 fn module(followed: &mut Followed, base: Base, name: &str, taken: &[&str]) {
+    if name.len() > LONGEST_MODULE {
+        return followed.open(1, format!("`{}` is too long to be followed", shown(name)));
+    }
     let dots = name.len() - name.trim_start_matches('.').len();
     let mut path = "../".repeat(dots.saturating_sub(1));
     let parts = name
@@ -198,6 +207,26 @@ mod tests {
             );
         }
         assert!(follow("open(__file__)", Base::Script).whole_folder);
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_text_is_not_much_longer_than_it() {
+        for text in [
+            format!("import {}", "a.".repeat(20_000)),
+            format!("from {} import {}", "a".repeat(20_000), "b,".repeat(1000)),
+            format!("from {} import b", ".".repeat(20_000)),
+            format!("from a import (\n{}", "b,\n".repeat(10_000)),
+        ] {
+            let found = follow(&text, Base::Script);
+            let remembered: usize = found.uses.iter().map(|used| used.path.as_os_str().len()).sum();
+            assert!(remembered < 20 * text.len(), "{remembered} for {}", text.len());
+            assert_eq!(
+                found.whole_folder,
+                !text.contains("from a import"),
+                "{:?}",
+                found.open
+            );
+        }
     }
 
     #[test]
