@@ -203,11 +203,36 @@ pub struct LedgerCounts {
 impl LedgerCounts {
     /// How many operations too many or too few there were: zero, unless something is wrong with becket.
     pub fn difference(&self) -> i64 {
-        self.operations as i64 - self.used as i64
+        let difference = i128::from(self.operations) - i128::from(self.used);
+        i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
     }
 
     /// Whether every operation had its permit, and every permit is accounted for.
     pub fn is_balanced(&self) -> bool {
-        self.difference() == 0 && self.used + self.unused == self.permits
+        self.difference() == 0 && self.used.checked_add(self.unused) == Some(self.permits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_with_numbers_that_nobody_counted_is_not_balanced() {
+        let ledger = LedgerCounts {
+            operations: u64::MAX,
+            used: u64::MAX,
+            unused: 2,
+            permits: 1,
+            ..LedgerCounts::default()
+        };
+        assert!(!ledger.is_balanced());
+        let more = LedgerCounts { used: 0, ..ledger };
+        assert_eq!(more.difference(), i64::MAX);
+        let less = LedgerCounts {
+            operations: 0,
+            ..ledger
+        };
+        assert_eq!(less.difference(), i64::MIN);
     }
 }

@@ -23,6 +23,7 @@ mod web;
 pub use catalogue::Known;
 pub use load::{Asking, LoadSettings, Remark, Servers};
 pub use offer::{Offer, tool_name};
+pub use result::is_answer;
 pub use server::Server;
 pub use settings::{Headers, Prefix, Reach, Secrets, ServerSettings, ToolFilter, WebAccess};
 pub use tool::McpTool;

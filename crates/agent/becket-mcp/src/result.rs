@@ -2,8 +2,10 @@
 
 use becket_agent::tool::ToolOutput;
 use becket_events::Part;
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, ResourceContents, ServerJsonRpcMessage};
 use serde_json::{Value, json};
+
+use crate::offer::Offer;
 
 /// Pictures that providers take, up to this many bytes.
 const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -28,6 +30,19 @@ pub(crate) fn output(result: CallToolResult) -> ToolOutput {
         details: structured.map(|data| json!({"structured_content": data})),
         ends_run: false,
     }
+}
+
+/// Whether a line of a server is a message of the protocol, of which tools and results are read as far as they can be.
+pub fn is_answer(line: &str) -> bool {
+    let message = serde_json::from_str::<Value>(line).unwrap_or_default();
+    let result = message.get("result").cloned().unwrap_or_default();
+    if let Ok(listed) = serde_json::from_value::<ListToolsResult>(result.clone()) {
+        listed.tools.into_iter().for_each(|tool| drop(Offer::check(tool)));
+    }
+    if let Ok(result) = serde_json::from_value(result) {
+        drop(output(result));
+    }
+    serde_json::from_str::<ServerJsonRpcMessage>(line).is_ok()
 }
 
 /// Whether a block is the same data as text, which servers write for those who do not read data.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use becket_store::RawTrace;
+use becket_store::{AuditEntry, RawTrace};
 
+use crate::commands::audit::Account;
 use crate::commands::tool_arguments;
 use crate::config::{Config, ProjectConfig};
 use crate::event_commands::EventCommand;
@@ -13,8 +14,8 @@ use crate::hooks_check::{shell, written};
 use crate::moments::{parse_moment, parse_since, parse_span};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
-use crate::trust::Lock;
 use crate::trust::follow::{Language, follow};
+use crate::trust::{Lock, Record};
 use crate::workbench::Suite;
 
 /// Reads a text, whatever comes of it.
@@ -35,6 +36,7 @@ pub const READERS: &[(&str, Reader)] = &[
     ("lock", |text| {
         let _ = Lock::read(text, Path::new("becket.lock"));
     }),
+    ("trust_record", |text| drop(Record::read(text))),
     ("follow_shell", |text| drop(follow(text, Language::Shell))),
     ("follow_python", |text| drop(follow(text, Language::Python))),
     ("follow_scheme", |text| drop(follow(text, Language::Scheme))),
@@ -54,6 +56,19 @@ pub const READERS: &[(&str, Reader)] = &[
     }),
     ("words", |text| {
         let _ = (parse_name(text), EventCommand::read(text), tool_arguments(text));
+    }),
+    ("audit", |text| {
+        for kind in ["call", "operation", "hooks", "ledger"] {
+            drop(Account::of_one(&AuditEntry {
+                seq: 1,
+                time_ms: 1,
+                session_id: String::new(),
+                kind: kind.to_owned(),
+                previous: String::new(),
+                hash: String::new(),
+                record: text.to_owned(),
+            }));
+        }
     }),
     ("trace", |text| {
         let trace = RawTrace {

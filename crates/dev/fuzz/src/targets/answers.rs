@@ -9,6 +9,7 @@ use becket_chibi::{Host, ScriptHook, is_schema};
 use becket_docker_agent::{contracts, is_verdict, troubles_of_answer};
 use becket_events::{EVENTS, EventId};
 use becket_hooks::{Answered, Engine, Failure, Field, LaneKind, ScriptHandler, trouble_of_answer};
+use becket_mcp::is_answer;
 use becket_pi::ExtensionOwner;
 use becket_providers::{Api, read_answer};
 use futures_util::future::BoxFuture;
@@ -334,5 +335,95 @@ pub fn trace(u: &mut Unstructured<'_>) -> Result<()> {
         "a",
     ];
     reader("trace")(&json_text(u, FIELDS)?);
+    Ok(())
+}
+
+// tidy: a table
+/// A line of an MCP server.
+pub fn mcp_server(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "jsonrpc",
+        "2.0",
+        "id",
+        "result",
+        "error",
+        "code",
+        "message",
+        "data",
+        "method",
+        "params",
+        "notifications/tools/list_changed",
+        "sampling/createMessage",
+        "tools",
+        "name",
+        "title",
+        "description",
+        "inputSchema",
+        "type",
+        "object",
+        "properties",
+        "annotations",
+        "readOnlyHint",
+        "nextCursor",
+        "content",
+        "text",
+        "image",
+        "audio",
+        "resource",
+        "resource_link",
+        "uri",
+        "mimeType",
+        "image/png",
+        "blob",
+        "AAAA",
+        "=",
+        "structuredContent",
+        "isError",
+        "_meta",
+        "protocolVersion",
+        "capabilities",
+        "serverInfo",
+        "version",
+    ];
+    const LINES: &[&str] = &[
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\",\"description\":\"b\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"c\":{}}}}]}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"AAAA\"}],\"structuredContent\":{},\"isError\":true}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"no\"}}",
+    ];
+    is_answer(&match u.ratio(1, 2)? {
+        true => changed(u, LINES, WORDS)?,
+        false => json_text(u, WORDS)?,
+    });
+    Ok(())
+}
+
+/// Records of the audit log, which somebody may have changed.
+pub fn audit(u: &mut Unstructured<'_>) -> Result<()> {
+    const FIELDS: &[&str] = &[
+        "tool_call_id",
+        "context_name",
+        "decision",
+        "allow",
+        "permits",
+        "refused",
+        "used",
+        "unused",
+        "operations",
+        "a",
+    ];
+    const RECORDS: &[&str] = &["{\"permits\":1,\"refused\":0,\"used\":1,\"unused\":0,\"operations\":1}"];
+    const NUMBERS: &[&str] = &[
+        "9",
+        "0",
+        "9223372036854775808",
+        "18446744073709551615",
+        "-",
+        ",",
+        "}",
+    ];
+    reader("audit")(&match u.ratio(1, 2)? {
+        true => changed(u, RECORDS, NUMBERS)?,
+        false => json_text(u, FIELDS)?,
+    });
     Ok(())
 }

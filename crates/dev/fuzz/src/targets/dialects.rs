@@ -1,6 +1,9 @@
 //! Other files and messages of foreign systems.
 
+use std::time::Duration;
+
 use arbtest::arbitrary::{Result, Unstructured};
+use becket_chibi::{contexts_with_messages, take_messages};
 use becket_docker_agent::{OtherTools, RuleKind, Template, command_prompt, translate_rule, with_variables};
 use becket_pi::arguments as pi_arguments;
 use becket_pi::host_call::{HostCall, HostCallAsync};
@@ -55,6 +58,38 @@ pub fn session_file(u: &mut Unstructured<'_>) -> Result<()> {
         file.push('\n');
     }
     let _ = becket_pi::session_file::read(&file);
+    Ok(())
+}
+
+/// The inbox of a context, to which plugins append lines.
+pub fn inbox(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "id",
+        "from",
+        "to",
+        "content",
+        "timestamp",
+        "a",
+        "\n",
+        "\r",
+        "\0",
+        "é",
+        "\u{202e}",
+    ];
+    const LINES: &[&str] = &["{\"id\":\"a\",\"from\":\"b\",\"to\":\"c\",\"content\":\"d\"}\n"];
+    let mut lines = either(u, LINES, WORDS)?.into_bytes();
+    for _ in 0..u.int_in_range(0..=4)? {
+        lines.extend(json_text(u, WORDS)?.bytes());
+        lines.push(*u.choose(b"\n\xff\r")?);
+    }
+    let contexts = tempfile::tempdir().expect("a folder can be made");
+    let folder = contexts.path().join("a");
+    std::fs::create_dir(&folder).expect("a folder can be made");
+    std::fs::write(folder.join("inbox.jsonl"), lines).expect("a file can be written");
+    drop(contexts_with_messages(contexts.path()));
+    if let Ok(Some(taken)) = take_messages(contexts.path(), "a", Duration::from_secs(60)) {
+        taken.forget().expect("what was read can be removed");
+    }
     Ok(())
 }
 

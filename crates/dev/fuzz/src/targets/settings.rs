@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arbtest::arbitrary::{Result, Unstructured};
 use becket_chibi::scheme::FileSettings;
-use becket_chibi::{SettingsOf, read_settings};
+use becket_chibi::{SettingsOf, bridge_file, read_bridge, read_settings};
 use becket_dialect_kit::yaml::read_yaml;
 use becket_docker_agent::{AgentFile, PersonsSettings, read_drop_in};
 use becket_hooks::read_hook_file;
@@ -200,6 +200,29 @@ pub fn chibi_settings(u: &mut Unstructured<'_>) -> Result<()> {
         let _ = read_settings(&text, file);
     }
     let _ = FileSettings::of_home(&text);
+    Ok(())
+}
+
+/// The servers of chibi's bridge.
+pub fn bridge(u: &mut Unstructured<'_>) -> Result<()> {
+    const SERVERS: &[&str] = &[
+        "[servers.a]\ncommand = \"a\"\nargs = [\"b\"]\n[servers.b]\nurl = \"http://a/\"\n[servers.b.headers]\nA = \"b\"\n",
+    ];
+    let home = tempfile::tempdir().expect("a folder can be made");
+    let file = bridge_file(home.path());
+    let folder = file.parent().expect("it lies in a folder");
+    std::fs::create_dir_all(folder).expect("a folder can be made");
+    std::fs::write(&file, either(u, SERVERS, TOML)?).expect("a file can be written");
+    let _ = read_bridge(home.path());
+    Ok(())
+}
+
+/// What the user trusts.
+pub fn trust_record(u: &mut Unstructured<'_>) -> Result<()> {
+    const RECORDS: &[&str] = &[
+        "project = \"/a\"\nidentity = \"b\"\nkind = \"hook\"\nname = \"a\"\nsource = \"c\"\ntime_ms = 1\nentry = \"d\"\n[files.\"a.sh\"]\nhash = \"b\"\nplace = \"c\"\nstate = \"Plain\"\n",
+    ];
+    reader("trust_record")(&either(u, RECORDS, TOML)?);
     Ok(())
 }
 

@@ -122,7 +122,7 @@ fn head(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
 
 /// What the log says about one session.
 #[derive(Default)]
-struct Account {
+pub(crate) struct Account {
     context: String,
     /// What the ledger said when the session ended.
     ledger: Option<LedgerCounts>,
@@ -161,6 +161,13 @@ impl Account {
             "ledger" => self.ledger = serde_json::from_value(record).ok(),
             _ => {}
         }
+    }
+
+    /// What is told of one record, and of a session that has no other.
+    pub(crate) fn of_one(entry: &AuditEntry) -> String {
+        let mut account = Self::default();
+        account.count(entry);
+        format!("{}{}{}", entry.line(), account.json(""), account.words(""))
     }
 
     /// What is wrong, if something is: counted by the agent while it ran, and by the log.

@@ -1,7 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod ask;
-mod audit;
+pub(crate) mod audit;
 mod cache;
 mod chat;
 mod compact;
