@@ -37,6 +37,9 @@ const GUARDED: &[(&str, &str)] = &[
     ("mktime", "mktime_"),
 ];
 
+/// So many characters of a text are shown that is no JSON.
+const LONGEST_SHOWN: usize = 60;
+
 /// What the filter is called as a definition.
 const MAIN: &str = "main_";
 
@@ -352,7 +355,10 @@ fn own_functions() -> impl Iterator<Item = Fun<Run>> {
                 Ok(text) => text,
                 Err(error) => return box_once(Err(Exn::from(error))),
             };
-            let told = |error| Exn::from(Error::str(format_args!("cannot parse {value} as JSON: {error}")));
+            let told = |error| {
+                let start: String = value.to_string().chars().take(LONGEST_SHOWN).collect();
+                Exn::from(Error::str(format_args!("cannot parse {start} as JSON: {error}")))
+            };
             let values: Vec<_> = parse_many(&text).map(|parsed| parsed.map_err(told)).collect();
             Box::new(values.into_iter())
         }),

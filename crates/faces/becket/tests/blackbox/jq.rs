@@ -63,6 +63,33 @@ fn a_guard_that_uses_jq_guards_where_there_is_none() {
     assert!(links.is_dir(), "the link is in the cache");
 }
 
+/// A guard of which jq alone is the verdict.
+const STRICT_GUARD: &str = r##"
+[[hook]]
+name = "shape"
+event = "pre_tool"
+command = """jq -e '.arguments.command | split("#")[1] | fromjson | length > 0' > /dev/null"""
+"##;
+
+#[test]
+fn a_guard_refuses_what_is_nested_too_deep_for_jq() {
+    let room = room();
+    let path = path_without_jq(&room);
+    let room = room.with("PATH", &path);
+    let hooks = room.hooks(STRICT_GUARD);
+    let touching = |comment: &str| {
+        room.model(&json!([
+            {"tool_calls": [{"name": "shell", "arguments": {"command": format!("touch ran #{comment}")}}]},
+            {"text": "went on"},
+        ]))
+    };
+    let run = |model: &str| room.run(["--yes", "--hooks", &hooks, "--model", model, "go"]);
+    run(&touching(&"[".repeat(200_000))).complained("exceeds the depth limit of 1000");
+    assert!(!room.has("ran"));
+    run(&touching("[1]")).ended_with(0).said("went on");
+    assert!(room.has("ran"));
+}
+
 #[test]
 fn tools_do_not_get_it_and_a_system_that_has_one_keeps_it() {
     let room = room();
