@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use becket_agent::provider::{Answering, Begun, ProviderError, ProviderErrorKind};
 use becket_events::Header;
@@ -14,8 +14,6 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::time::timeout;
 use url::Url;
 
@@ -147,11 +145,6 @@ impl Channel {
             request = request.header(name, value);
         }
         let request = request.headers(self.further_headers()?);
-        if self.url.scheme() == "https" && SystemTime::UNIX_EPOCH.elapsed().is_err() {
-            return Err(self.unreachable(
-                "the clock of this machine says that it is before 1970, so no certificate can be checked. Set it",
-            ));
-        }
         let sending = request.body(body.to_owned()).send();
         let response = match timeout(self.timeouts.idle, sending).await {
             Ok(Ok(response)) => response,
@@ -274,20 +267,7 @@ impl Channel {
 }
 
 fn new_client(scheme: &str, connect: Duration) -> Result<Client, String> {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    let mut tls = if scheme == "https" {
-        builder
-            .with_platform_verifier()
-            .map_err(|error| format!("{error}. Install the system's root certificates (ca-certificates)"))?
-            .with_no_client_auth()
-    } else {
-        builder
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth()
-    };
+    let mut tls = becket_tls::client_config(scheme)?;
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Client::builder()
         .tls_backend_preconfigured(tls)

@@ -5,7 +5,6 @@
 //! person would have to be asked about is told and not followed: the new address is a call of its own.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::gate::NotFetched;
@@ -15,8 +14,6 @@ use becket_events::{FetchArguments, Finding, PageFormat, Part};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::json;
 use tokio::time::timeout;
 use url::Url;
@@ -121,9 +118,6 @@ async fn send(place: &JudgedUrl) -> Result<Response, String> {
         return Err("its host has no network address that was judged".to_owned());
     }
     let client = client_for(place)?;
-    if place.url().scheme() == "https" && !becket_hooks::clock::is_set() {
-        return Err("the clock says that it is before 1970, so no certificate can be checked".into());
-    }
     let response = client.get(place.url().clone()).send().await.map_err(described)?;
     match response.remote_addr() {
         Some(peer) if !place.addresses().iter().any(|judged| judged.ip() == peer.ip()) => Err(format!(
@@ -153,23 +147,8 @@ impl Resolve for JudgedAddresses {
 /// A client that connects to one judged address and to nothing else: it follows no redirect, asks no name server and
 /// uses no proxy. For everything that fetches something.
 pub fn client_for(place: &JudgedUrl) -> Result<Client, String> {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    // The system's certificates are loaded only where they are needed.
-    let tls = if place.url().scheme() == "https" {
-        builder
-            .with_platform_verifier()
-            .map_err(|error| format!("{error}. Install the system's root certificates (ca-certificates)"))?
-            .with_no_client_auth()
-    } else {
-        builder
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth()
-    };
     Client::builder()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(becket_tls::client_config(place.url().scheme())?)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
@@ -313,6 +292,7 @@ fn described(error: reqwest::Error) -> String {
 mod tests {
     use super::*;
     use std::net::IpAddr;
+    use std::sync::Arc;
 
     use becket_agent::url_policy::{Resolver, UrlJudge};
     use futures_util::future::BoxFuture;

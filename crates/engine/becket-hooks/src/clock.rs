@@ -20,7 +20,7 @@ pub fn new_uuid() -> Uuid {
     }
 }
 
-/// Whether the clock says that it is after 1970. Before it, no certificate can be checked.
-pub fn is_set() -> bool {
+/// Whether the clock says that it is after 1970.
+fn is_set() -> bool {
     SystemTime::UNIX_EPOCH.elapsed().is_ok()
 }

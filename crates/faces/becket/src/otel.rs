@@ -137,7 +137,7 @@ pub async fn send(endpoint: &Url, body: String, surroundings: &Surroundings) -> 
     let response = request
         .send()
         .await
-        .map_err(|error| failed(error.without_url().to_string()))?;
+        .map_err(|error| failed(crate::extensions::network::cause(&error.without_url())))?;
     match response.status() {
         status if status.is_success() => Ok(()),
         status => Err(failed(format!("it answered {status}"))),

@@ -16,8 +16,6 @@ use futures_util::future::BoxFuture;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex as Turn;
@@ -191,13 +189,8 @@ impl Network {
 }
 
 pub(crate) fn new_client(policy: Policy) -> Result<Client, String> {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = ClientConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_platform_verifier()
-        .map_err(|error| format!("{error}. Install the system's root certificates (ca-certificates)"))?
-        .with_no_client_auth();
+    // A redirect may lead from `http` to `https`.
+    let mut tls = becket_tls::client_config("https")?;
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Client::builder()
         .tls_backend_preconfigured(tls)
@@ -221,14 +214,18 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, HostError> {
     Ok(headers)
 }
 
+/// The deepest cause of a failure: those above it only say that a request failed.
+pub(crate) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
 /// Why nothing came, with the code that scripts look for.
 fn explained(address: &str, error: &reqwest::Error) -> HostError {
-    let mut words = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        words = cause.to_string();
-        source = cause.source();
-    }
+    let words = cause(error);
     let code = match () {
         () if error.is_timeout() => "ETIMEDOUT",
         () if error.is_connect() && words.contains("refused") => "ECONNREFUSED",

@@ -12,6 +12,7 @@ use reqwest::{Method, Response};
 use url::Url;
 
 use super::harness::word;
+use crate::extensions::network::cause;
 
 /// What requests go through.
 #[derive(Debug, Clone)]
@@ -191,12 +192,7 @@ fn reaches(reach: &Reach, url: &Url) -> bool {
 
 /// A failure with its deepest cause, without the address.
 fn described(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
+    cause(&error.without_url())
 }
 
 #[cfg(test)]

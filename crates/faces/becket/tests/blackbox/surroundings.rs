@@ -7,9 +7,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Room, Running, needs};
+use testkit::{Finished, Room, Running, Signal, needs};
 
+use crate::pi_extensions::run_with;
 use crate::room;
+use crate::scheme::{call, put, returning, run};
 
 /// Braces that stand in one another.
 fn nested(depth: usize) -> String {
@@ -77,23 +79,26 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 "#;
 
+/// A room in which the clock of every program stands at so many seconds after 1970.
+fn with_clock(room: Room, seconds: &str) -> Room {
+    let (source, library) = (room.write("../clock.c", CLOCK), room.home().join("clock.so"));
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "the clock is built");
+    room.with("LD_PRELOAD", &library.display().to_string())
+        .with("CLOCK_SECONDS", seconds)
+}
+
 #[test]
 fn a_clock_before_1970_or_far_ahead_stops_nothing() {
     if !needs("cc") || !cfg!(target_os = "linux") {
         return;
     }
     for seconds in ["-1", "-86400", "-99999999999", "253402300800", "9000000000000"] {
-        let room = room();
-        let (source, library) = (room.write("../clock.c", CLOCK), room.home().join("clock.so"));
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(&library)
-            .arg(&source)
-            .status();
-        assert!(built.is_ok_and(|status| status.success()), "the clock is built");
-        let room = room
-            .with("LD_PRELOAD", &library.display().to_string())
-            .with("CLOCK_SECONDS", seconds);
+        let room = with_clock(room(), seconds);
         let hooks = room.hooks("[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\n");
         let model = room.model(&json!([
             {"tool_calls": [{"name": "shell", "arguments": {"command": "echo made"}}]},
@@ -125,6 +130,119 @@ fn a_clock_before_1970_or_far_ahead_stops_nothing() {
             .ended_with(1)
             .complained("the clock of this machine");
     }
+}
+
+/// A key that protects nothing, and a certificate that nobody vouches for: both are only for this test.
+const CERTIFICATE: &str = "\
+-----BEGIN PRIVATE KEY-----\n\
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgIKMRCyn/fseLuK3+\n\
+sQN0LaIUZN5mzg5Q0j/PNvHDMnmhRANCAATvgS8XWL5IO7R5gNi4O+tSv3tHUkI9\n\
+QSeenvU/86/IHrBl1Ro4K7BQKwuZu9uUFMyb3WjxXZuWvpmJ37iQT16J\n\
+-----END PRIVATE KEY-----\n\
+-----BEGIN CERTIFICATE-----\n\
+MIIBkDCCATagAwIBAgIUKo+lnwwLWY0qDQP2ll4hJSFiMGMwCgYIKoZIzj0EAwIw\n\
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTExNzA4MDAyNloYDzIxMjYxMDI0\n\
+MDgwMDI2WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO\n\
+PQMBBwNCAATvgS8XWL5IO7R5gNi4O+tSv3tHUkI9QSeenvU/86/IHrBl1Ro4K7BQ\n\
+KwuZu9uUFMyb3WjxXZuWvpmJ37iQT16Jo2QwYjAdBgNVHQ4EFgQUEohXl1yB4rQA\n\
+1oz94L3nuupQZ+gwHwYDVR0jBBgwFoAUEohXl1yB4rQA1oz94L3nuupQZ+gwDwYD\n\
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n\
+IDZycUZIb1Cy8GlZLoj+BRXesAhEOnTmt62H9Wk2YYaYAiEAz9GpUoZhlHL114mV\n\
+7n8rAJDYOsOBWuuzKF0g4Jnla4E=\n\
+-----END CERTIFICATE-----\n\
+";
+
+/// Greets everybody who comes, with TLS, as far as they let it.
+const GREETER: &str = r#"
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1])
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection, _ = listener.accept()
+    try:
+        context.wrap_socket(connection, server_side=True).close()
+    except OSError:
+        connection.close()
+"#;
+
+/// A server with TLS that runs until it is dropped, and its address.
+struct Greeter(Running, String);
+
+impl Greeter {
+    fn start(room: &Room) -> Self {
+        let (program, certificate) = (
+            room.write("../greeter.py", GREETER),
+            room.write("../greeter.pem", CERTIFICATE),
+        );
+        let mut command = Command::new("python3");
+        command
+            .args([program, certificate])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let running = Running::of(command.spawn().expect("python3 starts"));
+        running.wait_for_output("\n");
+        let address = format!("https://127.0.0.1:{}", running.output().trim());
+        Self(running, address)
+    }
+}
+
+impl Drop for Greeter {
+    fn drop(&mut self) {
+        self.0.signal(Signal::KILL);
+    }
+}
+
+#[test]
+fn https_before_1970_is_an_error_that_names_the_clock_for_everybody_who_makes_requests() {
+    if !needs("cc") || !needs("python3") || !cfg!(target_os = "linux") {
+        return;
+    }
+    let room = with_clock(room(), "-86400");
+    let greeter = Greeter::start(&room);
+    let url = &greeter.1;
+    let room = room
+        .with("OPENAI_API_KEY", "sk-0123456789")
+        .with("OPENAI_BASE_URL", url);
+    let told = |who: &str, run: &Finished| {
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.contains("the clock of this machine"), "{who}: {run:#?}");
+        assert!(!said.contains("panicked"), "{who}: {run:#?}");
+    };
+    room.config("[agent]\nmax_retries = 0\n");
+    told("a provider", &room.run(["go"]));
+    let fetch = json!([{"tool_calls": [{"name": "fetch", "arguments": {"url": url}}]}, {"text": "done"}]);
+    let model = room.model(&fetch);
+    told("fetch", &room.run(["--json", "--yes", "--model", &model, "go"]));
+    told("otel", &room.run(["trace", &format!("--otel={url}/v1/traces")]));
+
+    room.config(&format!("[mcp.servers.web]\nurl = \"{url}/mcp\"\n"));
+    told("mcp", &room.run(["mcp", "check"]));
+    room.config(&format!(
+        "[tools.http.allow]\n\"/tools/shared/probe.scm\" = [\"{url}\"]\n"
+    ));
+    put(
+        &room,
+        "tools/shared/probe.scm",
+        &format!(
+            "(import (tein http))\n{}",
+            returning(&format!("(http-get \"{url}/\")"))
+        ),
+    );
+    let run = run(&room, &[], &[call("probe", json!({}))]);
+    told("a file in Scheme", &run);
+    let fetching = format!(
+        "export default (pi: any) => pi.on('input', async () => ({{\
+             action: 'transform', text: await fetch('{url}').catch((error: any) => String(error.cause ?? error)),\
+         }}));"
+    );
+    told(
+        "an extension",
+        &run_with(&room, &fetching, &json!([{"text": "fine"}]), &[]),
+    );
 }
 
 /// The page, started by a line of the shell, and its address.
