@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use becket_events::{
-    Class, EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, EventId, Level, Message, MessageEnd,
-    MessageEndPayload, MessageStart, MessageStartPayload, Notification, NotificationPayload, Scope,
-    SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StandingSummary, StartReason, Usage,
+    Class, EndReason, ErrorKind, ErrorRaised, ErrorRaisedPayload, EventId, LOST_ANSWER_NOTE, Level, Message,
+    MessageEnd, MessageEndPayload, MessageStart, MessageStartPayload, Notification, NotificationPayload,
+    Scope, SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StandingSummary, StartReason,
+    Usage,
 };
 use becket_hooks::{DispatchTrace, Engine, ReportedFailure, Witness};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,7 @@ use crate::gate::Gate;
 use crate::guests::{Brought, Guests};
 use crate::hooks::Hooks;
 use crate::mail::MailSource;
-use crate::message::{new_id, tool_result};
+use crate::message::{new_id, note, tool_result};
 use crate::provider::Provider;
 use crate::queue::Queues;
 use crate::settings::AgentSettings;
@@ -103,6 +104,8 @@ pub struct Session {
     pub(crate) unsettled: bool,
     /// How many requests hooks have caused by what they said since the person last spoke.
     pub(crate) unasked: u32,
+    /// Whether an answer was lost because becket was killed, and nobody was told yet.
+    pub(crate) lost_answer: bool,
     /// Whether nothing of the session becomes part of the conversation.
     pub(crate) beside: bool,
     /// The conversation from the last compaction on.
@@ -209,6 +212,7 @@ impl Session {
     ) -> Result<Self, StoreError> {
         let mut session = Self::unannounced(Seats::of(agent), context_name, beginning).await?;
         session.answer_interrupted_calls().await?;
+        session.mark_lost_answer().await?;
         session.heed().await;
         session.announce().await;
         Ok(session)
@@ -263,6 +267,7 @@ impl Session {
             resumed,
             entries,
             origin,
+            lost_answer,
         } = opened;
         let mut session = Self {
             agent,
@@ -276,6 +281,7 @@ impl Session {
             announced: false,
             unsettled: false,
             unasked: 0,
+            lost_answer,
             beside: false,
             messages: Vec::new(),
             standing: None,
@@ -484,6 +490,19 @@ impl Session {
             .map(|call| tool_result(&call.id, &call.name, vec![becket_events::Part::text(words)], true))
             .collect();
         self.store_messages(results).await
+    }
+
+    /// An answer that was coming when becket was killed may have been seen, and is not stored: the conversation and
+    /// whoever goes on with it are told so, once.
+    async fn mark_lost_answer(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.lost_answer) {
+            return Ok(());
+        }
+        self.agent.front.show(Sight::Warning(
+            "the last answer is not stored: becket was killed while it came. The conversation goes on without it",
+        ));
+        let words = "The answer to this is not stored: becket was killed while it came. Some of it may have been seen.";
+        self.store_messages(vec![note(LOST_ANSWER_NOTE, words)]).await
     }
 
     /// Brings messages through their hooks, stores them, and adds them to the conversation.

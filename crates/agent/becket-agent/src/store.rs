@@ -199,6 +199,8 @@ pub struct OpenedSession {
     pub entries: Vec<StoredEntry>,
     /// Where the conversation comes from, if it did not begin here.
     pub origin: Option<Origin>,
+    /// Whether the session that wrote last was killed before it had stored an answer, of which some may have been shown.
+    pub lost_answer: bool,
 }
 
 /// A conversation for a new context.

@@ -9,6 +9,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use becket_agent::store::StoreError;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::name::ContextName;
 use crate::sqlite::SqliteStore;
@@ -42,6 +44,15 @@ impl SqliteStore {
         let file = File::open(self.claim_file(context)).ok()?;
         file.take(32).read_to_string(&mut text).ok()?;
         text.trim().parse().ok()
+    }
+
+    /// Whether a process that runs has claimed a context. Looking never gets into the way of a claim.
+    pub(crate) fn is_claimed(&self, context: &str) -> bool {
+        let name = ContextName::parse(context).ok();
+        let process = name.and_then(|name| self.claimed_by(&name));
+        let process = process.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        // A process of another user is there, although it may not be sent a signal.
+        process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
     }
 
     fn claim_file(&self, context: &ContextName) -> PathBuf {

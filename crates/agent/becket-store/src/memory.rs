@@ -160,6 +160,8 @@ impl Memory {
             resumed,
             entries,
             origin,
+            // What is only in memory ends with its process.
+            lost_answer: false,
         })
     }
 

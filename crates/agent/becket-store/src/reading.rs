@@ -1,7 +1,7 @@
 //! What is read, as SQL, and the shapes in which it is handed out.
 
 use becket_agent::store::{Origin, SpanKind, StoredEntry, WaitingLetter};
-use becket_events::Json;
+use becket_events::{Json, LOST_ANSWER_NOTE};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -180,6 +180,47 @@ pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry
         });
     }
     Ok(entries)
+}
+
+/// The session that wrote an entry.
+pub(crate) fn writer_of(connection: &Connection, entry: i64) -> Result<String, Problem> {
+    let mut writer = connection.prepare_cached("SELECT session_id FROM entries WHERE seq = ?")?;
+    Ok(writer.query_row([entry], |row| row.get(0))?)
+}
+
+/// Whether a session is at work on an answer, or was when it was killed: it has not ended, the last message that it
+/// stored is one to which the model answers, and the run has not ended without an answer after it.
+pub(crate) fn lost_answer(connection: &Connection, session_id: &str) -> Result<bool, Problem> {
+    let mut last_message = connection.prepare_cached(
+        "SELECT time_ms, json_extract(content, '$.message.role'), json_extract(content, '$.message.kind')
+         FROM entries WHERE session_id = ?1 AND json_extract(content, '$.type') = 'message'
+             AND (SELECT ended_ms FROM sessions WHERE id = ?1) IS NULL
+         ORDER BY seq DESC LIMIT 1",
+    )?;
+    let last_message = last_message.query_row([session_id], |row| {
+        Ok((
+            count(row, 0)?,
+            row.get::<_, String>(1)?,
+            row.get::<_, Option<String>>(2)?,
+        ))
+    });
+    let Some((time_ms, role, kind)) = last_message.optional()? else {
+        return Ok(false);
+    };
+    if role == "assistant" || kind.as_deref() == Some(LOST_ANSWER_NOTE) {
+        return Ok(false);
+    }
+    let mut last_turn = connection.prepare_cached(
+        "SELECT dispatch FROM trace WHERE session_id = ? AND event = 'turn' ORDER BY seq DESC LIMIT 1",
+    )?;
+    let last_turn = last_turn.query_row([session_id], |row| row.get::<_, String>(0));
+    let turn = last_turn.optional()?.unwrap_or_default();
+    let turn: serde_json::Value = serde_json::from_str(&turn).unwrap_or_default();
+    let number = |name: &str| turn[name].as_u64().unwrap_or_default();
+    let is_older = number("time_us") + number("duration_us") < time_ms * 1000;
+    // After every other reason the run is over.
+    let goes_on = matches!(turn["facts"]["reason"].as_str(), Some("continue" | "steered"));
+    Ok(is_older || goes_on)
 }
 
 /// The entries from the root to where the context stands.

@@ -46,6 +46,17 @@ impl SqliteStore {
         Ok(family_of(&sessions, session_id))
     }
 
+    /// Whether a session was killed before it had stored an answer, of which some may have been shown.
+    pub fn lost_answer(&self, session_id: &str) -> Result<bool, StoreError> {
+        let context: Option<String> = self.look("read a session", |connection| {
+            let mut context = connection.prepare_cached("SELECT context FROM sessions WHERE id = ?")?;
+            let is_open = crate::reading::lost_answer(connection, session_id)?;
+            let context = context.query_row([session_id], |row| row.get(0)).optional()?;
+            Ok(context.filter(|_| is_open))
+        })?;
+        Ok(context.is_some_and(|context| !self.is_claimed(&context)))
+    }
+
     /// The entries that a session wrote, in their order.
     pub fn written_by(&self, session_id: &str) -> Result<Vec<StoredEntry>, StoreError> {
         let raw = self.look("read a session", |connection| written_by(connection, session_id))?;

@@ -426,6 +426,7 @@ impl Store for SqliteStore {
                 resumed: begun.resumed,
                 entries,
                 origin: begun.origin,
+                lost_answer: begun.lost_answer,
             })
         })
     }
@@ -448,6 +449,7 @@ impl Store for SqliteStore {
                 resumed: begun.resumed,
                 entries,
                 origin: begun.origin,
+                lost_answer: begun.lost_answer,
             })
         })
     }

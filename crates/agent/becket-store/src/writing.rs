@@ -19,6 +19,7 @@ pub(crate) struct Begun {
     pub(crate) resumed: bool,
     pub(crate) entries: Vec<RawEntry>,
     pub(crate) origin: Option<Origin>,
+    pub(crate) lost_answer: bool,
 }
 
 pub(crate) fn begin_session(
@@ -42,15 +43,19 @@ pub(crate) fn begin_session(
     // A sub-agent knows nothing of its parent's conversation.
     let leaf = leaf.filter(|_| session.parent_session_id.is_none());
     add_session(connection, session, leaf)?;
-    let entries = match leaf {
-        Some(leaf) => reading::path_to(connection, leaf)?,
-        None => Vec::new(),
+    let (entries, lost_answer) = match leaf {
+        Some(leaf) => (
+            reading::path_to(connection, leaf)?,
+            reading::lost_answer(connection, &reading::writer_of(connection, leaf)?)?,
+        ),
+        None => (Vec::new(), false),
     };
     let origin = reading::origin(connection, context.as_str())?;
     Ok(Begun {
         resumed,
         entries,
         origin,
+        lost_answer,
     })
 }
 
@@ -98,6 +103,7 @@ pub(crate) fn plant(
         resumed: false,
         entries,
         origin: Some(seed.origin.clone()),
+        lost_answer: false,
     })
 }
 

@@ -262,7 +262,9 @@ async fn keeps_the_promises_of_the_trait(store: &dyn Store) {
         resumed,
         entries: found,
         origin,
+        lost_answer,
     } = store.begin_session(session("s2", "work")).await.unwrap();
+    assert!(!lost_answer, "nobody was waited for");
     assert!(resumed);
     assert!(origin.is_none(), "it is no fork: {origin:?}");
     assert_is_path(&found);

@@ -27,8 +27,8 @@ pub use event::{
 pub use finding::{EditFault, Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop, Why};
 pub use json::Json;
 pub use message::{
-    BRANCH_NOTE, Delta, EntryDraft, Message, MessageBody, MessageRecord, NoteDraft, Part, SHELL_NOTE,
-    StopReason, ToolCall, Usage, text_of,
+    BRANCH_NOTE, Delta, EntryDraft, LOST_ANSWER_NOTE, Message, MessageBody, MessageRecord, NoteDraft, Part,
+    SHELL_NOTE, StopReason, ToolCall, Usage, text_of,
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,

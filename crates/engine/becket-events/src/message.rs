@@ -17,6 +17,9 @@ pub const BRANCH_NOTE: &str = "branch_summary";
 /// The kind of a note that tells of a command that the person ran; its details are the command and what came of it.
 pub const SHELL_NOTE: &str = "user_shell";
 
+/// The kind of a note that tells that the answer before it was lost, because the program was killed.
+pub const LOST_ANSWER_NOTE: &str = "lost_answer";
+
 /// One message. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Message(Arc<Shared>);

@@ -315,6 +315,7 @@ impl Store for Memory {
                 resumed: !entries.is_empty(),
                 entries,
                 origin: None,
+                lost_answer: false,
             })
         })
     }
@@ -340,6 +341,7 @@ impl Store for Memory {
                 resumed: false,
                 entries,
                 origin: Some(seed.origin),
+                lost_answer: false,
             })
         })
     }

@@ -22,6 +22,9 @@ use crate::workbench::in_ms;
 
 use tree::{Family, Node, What};
 
+/// What is said of a session that was killed before it had stored an answer.
+pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was killed while it came";
+
 /// So many turns are shown at once.
 const TURNS: u64 = 100;
 
@@ -58,7 +61,12 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         }
         (None, Some(TraceForm::Otlp)) => print(&format!("{}\n", otlp::request(&family, &session)))?,
         (None, Some(_)) => print(&format!("{}\n", chrome(&session, &family)))?,
-        (None, None) => print(&harmless(&family.tree(&session, page.as_ref())))?,
+        (None, None) => {
+            print(&harmless(&family.tree(&session, page.as_ref())))?;
+            if store.lost_answer(&session.id)? {
+                print(&format!("{LOST_ANSWER}\n"))?;
+            }
+        }
     }
     Ok(Exit::Answered)
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use becket_store::{ContextName, SqliteStore};
 use serde_json::json;
-use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Room};
+use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Room, Signal};
 
+use crate::mcp::wait_until;
 use crate::room;
 
 /// Longer than any test may take.
@@ -129,4 +130,60 @@ fn an_answer_that_was_shown_and_cannot_be_stored_is_told_to_be_lost() {
         .ended_with(1)
         .said("an answer")
         .complained("the answer above is not stored");
+}
+
+#[test]
+fn an_answer_that_came_when_becket_was_killed_is_told_to_be_lost_and_only_once() {
+    let lost = "the last answer is not stored";
+    let half =
+        || Response::events(OpenAiStream::new("m").text("half an ans").unfinished()).ending(Ending::Hang);
+    let command = json!({"command": "true"}).to_string();
+    let tool = || {
+        let asked = OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[&command]);
+        Response::events(asked.finish("tool_calls").done())
+    };
+    for before in [vec![], vec![tool()]] {
+        let first = before.len();
+        let answers = before
+            .into_iter()
+            .chain([half(), said("whole"), said("more")])
+            .collect::<Vec<_>>();
+        let server = ModelServer::start(answers);
+        let room = connected("OPENAI", &server);
+        let running = room.start(["--yes", "first"]);
+        running.wait_for_output("half an ans");
+        for words in [&["trace"][..], &["context", "log"]] {
+            let shown = format!("{:?}", room.run(words).ended_with(0));
+            assert!(!shown.contains(lost), "{words:?}: it is still coming: {shown}");
+        }
+        running.signal(Signal::KILL);
+        running.finish();
+        room.run(["trace"]).ended_with(0).said(lost);
+        room.run(["context", "log"]).ended_with(0).complained(lost);
+
+        room.run(["second"]).ended_with(0).said("whole").complained(lost);
+        let asked = server.requests()[first + 1].text();
+        assert!(asked.contains("The answer to this is not stored"), "{asked}");
+        let third = room.run(["third"]).ended_with(0).said("more");
+        assert!(!third.stderr.contains(lost), "{third:#?}");
+        room.run(["context", "log"]).ended_with(0).said("is not stored");
+        let shown = format!("{:?}", room.run(["trace"]).ended_with(0));
+        assert!(!shown.contains(lost), "{shown}");
+    }
+}
+
+#[test]
+fn becket_that_is_killed_while_a_tool_runs_has_lost_no_answer() {
+    let command = json!({"command": "touch begun; sleep 600"}).to_string();
+    let asked = OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[&command]);
+    let server = ModelServer::start([Response::events(asked.finish("tool_calls").done()), said("whole")]);
+    let room = connected("OPENAI", &server);
+    let running = room.start(["--yes", "first"]);
+    wait_until("the tool runs", || room.has("begun"));
+    running.signal(Signal::KILL);
+    running.finish();
+    let shown = format!("{:?}", room.run(["trace"]).ended_with(0));
+    assert!(!shown.contains("not stored"), "{shown}");
+    let second = room.run(["second"]).ended_with(0).said("whole");
+    assert!(!second.stderr.contains("not stored"), "{second:#?}");
 }

@@ -53,7 +53,7 @@ fn got(room: &Room, tool: &str, arguments: Value) -> String {
     result(&call(room, tool, arguments, &["--yes"]))
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
         assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");

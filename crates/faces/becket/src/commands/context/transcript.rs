@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::Place;
 use crate::commands::print;
+use crate::commands::trace::LOST_ANSWER;
 use crate::failure::CliError;
 use crate::front::{counted, harmless_indented, harmless_name};
 use crate::moments::moment_in_words;
@@ -44,7 +45,8 @@ pub struct Line {
 
 /// Shows the last lines.
 pub fn log(place: &Place<'_>, name: &ContextName, count: usize) -> Result<(), CliError> {
-    let lines = lines(name.as_str(), &place.store.entries(name.as_str())?);
+    let entries = place.store.entries(name.as_str())?;
+    let lines = lines(name.as_str(), &entries);
     if lines.is_empty() {
         place.surroundings.remark(&format!("the context {name} is empty"));
     }
@@ -54,6 +56,10 @@ pub fn log(place: &Place<'_>, name: &ContextName, count: usize) -> Result<(), Cl
         } else {
             print(&format!("{}\n", in_words(line)))?;
         }
+    }
+    match entries.last() {
+        Some(last) if place.store.lost_answer(&last.session_id)? => place.surroundings.remark(LOST_ANSWER),
+        _ => {}
     }
     Ok(())
 }
