@@ -199,7 +199,7 @@ pub struct OpenedSession {
     pub entries: Vec<StoredEntry>,
     /// Where the conversation comes from, if it did not begin here.
     pub origin: Option<Origin>,
-    /// Whether the session that wrote last was killed before it had stored an answer, of which some may have been shown.
+    /// Whether the session that wrote last was killed before it had stored an answer, some of which may have been seen.
     pub lost_answer: bool,
 }
 

@@ -41,5 +41,5 @@ pub use contexts::{Archive, ChosenContexts, Due, Lifetime, Project};
 pub use memory::MemoryStore;
 pub use name::{ContextName, ContextNameError};
 pub use reading::{ContextSummary, InboxMessage, Recorded, SessionSummary, StoredTrace, TurnPage};
-pub use record::{Mark, RawTrace};
+pub use record::{Beginning, Mark, RawTrace};
 pub use sqlite::SqliteStore;

@@ -529,7 +529,7 @@ fn recorded(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Recorded>, Problem> {
 }
 
 /// The names under which spans are recorded, for SQL.
-fn span_names() -> String {
+pub(crate) fn span_names() -> String {
     let names = SpanKind::ALL.iter().map(|kind| format!("'{}'", kind.name()));
     names.collect::<Vec<_>>().join(",")
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use becket_agent::store::{StoreError, StoredEntry};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::SessionSummary;
 use crate::problem::Problem;
-use crate::reading::{RawEntry, count};
+use crate::reading::{RawEntry, count, span_names};
 use crate::sqlite::SqliteStore;
 
 /// How far the store has come. Equal marks mean that nothing was added in between.
@@ -21,6 +21,24 @@ pub struct Mark {
     pub sessions: u64,
     /// How many of them have ended.
     pub ended: u64,
+}
+
+/// Where the later part of a session begins, with one of its turns. A turn is an answer with what led to it and what
+/// its calls came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// The turn; a session's first one has the number 1.
+    pub turn: u64,
+    /// How many turns the session has, without one that waits for its answer.
+    pub turn_count: u64,
+    /// When the turn before was answered; 0 before the first.
+    pub after_ms: u64,
+    /// When the turn itself was answered, so that sub-agents of this part began then or later; 0 for the first turn.
+    pub answered_ms: u64,
+    /// The last entry before it.
+    entry: i64,
+    /// The last place in the trace before it.
+    trace: i64,
 }
 
 /// A traced dispatch or stretch of time, still as the JSON text that was stored.
@@ -57,9 +75,24 @@ impl SqliteStore {
         Ok(context.is_some_and(|context| !self.is_claimed(&context)))
     }
 
-    /// The entries that a session wrote, in their order.
-    pub fn written_by(&self, session_id: &str) -> Result<Vec<StoredEntry>, StoreError> {
-        let raw = self.look("read a session", |connection| written_by(connection, session_id))?;
+    /// Where a turn of a session begins; without one, where its last turns begin, so many of them.
+    pub fn beginning(
+        &self,
+        session_id: &str,
+        turn: Option<u64>,
+        usual: u64,
+    ) -> Result<Beginning, StoreError> {
+        self.look("read a session", |connection| {
+            beginning(connection, session_id, turn, usual)
+        })
+    }
+
+    /// The entries that a session wrote from a turn on, in their order. The first of them may be results of calls that
+    /// were asked for before.
+    pub fn written_by(&self, session_id: &str, from: &Beginning) -> Result<Vec<StoredEntry>, StoreError> {
+        let raw = self.look("read a session", |connection| {
+            written_by(connection, session_id, from.entry)
+        })?;
         raw.into_iter()
             .map(|entry| {
                 entry
@@ -91,24 +124,28 @@ impl SqliteStore {
             .collect()
     }
 
-    /// What was traced of a session so far, dispatches and stretches of time, in their order.
-    pub fn traced_in(&self, session_id: &str) -> Result<Vec<RawTrace>, StoreError> {
+    /// What was traced of a session from a turn on, dispatches and stretches of time, in their order.
+    pub fn traced_in(&self, session_id: &str, from: &Beginning) -> Result<Vec<RawTrace>, StoreError> {
         self.look("read the trace", |connection| {
             traces(
                 connection,
-                "SELECT seq, session_id, dispatch FROM trace WHERE session_id = ? AND heard ORDER BY seq",
-                [session_id],
+                "SELECT seq, session_id, dispatch FROM trace WHERE session_id = ? AND seq > ? AND heard ORDER BY seq",
+                params![session_id, from.trace],
             )
         })
     }
 
-    /// The dispatches and spans of all sessions after that place, in their order, at most so many.
+    /// The dispatches of all sessions after that place, in their order, at most so many.
     pub fn dispatches_after(&self, seq: u64, most: u32) -> Result<Vec<RawTrace>, StoreError> {
         let seq = i64::try_from(seq).unwrap_or(i64::MAX);
         self.look("read the trace", |connection| {
             traces(
                 connection,
-                "SELECT seq, session_id, dispatch FROM trace WHERE seq > ? AND heard ORDER BY seq LIMIT ?",
+                &format!(
+                    "SELECT seq, session_id, dispatch FROM trace
+                     WHERE seq > ? AND heard AND event NOT IN ({}) ORDER BY seq LIMIT ?",
+                    span_names()
+                ),
                 [seq, i64::from(most)],
             )
         })
@@ -143,13 +180,63 @@ fn mark(connection: &Connection) -> Result<Mark, Problem> {
     })?)
 }
 
-fn written_by(connection: &Connection, session_id: &str) -> Result<Vec<RawEntry>, Problem> {
+fn beginning(
+    connection: &Connection,
+    session_id: &str,
+    turn: Option<u64>,
+    usual: u64,
+) -> Result<Beginning, Problem> {
+    let mut answers = connection.prepare_cached(
+        "SELECT seq, time_ms FROM entries
+         WHERE session_id = ? AND json_extract(content, '$.message.role') = 'assistant' ORDER BY seq",
+    )?;
+    let answers = answers.query_map([session_id], |row| Ok((row.get(0)?, count(row, 1)?)))?;
+    let answers: Vec<(i64, u64)> = answers.collect::<Result<_, _>>()?;
+    let turn_count = answers.len() as u64;
+    let turn = turn.unwrap_or((turn_count + 1).saturating_sub(usual));
+    let turn = turn.clamp(1, turn_count.max(1));
+    let answer = |turn: u64| answers.get(usize::try_from(turn).ok()?.checked_sub(1)?).copied();
+    let (Some((entry, after_ms)), Some((_, answered_ms))) = (answer(turn - 1), answer(turn)) else {
+        return Ok(Beginning {
+            turn,
+            turn_count,
+            ..Beginning::default()
+        });
+    };
+    Ok(Beginning {
+        turn,
+        turn_count,
+        after_ms,
+        answered_ms,
+        entry,
+        trace: end_of_turn(connection, session_id, after_ms)?,
+    })
+}
+
+/// The last place in the trace that belongs to the turn that was answered at that moment, or to one before. A turn is
+/// traced when it is over, so everything of the next one stands behind it; what has no turns was traced before there
+/// were any.
+fn end_of_turn(connection: &Connection, session_id: &str, answered_ms: u64) -> Result<i64, Problem> {
+    let answered_ms = i64::try_from(answered_ms).unwrap_or(i64::MAX);
+    for kind in ["event = 'turn'", "heard"] {
+        let mut last = connection.prepare_cached(&format!(
+            "SELECT seq FROM trace WHERE session_id = ? AND {kind} AND time_ms <= ? ORDER BY seq DESC LIMIT 1"
+        ))?;
+        let last = last.query_row(params![session_id, answered_ms], |row| row.get(0));
+        if let Some(seq) = last.optional()? {
+            return Ok(seq);
+        }
+    }
+    Ok(0)
+}
+
+fn written_by(connection: &Connection, session_id: &str, after: i64) -> Result<Vec<RawEntry>, Problem> {
     let mut written = connection.prepare_cached(
         "SELECT entries.id, parents.id, entries.session_id, entries.time_ms, entries.content, entries.source
          FROM entries LEFT JOIN entries AS parents ON parents.seq = entries.parent
-         WHERE entries.session_id = ? ORDER BY entries.seq",
+         WHERE entries.session_id = ? AND entries.seq > ? ORDER BY entries.seq",
     )?;
-    let rows = written.query_map([session_id], RawEntry::read)?;
+    let rows = written.query_map(params![session_id, after], RawEntry::read)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

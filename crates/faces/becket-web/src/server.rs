@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
@@ -210,12 +210,28 @@ async fn sessions(State(house): State<Arc<House>>) -> Response {
     .await
 }
 
-async fn timeline(State(house): State<Arc<House>>, Path(session): Path<String>) -> Response {
-    ask(&house, move |source| source.timeline(&session)).await
+async fn timeline(
+    State(house): State<Arc<House>>,
+    Path(session): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let from = first_turn(query.as_deref());
+    ask(&house, move |source| source.timeline(&session, from)).await
 }
 
-async fn details(State(house): State<Arc<House>>, Path((session, bar)): Path<(String, String)>) -> Response {
-    ask(&house, move |source| source.details(&session, &bar)).await
+async fn details(
+    State(house): State<Arc<House>>,
+    Path((session, bar)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let from = first_turn(query.as_deref());
+    ask(&house, move |source| source.details(&session, &bar, from)).await
+}
+
+/// The turn with which a timeline is to begin: `from=N`.
+fn first_turn(query: Option<&str>) -> Option<u64> {
+    let mut parts = query?.split('&');
+    parts.find_map(|part| part.strip_prefix("from=")?.parse().ok())
 }
 
 /// Asks the record on a thread that may wait, and answers with JSON.

@@ -7,11 +7,18 @@ pub trait Source: Send + Sync + 'static {
     /// The sessions, newest first.
     fn sessions(&self) -> Result<Vec<SessionLine>, SourceError>;
 
-    /// One session with those of its sub-agents; `None` if there is no such session.
-    fn timeline(&self, session_id: &str) -> Result<Option<Timeline>, SourceError>;
+    /// One session with those of its sub-agents, from a turn on; without one, its last turns, as many as are shown at
+    /// once. `None` if there is no such session.
+    fn timeline(&self, session_id: &str, from: Option<u64>) -> Result<Option<Timeline>, SourceError>;
 
-    /// Everything about one bar of a timeline; `None` if there is no such bar.
-    fn details(&self, session_id: &str, bar_id: &str) -> Result<Option<Details>, SourceError>;
+    /// Everything about one bar of a timeline that begins with a turn; without one, of the whole session. `None` if
+    /// there is no such bar.
+    fn details(
+        &self,
+        session_id: &str,
+        bar_id: &str,
+        from: Option<u64>,
+    ) -> Result<Option<Details>, SourceError>;
 
     /// How far the record has come. Another text than before means that something was added.
     fn position(&self) -> Result<String, SourceError>;

@@ -78,6 +78,10 @@ pub enum Decision {
 pub struct Timeline {
     /// The session that was asked for.
     pub session: SessionLine,
+    /// The first of its turns that is in the timeline, which has all later ones; the first of all has the number 1.
+    pub first_turn: u64,
+    /// How many turns the session has, without one that waits for its answer.
+    pub turn_count: u64,
     /// The session itself, then its sub-agents in the order in which they began.
     pub lanes: Vec<Lane>,
     /// Lane by lane; what belongs to something follows it, one step deeper.

@@ -32,7 +32,7 @@ impl Source for Odd {
         }])
     }
 
-    fn timeline(&self, session_id: &str) -> Result<Option<Timeline>, SourceError> {
+    fn timeline(&self, session_id: &str, _: Option<u64>) -> Result<Option<Timeline>, SourceError> {
         match session_id {
             "broken" => Err(SourceError(HOSTILE.into())),
             "panics" => panic!("on purpose"),
@@ -40,9 +40,14 @@ impl Source for Odd {
         }
     }
 
-    fn details(&self, session_id: &str, bar_id: &str) -> Result<Option<Details>, SourceError> {
+    fn details(
+        &self,
+        session_id: &str,
+        bar_id: &str,
+        from: Option<u64>,
+    ) -> Result<Option<Details>, SourceError> {
         Ok(Some(Details {
-            title: format!("{session_id}|{bar_id}"),
+            title: format!("{session_id}|{bar_id}|{from:?}"),
             ..Details::default()
         }))
     }
@@ -120,9 +125,14 @@ fn a_record_that_cannot_be_read_says_so_as_plain_text() {
 
 #[test]
 fn ids_are_read_as_they_were_written() {
-    let (_, body) = ask(serve(), "/api/sessions/a%2Fb/bars/c%3A%C3%A4%3A0");
-    let details: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(details["title"], "a/b|c:ä:0");
+    for (query, from) in [("", "None"), ("?from=7", "Some(7)"), ("?a=b&from=-1", "None")] {
+        let (_, body) = ask(
+            serve(),
+            &format!("/api/sessions/a%2Fb/bars/c%3A%C3%A4%3A0{query}"),
+        );
+        let details: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(details["title"], format!("a/b|c:ä:0|{from}"));
+    }
 }
 
 #[test]

@@ -28,6 +28,9 @@ pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was 
 /// So many turns are shown at once.
 const TURNS: u64 = 100;
 
+/// So many lines of JSON are written at once.
+const LINES: usize = 1000;
+
 /// How often somebody who follows looks again.
 const PACE: Duration = Duration::from_millis(200);
 
@@ -47,9 +50,8 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         None => store.record_of(&session.id, 0)?,
     };
     if form == Some(TraceForm::Jsonl) && otel.is_none() {
-        record
-            .iter()
-            .try_for_each(|recorded| print(&Item::read(recorded).line()))?;
+        let lines = |some: &[Recorded]| -> String { some.iter().map(|one| Item::read(one).line()).collect() };
+        record.chunks(LINES).try_for_each(|some| print(&lines(some)))?;
         return Ok(Exit::Answered);
     }
     let family = Family::of(record.iter().map(Item::read), parents(&store)?);

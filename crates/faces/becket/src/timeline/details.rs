@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becket_agent::store::{EntryContent, StoreError, StoredEntry};
 use becket_events::{Message, MessageBody, ToolCall};
-use becket_store::SessionSummary;
+use becket_store::{Beginning, SessionSummary};
 use becket_web::view::{Body, Decision, Details, Line, Section, Spoken};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,12 +26,17 @@ const AROUND: usize = 3;
 /// The events whose effective form is what a request was made of, the last one first.
 const REQUESTS: &[&str] = &["pre_request", "model_context"];
 
-/// Everything about one bar of a session.
-pub fn of(record: &Record, session: &SessionSummary, bar_id: &str) -> Result<Option<Details>, StoreError> {
+/// Everything about one bar of a session that is shown from a turn on.
+pub fn of(
+    record: &Record,
+    session: &SessionSummary,
+    bar_id: &str,
+    from: &Beginning,
+) -> Result<Option<Details>, StoreError> {
     if let Some((seq, run)) = hook_of(bar_id) {
         return hook(record, session, seq, run);
     }
-    let branch = record.branch(0, session)?;
+    let branch = record.branch(0, session, from)?;
     let Some(node) = branch.find(bar_id) else {
         return Ok(None);
     };

@@ -16,13 +16,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use becket_agent::store::StoreError;
-use becket_store::{SessionSummary, SqliteStore};
+use becket_store::{Beginning, SessionSummary, SqliteStore};
 use becket_web::view::{Details, Lane, SessionLine, Tally, Timeline};
 use becket_web::{Source, SourceError};
 
 use asked::{Asked, Stretch};
 use tally::Tallies;
-use tree::Branch;
+use tree::{Branch, Place};
+
+/// So many turns are shown at once, the last ones first.
+const TURNS: u64 = 100;
 
 /// The store as the page sees it.
 pub struct Record {
@@ -46,10 +49,15 @@ impl Record {
         Ok(look(&tallies))
     }
 
-    /// One session's part of the tree.
-    fn branch(&self, number: usize, session: &SessionSummary) -> Result<Branch, StoreError> {
-        let entries = self.store.written_by(&session.id)?;
-        let traces = self.store.traced_in(&session.id)?;
+    /// One session's part of the tree, from a turn on.
+    fn branch(
+        &self,
+        number: usize,
+        session: &SessionSummary,
+        from: &Beginning,
+    ) -> Result<Branch, StoreError> {
+        let entries = self.store.written_by(&session.id, from)?;
+        let traces = self.store.traced_in(&session.id, from)?;
         let (mut asked, mut stretches) = (Vec::new(), Vec::new());
         for trace in &traces {
             match Asked::read(trace) {
@@ -57,7 +65,20 @@ impl Record {
                 None => stretches.extend(Stretch::read(trace)),
             }
         }
-        Ok(Branch::grow(number, session, entries, asked, stretches))
+        let place = Place {
+            lane: number,
+            turn: from.turn,
+            after_ms: match from.turn {
+                1 => session.started_ms,
+                _ => from.after_ms,
+            },
+        };
+        Ok(Branch::grow(place, entries, asked, stretches))
+    }
+
+    /// Where the first turn of a session begins.
+    fn first_turn(&self, session: &SessionSummary) -> Result<Beginning, StoreError> {
+        self.store.beginning(&session.id, Some(1), TURNS)
     }
 }
 
@@ -71,15 +92,25 @@ impl Source for Record {
         .map_err(told)
     }
 
-    fn timeline(&self, session_id: &str) -> Result<Option<Timeline>, SourceError> {
+    fn timeline(&self, session_id: &str, from: Option<u64>) -> Result<Option<Timeline>, SourceError> {
         let family = self.store.family(session_id).map_err(told)?;
         let Some(session) = family.first() else {
             return Ok(None);
         };
+        let beginning = self.store.beginning(session_id, from, TURNS).map_err(told)?;
+        let family: Vec<(usize, &SessionSummary)> = family
+            .iter()
+            .enumerate()
+            .filter(|(number, session)| *number == 0 || session.started_ms >= beginning.answered_ms)
+            .collect();
         let mut bars = Vec::new();
         let mut usage = Vec::new();
-        for (number, session) in family.iter().enumerate() {
-            let branch = self.branch(number, session).map_err(told)?;
+        for (lane, (number, session)) in family.iter().enumerate() {
+            let from = match number {
+                0 => beginning,
+                _ => self.first_turn(session).map_err(told)?,
+            };
+            let branch = self.branch(lane, session, &from).map_err(told)?;
             usage.extend_from_slice(&branch.usage);
             branch.flatten(&mut bars);
         }
@@ -89,18 +120,26 @@ impl Source for Record {
             .map_err(told)?;
         Ok(Some(Timeline {
             session: line(session, tally),
+            first_turn: beginning.turn,
+            turn_count: beginning.turn_count,
             lanes: lanes(&family),
             bars,
             usage,
         }))
     }
 
-    fn details(&self, session_id: &str, bar_id: &str) -> Result<Option<Details>, SourceError> {
+    fn details(
+        &self,
+        session_id: &str,
+        bar_id: &str,
+        from: Option<u64>,
+    ) -> Result<Option<Details>, SourceError> {
         let family = self.store.family(session_id).map_err(told)?;
         let Some(session) = family.first() else {
             return Ok(None);
         };
-        details::of(self, session, bar_id).map_err(told)
+        let from = self.store.beginning(session_id, from.or(Some(1)), TURNS);
+        details::of(self, session, bar_id, &from.map_err(told)?).map_err(told)
     }
 
     fn position(&self) -> Result<String, SourceError> {
@@ -116,18 +155,19 @@ impl Source for Record {
     }
 }
 
-fn lanes(family: &[SessionSummary]) -> Vec<Lane> {
-    let numbers: HashMap<&str, usize> = family
+/// The lanes of a family, whose sub-agents are numbered.
+fn lanes(family: &[(usize, &SessionSummary)]) -> Vec<Lane> {
+    let places: HashMap<&str, usize> = family
         .iter()
         .enumerate()
-        .map(|(number, session)| (session.id.as_str(), number))
+        .map(|(lane, (_, session))| (session.id.as_str(), lane))
         .collect();
-    let lane = |(number, session): (usize, &SessionSummary)| {
-        let parent = session.parent_id.as_deref().filter(|_| number > 0);
+    let lane = |(number, session): &(usize, &SessionSummary)| {
+        let parent = session.parent_id.as_deref().filter(|_| *number > 0);
         let own_name = session.name.clone().unwrap_or_else(|| session.context.clone());
         Lane {
             session_id: session.id.clone(),
-            parent: parent.and_then(|parent| numbers.get(parent).copied()),
+            parent: parent.and_then(|parent| places.get(parent).copied()),
             label: match number {
                 0 => own_name,
                 _ => format!("sub-agent {number}"),
@@ -135,7 +175,7 @@ fn lanes(family: &[SessionSummary]) -> Vec<Lane> {
             model: session.model.clone(),
         }
     };
-    family.iter().enumerate().map(lane).collect()
+    family.iter().map(lane).collect()
 }
 
 fn line(session: &SessionSummary, tally: Tally) -> SessionLine {

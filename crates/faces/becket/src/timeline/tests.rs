@@ -1,12 +1,12 @@
 //! Trees of records as they were written by this version, by older ones, and by those that record stretches of time.
 
 use becket_agent::store::StoredEntry;
-use becket_store::{RawTrace, SessionSummary};
+use becket_store::RawTrace;
 use becket_web::view::{Bar, Decision, Kind};
 use serde_json::{Value, json};
 
 use super::asked::{Asked, Stretch};
-use super::tree::Branch;
+use super::tree::{Branch, Place};
 
 /// An entry with a message, at a millisecond.
 fn entry(id: &str, time_ms: u64, message: Value) -> StoredEntry {
@@ -68,23 +68,15 @@ fn grow(entries: Vec<StoredEntry>, traces: &[Value]) -> (Vec<Bar>, Vec<String>) 
         dispatch: trace.to_string(),
     });
     let raw: Vec<RawTrace> = raw.collect();
-    let session = SessionSummary {
-        id: "s".into(),
-        parent_id: None,
-        context: "c".into(),
-        model: "m".into(),
-        cwd: "/".into(),
-        started_ms: 90,
-        ended_ms: None,
-        reason: None,
-        entry_count: 0,
-        name: None,
-        is_whole: true,
+    let place = Place {
+        lane: 0,
+        turn: 1,
+        after_ms: 90,
     };
     let asked = raw.iter().filter_map(Asked::read).collect();
     let stretches = raw.iter().filter_map(Stretch::read).collect();
     let mut bars = Vec::new();
-    Branch::grow(0, &session, entries, asked, stretches).flatten(&mut bars);
+    Branch::grow(place, entries, asked, stretches).flatten(&mut bars);
     let drawn = bars
         .iter()
         .map(|bar| format!("{}{}", "  ".repeat(bar.depth.into()), bar.label))

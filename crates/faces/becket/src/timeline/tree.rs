@@ -9,7 +9,6 @@ use std::ops::{Range, RangeInclusive};
 
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{Message, MessageBody, ToolCall, Usage};
-use becket_store::SessionSummary;
 use becket_web::view::{Bar, Decision, Kind, Use};
 use serde_json::Value;
 
@@ -65,6 +64,17 @@ pub struct Branch {
     pub usage: Vec<Use>,
 }
 
+/// Where a branch stands, and where it begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its lane.
+    pub lane: usize,
+    /// The number of its first turn.
+    pub turn: u64,
+    /// When the turn before was answered, or the session began.
+    pub after_ms: u64,
+}
+
 /// A bar and what belongs to it.
 pub struct Node {
     /// The bar.
@@ -110,10 +120,9 @@ struct Grower<'a> {
 }
 
 impl Branch {
-    /// Puts everything that a session left together.
+    /// Puts everything together that a session left, from a turn on.
     pub fn grow(
-        lane: usize,
-        session: &SessionSummary,
+        Place { lane, turn, after_ms }: Place,
         entries: Vec<StoredEntry>,
         mut asked: Vec<Asked>,
         stretches: Vec<Stretch>,
@@ -128,11 +137,11 @@ impl Branch {
             stretches: by_kind(stretches),
         };
         let mut nodes = Vec::new();
-        let mut before = session.started_ms as f64;
+        let mut before = after_ms as f64;
         let openings: Vec<f64> = turns.iter().map(Turn::first_ms).collect();
-        for (index, turn) in turns.into_iter().enumerate() {
+        for ((index, made), number) in turns.into_iter().enumerate().zip(turn..) {
             let next = openings.get(index + 1).copied().unwrap_or(f64::INFINITY);
-            let node = grower.turn(index + 1, turn, before, next);
+            let node = grower.turn(number, made, before, next);
             before = node.end_ms();
             nodes.push(node);
         }
@@ -246,7 +255,7 @@ impl Turn {
 
 impl Grower<'_> {
     /// A turn with everything in it. `before` is when the last one ended, `next` when the words of the next one came.
-    fn turn(&mut self, number: usize, turn: Turn, before: f64, next: f64) -> Node {
+    fn turn(&mut self, number: u64, turn: Turn, before: f64, next: f64) -> Node {
         let at = turn
             .answer
             .as_ref()

@@ -1,13 +1,12 @@
 //! Sessions of thousands of turns: what only shows them takes as much longer as they are longer, and shows a page.
 
+#[path = "long_sessions/session.rs"]
+mod session;
+
 use std::time::{Duration, Instant};
 
-use becket_agent::audit::{AuditRecord, Audited};
-use becket_agent::store::{NewEntry, NewSession, Span, SpanKind, Store};
-use becket_events::{EventId, Json, OperationKind, PreTool, PreToolPayload, Scope, envelope};
-use becket_hooks::{Dialect, DispatchTrace, HandlerRun, LaneKind};
 use becket_store::SqliteStore;
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::Room;
 
 use crate::room;
@@ -16,138 +15,16 @@ use crate::web::Served;
 /// The turns of the shorter session; the longer one has four times as many.
 const TURNS: u64 = 500;
 
-/// What happens in each turn, with a hook that is asked.
-const EVENTS: [&str; 7] = [
-    "turn_start",
-    "tools_offered",
-    "pre_request",
-    "response",
-    "pre_tool",
-    "pre_tool_output",
-    "turn_end",
-];
-
 /// A room with the record of one session, as a run of so many turns leaves it.
-fn with_session(turns: u64) -> Room {
+pub fn with_session(turns: u64) -> Room {
     let room = room();
     let store = SqliteStore::open(room.store_file()).expect("the store opens");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime starts").block_on(async {
-        let session = NewSession {
-            session_id: "long".into(),
-            parent_session_id: None,
-            context_name: room.context(),
-            model: "scripted/model".into(),
-            cwd: room.work().display().to_string(),
-        };
-        store.begin_session(session).await.expect("the session begins");
-        for turn in 1..=turns {
-            record_turn(&store, turn);
-            // Waits for the disk, so that no trace is left out.
-            store
-                .append("long", entries(turn))
-                .await
-                .expect("the turn is stored");
-        }
-        store.end_session("long", "done").await.expect("the session ends");
-        store.close().await.expect("everything is written");
-    });
+    runtime
+        .expect("a runtime starts")
+        .block_on(session::write(&store, &room.context(), turns))
+        .expect("everything is written");
     room
-}
-
-fn start_us(turn: u64) -> u64 {
-    1_700_000_000_000_000 + turn * 1_000_000
-}
-
-fn record_turn(store: &SqliteStore, turn: u64) {
-    let number = u32::try_from(turn).expect("a number of a turn");
-    let call = format!("call-{turn}");
-    let about_call = |name: &str| name.starts_with("pre_tool").then(|| call.clone());
-    for (place, name) in EVENTS.iter().enumerate() {
-        let event = EventId::named(name).unwrap_or_else(|| panic!("{name} is an event"));
-        let run = HandlerRun::noted(
-            "guard".into(),
-            "becket.toml:3".into(),
-            Dialect::BECKET,
-            LaneKind::Command,
-        );
-        let time_us = start_us(turn) + place as u64 * 100_000 + 10_000;
-        store.trace(
-            "long",
-            DispatchTrace {
-                session_id: "long".into(),
-                turn: number,
-                time_ms: time_us / 1000,
-                time_us,
-                duration_us: 20,
-                tool_call_id: about_call(name),
-                original: (event == EventId::PreTool).then(|| pre_tool(&call)),
-                ..DispatchTrace::noted(event, run)
-            },
-        );
-    }
-    let span = |kind, name: &str, after_us: u64, duration_us| Span {
-        kind,
-        name: name.into(),
-        turn: number,
-        time_us: start_us(turn) + after_us,
-        duration_us,
-        tool_call_id: (kind == SpanKind::ToolCall).then(|| call.clone()),
-        parent_tool_call_id: None,
-        facts: json!({"reason": "tool_calls", "allowed_by": "yes", "arguments": {"command": "true"}}),
-    };
-    store.span("long", span(SpanKind::Request, "model", 100_000, 250_000));
-    store.span("long", span(SpanKind::ToolCall, "shell", 400_000, 150_000));
-    store.span("long", span(SpanKind::Turn, "", 0, 700_000));
-    let operation = Audited::Operation {
-        tool_call_id: call,
-        tool_name: "shell".into(),
-        is_error: false,
-        duration_us: 5,
-    };
-    let scope = Scope {
-        session_id: "long".into(),
-        ..Scope::default()
-    };
-    store.audit(AuditRecord::now(&scope, operation));
-}
-
-fn pre_tool(call: &str) -> Json {
-    let payload = PreToolPayload {
-        tool_call_id: call.into(),
-        tool_name: "shell".into(),
-        called_as: "shell".into(),
-        operation: Some(OperationKind::Shell),
-        arguments: [("command".to_owned(), "true".into())].into_iter().collect(),
-        parent_tool_call_id: None,
-    };
-    Json::parse(envelope::<PreTool>(&Scope::default(), &payload)).expect("an event is JSON")
-}
-
-/// An answer with a call, and its result.
-fn entries(turn: u64) -> Vec<NewEntry> {
-    let words = json!([{"type": "text", "text": format!("words of turn {turn}")}]);
-    let call = json!({"id": format!("call-{turn}"), "name": "shell", "arguments": "{\"command\":\"true\"}"});
-    let answer = json!({
-        "role": "assistant", "content": words, "tool_calls": [call], "model": "m", "stop_reason": "tool_calls",
-        "usage": {"input_tokens": 5, "output_tokens": 1},
-    });
-    let result = json!({
-        "role": "tool", "tool_call_id": format!("call-{turn}"), "tool_name": "shell", "content": words,
-        "is_error": false,
-    });
-    let entry = |name: &str, after_ms: u64, mut message: Value| {
-        let (id, time_ms) = (format!("{name}-{turn}"), start_us(turn) / 1000 + after_ms);
-        message["id"] = id.clone().into();
-        message["time_ms"] = time_ms.into();
-        let content = json!({"type": "message", "message": message});
-        NewEntry {
-            id,
-            time_ms,
-            content: serde_json::from_value(content).expect("it is an entry"),
-        }
-    };
-    vec![entry("answer", 350, answer), entry("result", 550, result)]
 }
 
 /// Commands that only show, or go through everything once, and what they must have said at the end of a long session.
@@ -157,7 +34,13 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["--json", "trace"], "\"turn\":2000"),
     (&["trace", "--export", "chrome"], "traceEvents"),
     (&["trace", "--export", "otlp"], "resourceSpans"),
+    (
+        &["trace", "long", "--before", "1001"],
+        "turns 901 to 1000 of 2000",
+    ),
+    (&["--json", "trace", "--turns", "5"], "\"turn\":2000"),
     (&["sessions"], "4000 entries"),
+    (&["--json", "sessions"], "4000"),
     (&["sessions", "tree"], "answer-2000"),
     (&["contexts"], "4000 messages"),
     (&["context", "show"], "4000"),
@@ -165,7 +48,11 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["context", "export"], "words of turn 2000"),
     (&["audit"], "2000 operations"),
     (&["audit", "export"], "call-2000"),
-    (&["audit", "verify"], "2000 records"),
+    (&["audit", "verify"], "4000 records"),
+    (&["hooks", "list"], ""),
+    (&["permissions"], ""),
+    (&["inbox"], ""),
+    (&["doctor"], "store"),
     (&["replay"], "2000 events of 1 session replayed"),
 ];
 
@@ -187,11 +74,11 @@ fn four_times_the_turns_take_about_four_times_as_long_in_every_command_that_show
         let served = Served::start(room);
         let started = Instant::now();
         let session = served.newest();
-        let bars = served.bars(&session).len() as u64;
+        let bars = served.bars(&session).len();
         (started.elapsed(), bars)
     };
-    let ((taken_short, _), (taken_long, bars)) = (first_view(&short), first_view(&long));
-    assert!(bars > 4 * TURNS * 5, "{bars} bars");
+    let ((taken_short, few), (taken_long, many)) = (first_view(&short), first_view(&long));
+    assert_eq!(few, many, "the first view is as large as for a short session");
     held_up("the page", taken_short, taken_long);
 }
 
@@ -239,4 +126,49 @@ fn a_trace_is_shown_by_pages_and_says_how_to_see_the_one_before() {
         "programs get all of it"
     );
     assert_eq!(shown(&["--json", "trace", "--turns", "2"]).lines().count(), 20);
+}
+
+#[test]
+fn a_long_session_comes_to_the_page_from_one_of_its_turns_on() {
+    let room = with_session(250);
+    let served = Served::start(&room);
+    let timeline = |query: &str| served.json(&format!("/api/sessions/long{query}"));
+    let numbers = |timeline: &Value| {
+        let bars = timeline["bars"].as_array().expect("it is a list");
+        let turns: Vec<Value> = bars
+            .iter()
+            .filter(|bar| bar["kind"] == "turn")
+            .map(|bar| bar["label"].clone())
+            .collect();
+        (timeline["first_turn"].clone(), turns)
+    };
+    let named =
+        |first: u64| -> Vec<Value> { (first..=250).map(|turn| format!("turn {turn}").into()).collect() };
+    let whole = timeline("?from=1");
+    assert_eq!(whole["turn_count"], 250);
+    let all = whole["bars"].as_array().expect("it is a list");
+    for (query, first) in [
+        ("", 151),
+        ("?from=51", 51),
+        ("?from=250", 250),
+        ("?from=0", 1),
+        ("?from=999", 250),
+        ("?from=x", 151),
+    ] {
+        let part = timeline(query);
+        assert_eq!(numbers(&part), (first.into(), named(first)), "{query}");
+        let bars = part["bars"].as_array().expect("it is a list");
+        assert_eq!(
+            bars[..],
+            all[all.len() - bars.len()..],
+            "{query}: the same as in the whole"
+        );
+        assert_eq!(
+            part["usage"].as_array().map(Vec::len),
+            Some(bars.len() / 10),
+            "{query}"
+        );
+    }
+    let details = |query: &str| served.json(&format!("/api/sessions/long/bars/c:answer-200:0{query}"));
+    assert_eq!(details("?from=151"), details(""));
 }

@@ -80,7 +80,7 @@ impl Served {
         )
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub fn json(&self, path: &str) -> Value {
         let answer = self.ask(&format!("GET {path}"), &self.own_headers());
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         serde_json::from_str(&answer.body).expect("it is JSON")

@@ -322,3 +322,25 @@ fn pictured(room: &Room) {
     }
     room.run(run).ended_with(0);
 }
+
+#[test]
+fn earlier_turns_of_a_long_session_are_shown_on_demand_and_move_nothing() {
+    let room = crate::long_sessions::with_session(250);
+    let served = Served::start(&room);
+    let Some(mut browser) = Browser::open(&served.url) else {
+        return;
+    };
+    browser.wait("document.documentElement.dataset.openedMs && view.bars.length");
+    assert_eq!(browser.evaluate("view.first"), 151);
+    browser.wait("document.getElementById('numbers').innerText.includes('151–250 of 250 turns')");
+    let highest = "view.shown[Math.floor(document.getElementById('rows').scrollTop / ROW)].id";
+    let before = browser.evaluate(highest);
+    browser.click("#earlier");
+    browser.wait("view.timeline.first_turn === 51");
+    assert_eq!(browser.evaluate(highest), before, "what is seen stays");
+    browser.key("e");
+    browser.wait("view.timeline.first_turn === 1 && document.getElementById('earlier').hidden");
+    assert_eq!(browser.evaluate(highest), before, "what is seen stays");
+    browser.wait("document.getElementById('numbers').innerText.includes('250 turns')");
+    browser.had_no_trouble();
+}
