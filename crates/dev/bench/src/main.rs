@@ -9,6 +9,7 @@ mod deadline;
 mod dispatch;
 mod extensions;
 mod index;
+mod long;
 mod memory;
 mod plugins;
 mod programs;
@@ -58,7 +59,7 @@ type Problem = Box<dyn std::error::Error>;
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "start",
     "turns",
     "dispatch",
@@ -74,6 +75,7 @@ const NAMES: [&str; 15] = [
     "web",
     "scheme",
     "record",
+    "long",
 ];
 
 /// In the order of `NAMES`.
@@ -93,6 +95,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     web::run,
     scheme::run,
     record::run,
+    long::run,
 ];
 
 fn main() -> ExitCode {
