@@ -333,6 +333,8 @@ fn earlier_turns_of_a_long_session_are_shown_on_demand_and_move_nothing() {
     browser.wait("document.documentElement.dataset.openedMs && view.bars.length");
     assert_eq!(browser.evaluate("view.first"), 151);
     browser.wait("document.getElementById('numbers').innerText.includes('151–250 of 250 turns')");
+    // In the middle: the last rows may come into sight when there is more room.
+    browser.evaluate("document.getElementById('rows').scrollTop = 500 * ROW");
     let highest = "view.shown[Math.floor(document.getElementById('rows').scrollTop / ROW)].id";
     let before = browser.evaluate(highest);
     browser.click("#earlier");
