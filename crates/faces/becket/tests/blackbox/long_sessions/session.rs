@@ -59,7 +59,7 @@ fn record_turn(store: &SqliteStore, turn: u64) {
         let run = HandlerRun::noted(
             "guard".into(),
             "becket.toml:3".into(),
-            Dialect::Becket,
+            Dialect::BECKET,
             LaneKind::Command,
         );
         let time_us = start_us(turn) + place as u64 * 100_000 + 10_000;
