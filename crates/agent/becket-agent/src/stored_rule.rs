@@ -70,10 +70,13 @@ pub fn check(rule: &str) -> Result<(), String> {
     if !words.iter().all(|word| is_inert(word)) {
         return wrong("a shell would make something else of its words");
     }
-    match runs_others(&words) {
-        true => wrong("the program runs other programs; write such a rule into your settings if you want it"),
-        false => Ok(()),
+    if runs_others(&words) {
+        return wrong("the program runs other programs; write such a rule into your settings if you want it");
     }
+    if command.ends_with(FURTHER_WORDS) && destroys(words[0]) {
+        return wrong("the program destroys what further words name; only the whole command can be stored");
+    }
+    Ok(())
 }
 
 /// The rules that would allow a command, the most useful one first.
@@ -112,11 +115,25 @@ fn known(words: &[&str]) -> Option<&'static Known> {
     KNOWN.iter().find(|(program, _)| Some(program) == words.first())
 }
 
+/// The names by which a program may be listed: without its folder, without a version, and as the family of `mkfs.ext4`.
+fn names_of(program: &str) -> [&str; 3] {
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let unversioned = program.trim_end_matches(|character: char| "0123456789.-".contains(character));
+    let family = program.split('.').next().unwrap_or_default();
+    [program, unversioned, family]
+}
+
+/// Whether a program takes away, overwrites or stops what its words name.
+fn destroys(program: &str) -> bool {
+    let names = names_of(program);
+    DESTROY.split(' ').any(|name| names.contains(&name))
+}
+
 /// Whether a command is one of which its words do not say what will run.
 fn runs_others(words: &[&str]) -> bool {
-    let program = words[0].rsplit('/').next().unwrap_or_default();
-    let unversioned = program.trim_end_matches(|character: char| "0123456789.-".contains(character));
-    let is_named = |name: &&str| [program, unversioned].contains(name);
+    let names = names_of(words[0]);
+    let [program, unversioned, _] = names;
+    let is_named = |name: &&str| names.contains(name);
     // `A=b program` runs the program with another environment; `.` reads a script.
     let is_odd = words[0].contains('=') || unversioned.is_empty();
     let unknown_subcommand = || match known(&[program]) {
@@ -165,6 +182,12 @@ const KNOWN: &[Known] = &[
     ("stat", &[]),
     ("wc", &[]),
 ];
+
+/// Programs that take away, overwrite or stop what their words name.
+const DESTROY: &str = "rm rmdir unlink shred srm wipe wipefs dd mkfs mke2fs mkswap fdisk sfdisk gdisk sgdisk parted blkdiscard \
+                       truncate mv cp ln install tee chmod chown chgrp chattr setfacl kill killall pkill skill shutdown \
+                       reboot halt poweroff init mount umount swapoff userdel groupdel passwd usermod iptables nft ip \
+                       ifconfig modprobe rmmod insmod sysctl trash gio dropdb";
 
 /// Programs that run others: what they do is in their arguments, in files, or elsewhere.
 const RUN_OTHERS: &[&str] = &[
@@ -384,6 +407,46 @@ mod tests {
             "cargo test @x",
         ] {
             assert!(!covers(command), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn further_words_of_what_destroys_are_never_stored() {
+        for (command, text) in [
+            ("rm -rf build", "rm -rf …"),
+            ("rm -rf build", "rm …"),
+            ("rm build", "rm ..."),
+            ("/bin/rm build", "/bin/rm …"),
+            ("mkfs.ext4 disk", "mkfs.ext4 …"),
+            ("dd disk", "dd …"),
+            ("mv a b", "mv a …"),
+            ("kill 12", "kill …"),
+            ("chmod 777 a", "chmod 777 …"),
+        ] {
+            let error = in_shell(command, |call| read(text, call)).unwrap_err();
+            assert!(
+                error.contains("destroys what further words name"),
+                "{text}: {error}"
+            );
+            let whole = in_shell(command, |call| read(command, call));
+            assert_eq!(whole, Ok(format!("shell:command={command}")));
+            assert_eq!(offered_for(command).as_deref(), Some(command));
+        }
+        // Every limit of what is offered is one of what is written by hand.
+        for (command, text) in [
+            ("sudo ls a", "sudo ls …"),
+            ("env ls a", "env …"),
+            ("find . a", "find . …"),
+            ("git -c x log", "git -c x …"),
+            ("python3 a.py", "python3 …"),
+            ("ls; rm a", "ls; rm …"),
+            ("ls | sh", "ls | …"),
+            ("ls && rm a", "ls && rm …"),
+            ("ls > a", "ls > …"),
+            ("ls $(rm a)", "ls $(rm …"),
+        ] {
+            let edited = in_shell(command, |call| read(text, call));
+            assert!(edited.is_err(), "{text}: {edited:?}");
         }
     }
 
