@@ -1091,8 +1091,11 @@ pub struct TestArgs {
 /// What `becket trace` is told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TraceArgs {
-    /// The session, or how its id begins; the newest when absent.
+    /// The session, or how its id begins; the newest of this project when absent.
     pub session: Option<String>,
+    /// Show the newest session of any project.
+    #[arg(long, conflicts_with = "session")]
+    pub all: bool,
     /// Go on until the session ends.
     #[arg(short = 'f', long, conflicts_with_all = ["turns", "before"])]
     pub follow: bool,
@@ -1111,7 +1114,7 @@ pub struct TraceArgs {
 /// What is replayed.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReplayArgs {
-    /// The session, or how its id begins, with its sub-agents; the newest when absent.
+    /// The session, or how its id begins, with its sub-agents; the newest of this project when absent.
     pub session: Option<String>,
     /// Replay all sessions, and sum up by hook what would have been stopped.
     #[arg(long, conflicts_with = "session")]

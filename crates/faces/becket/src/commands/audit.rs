@@ -90,7 +90,7 @@ fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) 
 
 /// The session that is meant. One of a destroyed context is known to the log alone, and only by its whole id.
 fn session_of(store: &SqliteStore, named: &str) -> Result<String, CliError> {
-    let known = trace::find(store, Some(named));
+    let known = trace::find(store, named);
     if known.is_err() {
         let mut is_there = false;
         let query = AuditQuery {

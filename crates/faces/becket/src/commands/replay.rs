@@ -16,8 +16,13 @@ use crate::workbench::{Difference, Lab, Replay, Said, Speaker};
 
 /// Replays what is asked for, and says what differs.
 pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
-    let sessions = chosen(&store, wanted)?;
+    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let store = folders.open_store()?;
+    let sessions = match &wanted.session {
+        Some(named) => vec![trace::find(&store, named)?],
+        None if wanted.all => all_since(&store, wanted)?,
+        None => vec![trace::newest_here(&store, &folders, surroundings)?],
+    };
     // What the person names is named from here, wherever the session worked.
     let mut options = options.clone();
     for file in &mut options.hooks {
@@ -48,11 +53,8 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
     })
 }
 
-/// The sessions that are meant; those of sub-agents come with their parents.
-fn chosen(store: &SqliteStore, wanted: &ReplayArgs) -> Result<Vec<SessionSummary>, CliError> {
-    if !wanted.all {
-        return Ok(vec![trace::find(store, wanted.session.as_deref())?]);
-    }
+/// All sessions since the moment that is wanted; those of sub-agents come with their parents.
+fn all_since(store: &SqliteStore, wanted: &ReplayArgs) -> Result<Vec<SessionSummary>, CliError> {
     let since_ms = wanted
         .since
         .as_deref()

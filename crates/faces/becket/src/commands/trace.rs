@@ -3,6 +3,8 @@
 mod otlp;
 mod tree;
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
@@ -17,6 +19,7 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
 use crate::otel;
+use crate::project::nearest_project;
 use crate::surroundings::Surroundings;
 use crate::workbench::in_ms;
 
@@ -36,8 +39,13 @@ const PACE: Duration = Duration::from_millis(200);
 
 /// Shows the trace of a session.
 pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
-    let session = find(&store, wanted.session.as_deref())?;
+    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let store = folders.open_store()?;
+    let session = match &wanted.session {
+        Some(named) => find(&store, named)?,
+        None if wanted.all => newest(&store)?,
+        None => newest_here(&store, &folders, surroundings)?,
+    };
     if wanted.follow {
         return follow(&store, &session, options);
     }
@@ -109,15 +117,54 @@ fn send(
     Ok(Exit::Answered)
 }
 
-/// The session that is meant: the newest of a person's, or the one whose id begins so.
-pub(super) fn find(store: &SqliteStore, named: Option<&str>) -> Result<SessionSummary, CliError> {
-    let sessions = store.sessions(None)?;
-    let Some(named) = named else {
-        let mut own = sessions.into_iter().filter(|session| session.parent_id.is_none());
-        return own
-            .next()
-            .ok_or_else(|| CliError::usage("there are no sessions yet").hint("the first prompt makes one"));
+/// The newest session of any project.
+fn newest(store: &SqliteStore) -> Result<SessionSummary, CliError> {
+    let mut own = own_sessions(store)?.into_iter();
+    own.next()
+        .ok_or_else(|| CliError::usage("there are no sessions yet").hint("the first prompt makes one"))
+}
+
+/// The newest session of the project around the working directory. Where another project has a newer one, the choice is
+/// told.
+pub(super) fn newest_here(
+    store: &SqliteStore,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<SessionSummary, CliError> {
+    let newest = newest(store)?;
+    let home = surroundings.variable("HOME").map(PathBuf::from);
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let mut is_here = |folder: &String| {
+        let is_here = || nearest_project(Path::new(folder), home.as_deref()) == folders.project;
+        *known.entry(folder.clone()).or_insert_with(is_here)
     };
+    let here = own_sessions(store)?
+        .into_iter()
+        .find(|session| is_here(&session.cwd));
+    let project = folders.project.display();
+    let here = here.ok_or_else(|| {
+        CliError::usage(format!("there are no sessions of this project ({project}) yet"))
+            .hint("`becket sessions` lists those of all projects, and `becket trace --all` shows the newest of them")
+    })?;
+    if here.id != newest.id {
+        surroundings.remark(&format!(
+            "this is the newest session of this project ({project}); {} is newer elsewhere",
+            newest.id
+        ));
+    }
+    Ok(here)
+}
+
+/// The sessions that a user began, newest first.
+fn own_sessions(store: &SqliteStore) -> Result<Vec<SessionSummary>, CliError> {
+    let mut sessions = store.sessions(None)?;
+    sessions.retain(|session| session.parent_id.is_none());
+    Ok(sessions)
+}
+
+/// The session whose id begins so.
+pub(super) fn find(store: &SqliteStore, named: &str) -> Result<SessionSummary, CliError> {
+    let sessions = store.sessions(None)?;
     let mut found: Vec<SessionSummary> = sessions
         .into_iter()
         .filter(|session| session.id.starts_with(named))

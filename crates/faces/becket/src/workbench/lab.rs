@@ -24,6 +24,8 @@ pub struct Lab {
     pub setup: Setup,
     /// The names by which the model would know the tools.
     pub profile: Profile,
+    /// The project's current context.
+    context: String,
     cwd: String,
     /// Ends a hook that is being asked.
     cancel: CancellationToken,
@@ -86,6 +88,7 @@ impl Lab {
             assembled,
             setup,
             profile,
+            context,
             cwd: surroundings.cwd.display().to_string(),
             cancel: cancel.clone(),
         })
@@ -115,7 +118,7 @@ impl Lab {
         let agent = &self.assembled.agent;
         Scope {
             session_id: "00000000-0000-7000-8000-000000000000".into(),
-            context_name: "default".into(),
+            context_name: self.context.clone(),
             agent_name: agent.settings.agent_name.clone(),
             model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
             cwd: self.cwd.clone(),

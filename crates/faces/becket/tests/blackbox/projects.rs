@@ -120,3 +120,63 @@ fn a_project_is_the_nearest_folder_that_looks_like_one() {
     let top = top.current_dir(Path::new("/")).output().unwrap();
     assert!(String::from_utf8_lossy(&top.stdout).contains("\"root-"));
 }
+
+#[test]
+fn the_newest_session_is_the_one_of_this_project() {
+    let room = room();
+    for project in ["a", "b"] {
+        std::fs::create_dir_all(room.work().join(project).join(".git")).unwrap();
+    }
+    let of = |folder: &str| {
+        let run = run_in(&room, folder, &["--json", "hello"]).ended_with(0);
+        run.events_named("session_start")[0]["session_id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let none = run_in(&room, "b", &["trace"]).ended_with(2);
+    assert!(none.stderr.contains("there are no sessions yet"), "{none:#?}");
+    let in_a = of("a/src");
+    // There is one, and not here.
+    let none = run_in(&room, "b", &["trace"]).ended_with(2);
+    assert!(none.stderr.contains("no sessions of this project"), "{none:#?}");
+    assert!(none.stderr.contains("becket trace --all"), "{none:#?}");
+    let in_b = of("b");
+    let shown = |folder: &str, arguments: &[&str]| {
+        let run = run_in(&room, folder, &[&["trace"], arguments].concat()).ended_with(0);
+        let other = if run.stdout.contains(&in_a) { &in_b } else { &in_a };
+        assert!(!run.stdout.contains(other), "{run:#?}");
+        (run.stdout.contains(&in_a), run.stderr)
+    };
+    let (is_a, told) = shown("a/docs", &[]);
+    assert!(
+        is_a && told.contains("the newest session of this project"),
+        "{told}"
+    );
+    assert!(told.contains(&in_b), "{told}");
+    assert_eq!(shown("b", &[]), (false, String::new()));
+    assert_eq!(shown("a", &["--all"]), (false, String::new()));
+    assert_eq!(shown("b", &[&in_a]), (true, String::new()));
+    run_in(&room, "a", &["trace", "--all", &in_a]).ended_with(2);
+    let replayed = run_in(&room, "a", &["replay", "--json"]);
+    assert!(!replayed.stdout.contains(&in_b), "{replayed:#?}");
+}
+
+#[test]
+fn an_event_that_is_tried_out_happens_in_the_context_of_the_project() {
+    let room = room();
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_tool\"\ncommand = \"cat > told\"\n");
+    room.run(["-c", "plans", "hello"]).ended_with(0);
+    let fire = [
+        "--hooks",
+        &hooks,
+        "hooks",
+        "fire",
+        "pre_tool",
+        "--set",
+        "tool_name=shell",
+    ];
+    room.run(fire).ended_with(0);
+    let told: Value = serde_json::from_str(&room.read("told")).unwrap();
+    assert_eq!(told["context_name"], "plans");
+}

@@ -309,6 +309,8 @@ impl Bench<'_> {
     ) -> Result<(Vec<String>, Vec<FaultResult>), CliError> {
         let scope = Scope {
             cwd: folder.display().to_string(),
+            // A test means the same wherever the project lies.
+            context_name: "default".into(),
             ..lab.scope()
         };
         let trial = Trial::of(lab, case, &scope)?;
