@@ -87,7 +87,7 @@ pub(super) fn register<E: Event>(
         tools: tools.clone(),
         class,
         hook: info.name.clone(),
-        runner: Runner::new(entry, host, &mut remarks),
+        runner: Runner::new(entry, class, host, &mut remarks),
         entry: entry.clone(),
         directory: host.directory.clone(),
         told: Mutex::default(),
@@ -186,9 +186,18 @@ enum Runner {
 }
 
 impl Runner {
-    fn new(entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> Self {
+    fn new(entry: &HookEntry, class: Class, host: &HookHost, remarks: &mut Vec<String>) -> Self {
         let made = match &entry.kind {
-            HookKind::Command(command) => Ok(Self::Command(lane(command, entry, host, remarks))),
+            HookKind::Command(command) => {
+                let program = program(command, entry, host, remarks);
+                let program = match class >= Class::Filter {
+                    true => program.for_guard(),
+                    false => program,
+                };
+                Ok(Self::Command(
+                    CommandLane::new(program).timeout_setting("timeout"),
+                ))
+            }
             HookKind::Builtin(Builtin::AddContext(texts)) => {
                 let templates: Result<_, String> = texts.iter().map(|text| Template::read(text)).collect();
                 templates.map(Self::Context)
@@ -212,8 +221,8 @@ impl Runner {
     }
 }
 
-/// The lane of a command.
-fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> CommandLane {
+/// The program of a command.
+fn program(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> Program {
     let program = match host.shell.as_deref().and_then(shell) {
         Some(shell) => Program::line_for(shell, command),
         None => Program::shell(command),
@@ -224,7 +233,7 @@ fn lane(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<Str
     }
     let directory = entry.working_dir.as_deref();
     let directory = directory.map(|directory| expanded_directory(directory, &host.environment, remarks));
-    CommandLane::new(program.directory(directory)).timeout_setting("timeout")
+    program.directory(directory)
 }
 
 /// The user's shell, if hooks can be read by it.

@@ -328,10 +328,14 @@ impl OwnHook {
             CommandLine::Shell(line) => Program::shell(line.clone()),
             CommandLine::Exec(words) => Program::exec(self.seen_from_folder(words)),
         };
-        program
+        let program = program
             .environment(Arc::new(self.variables(environment)))
             .directory(self.working_dir.clone())
-            .prepared_by(self.preparation.clone())
+            .prepared_by(self.preparation.clone());
+        match self.info.class >= Class::Filter {
+            true => program.for_guard(),
+            false => program,
+        }
     }
 
     /// A program that is named by a relative path lies beside the hook file, wherever the agent works: the files in

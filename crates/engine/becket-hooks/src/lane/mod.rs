@@ -19,6 +19,7 @@ mod orphans;
 mod pipes;
 mod process;
 mod script;
+mod script_file;
 mod shell;
 mod terminal;
 mod tree;

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use super::environment::{absolute_path, find_program};
 use super::mark::Mark;
+use super::script_file;
 use super::shell::{self, Shell};
 use super::terminal::{TerminalInput, Turn};
 use super::tree::Tree;
@@ -75,6 +76,8 @@ pub struct Program {
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
     preparation: Option<Arc<dyn Preparation>>,
+    /// Whether its silence means a yes.
+    guards: bool,
 }
 
 /// The shell of a line.
@@ -111,6 +114,7 @@ impl Program {
             environment: Arc::default(),
             directory: None,
             preparation: None,
+            guards: false,
         }
     }
 
@@ -141,6 +145,12 @@ impl Program {
     /// The same program, with something to be seen to before each start.
     pub fn prepared_by(mut self, preparation: Option<Arc<dyn Preparation>>) -> Self {
         self.preparation = preparation;
+        self
+    }
+
+    /// The same program for a hook whose silence lets something pass: it is not started if its script is empty.
+    pub fn for_guard(mut self) -> Self {
+        self.guards = true;
         self
     }
 
@@ -205,6 +215,9 @@ impl Program {
             let unprepared = |words| Failure::new(Cause::SpawnFailed, words);
             preparation.prepare().map_err(unprepared)?;
         }
+        if self.guards {
+            self.check_script(&directory)?;
+        }
         let (mut command, path) = self.command(&directory)?;
         let (mark_name, mark_value) = mark.variable();
         command.env_clear().envs(self.environment.as_ref());
@@ -222,16 +235,72 @@ impl Program {
     fn command(&self, directory: &Path) -> Result<(Command, PathBuf), Failure> {
         let Some(shell) = self.line_shell() else {
             let path = self.resolve(directory)?;
-            let mut command = Command::new(&path);
-            command.args(shell::options(&path)).args(&self.words[1..]);
-            return Ok((command, path));
+            return Ok((self.exec_command(&path), path));
         };
+        if let Some((command, path)) = self.plain_command(directory) {
+            return Ok((command, path));
+        }
         let mut command = Command::new(&shell.path);
         if let Some(name) = shell.name {
             command.arg0(name);
         }
         command.args(shell.options).arg("-c").args(&self.words);
         Ok((command, shell.path))
+    }
+
+    /// A program that is no line. A script is given to the shell that it names where that one needs options.
+    fn exec_command(&self, path: &Path) -> Command {
+        let arguments = &self.words[1..];
+        let shell = interpreter(path).and_then(|line| script_file::shell_of(path, &line, &self.environment));
+        let Some(shell) = shell else {
+            let mut command = Command::new(path);
+            command.args(shell::options(path)).args(arguments);
+            return command;
+        };
+        let mut command = Command::new(&shell.path);
+        command.args(shell.options).args(shell.arguments);
+        command.arg(path).args(arguments);
+        command
+    }
+
+    /// The program of a line that is only plain words, if it is a shell that needs options or a script for one: the shell
+    /// of the line would start it without them.
+    fn plain_command(&self, directory: &Path) -> Option<(Command, PathBuf)> {
+        let line = self.words.first()?.to_str()?.trim();
+        let is_plain = |letter: char| letter.is_alphanumeric() || " \t/._-+".contains(letter);
+        let words = line.split_ascii_whitespace();
+        let program = Self {
+            shell: None,
+            words: words.map(OsString::from).collect(),
+            ..self.clone()
+        };
+        let path = program.resolve(directory).ok()?;
+        let is_script = || {
+            interpreter(&path)
+                .is_some_and(|line| script_file::shell_of(&path, &line, &self.environment).is_some())
+        };
+        let concerns = line.chars().all(is_plain) && (!shell::options(&path).is_empty() || is_script());
+        concerns.then(|| (program.exec_command(&path), path))
+    }
+
+    /// Whether the script that is run holds anything.
+    fn check_script(&self, directory: &Path) -> Result<(), Failure> {
+        let words = || self.words.iter().map(|word| word.to_string_lossy().into_owned());
+        let script = match &self.shell {
+            Some(_) => script_file::script_of_line(&words().collect::<String>()),
+            None => script_file::script_of(&words().collect::<Vec<_>>()),
+        };
+        let file = script.and_then(|script| script_file::expanded(&script, &self.environment, directory));
+        match file.filter(|file| script_file::is_blank(file)) {
+            Some(file) => {
+                let detail = format!(
+                    "the file {} is empty, so it would let everything pass",
+                    file.display()
+                );
+                Err(Failure::new(Cause::NotExecutable, detail))
+            }
+            None => Ok(()),
+        }
     }
 
     fn line_shell(&self) -> Option<Shell> {
@@ -245,6 +314,9 @@ impl Program {
     pub fn check(&self, directory: &Path) -> Result<(), Failure> {
         let directory = self.directory.as_deref().unwrap_or(directory);
         let path = self.resolve(directory)?;
+        if self.guards {
+            self.check_script(directory)?;
+        }
         if path.is_dir() {
             let detail = format!("{} is a folder", path.display());
             return Err(Failure::new(Cause::NotExecutable, detail));

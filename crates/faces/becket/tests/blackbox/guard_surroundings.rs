@@ -1,5 +1,6 @@
 //! What a guard finds around it: the shell that runs it, its variables, its programs.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use testkit::{Room, needs};
 
 use crate::plugins::plugin;
 use crate::room;
+use crate::unloaded::touching;
 
 /// Commands that an `echo` may cut short or turn into something else, all with `touch gone` in them.
 const COMMANDS: &[&str] = &[
@@ -36,19 +38,17 @@ fn toml_text(value: &Value) -> String {
     value.to_string()
 }
 
-/// Lets a model ask for every command under these options, and says which of them were refused.
+/// Lets a model ask for every command under these options: all of them are refused.
 #[track_caller]
 fn all_refused(room: &Room, options: &[&str]) {
-    for command in COMMANDS {
-        let model = room.model(&json!([
-            {"tool_calls": [{"name": "shell", "arguments": {"command": command}}]},
-            {"text": "went on"},
-        ]));
-        let words = [&["--yes", "--model", &model], options, &["go"]].concat();
-        let run = room.run(words).ended_with(0);
-        assert!(!room.has("gone"), "{command}: {run:#?}");
-        assert!(run.stderr.contains("not here"), "{command}: {run:#?}");
-    }
+    let call = |command: &&str| json!({"tool_calls": [{"name": "shell", "arguments": {"command": command}}]});
+    let turns = COMMANDS.iter().map(call).chain([json!({"text": "went on"})]);
+    let model = room.model(&Value::from(turns.collect::<Vec<_>>()));
+    let words = [&["--yes", "--model", &model], options, &["go"]].concat();
+    let run = room.run(words).ended_with(0);
+    assert!(!room.has("gone"), "{run:#?}");
+    let refused = run.stderr.matches("refused shell: not here").count();
+    assert_eq!(refused, COMMANDS.len(), "{run:#?}");
 }
 
 /// Whatever bash is told by variables before it reads a line.
@@ -114,6 +114,140 @@ fn a_guard_reads_what_was_asked_for_in_every_shell() {
         let hooks = own(&json!([shell, "-c", careful(".arguments.command")]));
         let hooks = room.hooks(&hooks);
         all_refused(&room, &["--hooks", &hooks]);
+    }
+}
+
+/// Shells as the first line of a script names them. An `ash` is busybox under that name.
+fn first_lines(room: &Room) -> Vec<String> {
+    let mut lines = Vec::new();
+    for shell in shells() {
+        let name = shell
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name == "busybox" {
+            let link = room.home().join("ash");
+            std::os::unix::fs::symlink(&shell, &link).unwrap();
+            lines.push(format!("#!{}", link.display()));
+            continue;
+        }
+        lines.push(format!("#!{}", shell.display()));
+        lines.push(format!("#!/usr/bin/env {name}"));
+        if name == "zsh" {
+            lines.push(format!("#! {} -f", shell.display()));
+            lines.push("#!/usr/bin/env -S zsh -f".to_owned());
+        }
+    }
+    lines
+}
+
+#[test]
+fn a_script_reads_what_was_asked_for_in_the_shell_that_it_names() {
+    if !needs("jq") {
+        return;
+    }
+    let room = with_bash_variables(room());
+    for first in first_lines(&room) {
+        let file = room.script("../guard", &format!("{first}\n{}", careful(".arguments.command")));
+        let file = file.display().to_string();
+        for program in [
+            json!([file, "-x", "a b"]),
+            json!(file),
+            json!(format!("{file} -x")),
+        ] {
+            let hooks = room.hooks(&own(&program));
+            all_refused(&room, &["--hooks", &hooks]);
+        }
+        let foreign = room.script("../foreign", &format!("{first}\n{}", careful(".tool_input.cmd")));
+        all_refused(&room, &["--hook-pre-tool-use", &foreign.display().to_string()]);
+        // It finds its name, its arguments and its variables as the system would have passed them.
+        let told = "printf '%s|' \"$0\" \"$#\" \"$1\" \"$2\" \"$MINE\" > told; echo 'not here' >&2; exit 2";
+        room.script("../guard", &format!("{first}\n{told}\n"));
+        let hook = own(&json!([file, "-x", "a b"])) + "env = { MINE = \"m\" }\n";
+        let hooks = room.hooks(&hook);
+        all_refused(&room, &["--hooks", &hooks]);
+        assert_eq!(room.read("told"), format!("{file}|2|-x|a b|m|"), "{first}");
+        // One that may not be executed is not executed.
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let hooks = room.hooks(&own(&json!([file])));
+        let run = room.run([
+            "--yes",
+            "--hooks",
+            &hooks,
+            "--model",
+            &room.model(&touching()),
+            "go",
+        ]);
+        assert!(!room.has("made") && run.stderr.contains("chmod +x"), "{run:#?}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    let schema = r#"{"name":"p","description":"P","hooks":["pre_tool"]}"#;
+    let text = careful(".arguments.command").replace(
+        "  echo 'not here' >&2; exit 2",
+        "  echo '{\"block\": true, \"message\": \"not here\"}'",
+    );
+    for first in first_lines(&with_bash_variables(crate::room())) {
+        let room = with_bash_variables(crate::room());
+        if first.ends_with("/ash") {
+            continue;
+        }
+        let program = format!("{first}\nif [ \"$1\" = --schema ]; then echo '{schema}'; exit; fi\n{text}");
+        plugin(&room, "p", &program);
+        all_refused(&room, &[]);
+    }
+}
+
+#[test]
+fn a_guard_whose_script_was_emptied_refuses() {
+    let empty = ["", " \n\n", "#!/bin/sh\n"];
+    for text in empty {
+        let room = room();
+        for name in ["guard.sh", "guard.py", "my guard.sh"] {
+            room.script(name, text);
+            room.script(&format!("../{name}"), text);
+        }
+        let here = room.work().display().to_string();
+        let lines = [
+            "./guard.sh".to_owned(),
+            "bash guard.sh".to_owned(),
+            "bash -eu guard.sh --strict".to_owned(),
+            "python3 guard.py".to_owned(),
+            "sh -c './guard.sh'".to_owned(),
+            "exec ./guard.sh".to_owned(),
+            "\"$PWD_OF_TEST/my guard.sh\"".to_owned(),
+            format!("{here}/guard.sh x"),
+        ];
+        let room = room.with("PWD_OF_TEST", &here);
+        let model = room.model(&touching());
+        let refused = |options: &[&str]| {
+            let run = room.run([&["--yes", "--model", &model], options, &["go"]].concat());
+            assert!(!room.has("made"), "{text:?} {options:?}: {run:#?}");
+            assert!(
+                run.stderr.contains("is empty, so it would let"),
+                "{text:?} {options:?}: {run:#?}"
+            );
+        };
+        for line in &lines {
+            let hooks = room.hooks(&own(&json!(line)));
+            refused(&["--hooks", &hooks]);
+            refused(&["--hook-pre-tool-use", line]);
+        }
+        let hooks = room.hooks(&own(&json!(["./guard.sh", "x"])));
+        refused(&["--hooks", &hooks]);
+        let hooks = room.hooks(&own(&json!(["bash", format!("{here}/guard.sh")])));
+        refused(&["--hooks", &hooks]);
+        // A filter, too; what only observes may be empty.
+        let filter = own(&json!("./guard.sh")).replace("pre_tool", "pre_tool_output");
+        let hooks = room.hooks(&filter);
+        let run = room.run(["--yes", "--json", "--hooks", &hooks, "--model", &model, "go"]);
+        assert!(run.stderr.contains("is empty, so it would let"), "{run:#?}");
+        std::fs::remove_file(room.work().join("made")).unwrap();
+        let hooks = room.hooks(&own(&json!("./guard.sh")).replace("pre_tool", "post_tool"));
+        let run = room
+            .run(["--yes", "--hooks", &hooks, "--model", &model, "go"])
+            .ended_with(0);
+        assert!(room.has("made") && !run.stderr.contains("is empty"), "{run:#?}");
     }
 }
 

@@ -1,0 +1,184 @@
+//! The script behind a command: the file that an interpreter is given, or that names its interpreter in its first line.
+//!
+//! Two things are done for it. A guard whose script was emptied is broken, and no shell says so. And shells whose `echo`
+//! changes what it prints are started with a plain one, also where the script names them (`shell.rs`).
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::environment::find_program;
+use super::shell;
+use crate::plain_words;
+
+/// Programs that run the file in their first argument.
+const INTERPRETERS: &[&str] = &[
+    "ash", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "mksh", "node", "perl", "php", "python",
+    "ruby", "sh", "zsh",
+];
+
+/// Words before a command that run it.
+const BEFORE_COMMANDS: &[&str] = &["command", "env", "exec"];
+
+/// Options of interpreters with a value behind them.
+const WITH_VALUES: &[&str] = &["-o", "-O", "+o", "+O", "-W", "-X", "-r", "--require", "--import"];
+
+/// Larger files are not looked through for something that is no space.
+const MOST_BLANK: u64 = 64 * 1024;
+
+/// The file that the first command of a line runs as a script, as it is written; `None` where that is not plain.
+pub(super) fn script_of_line(line: &str) -> Option<String> {
+    script_of(&plain_words(line))
+}
+
+/// The same of a program and its arguments.
+pub(super) fn script_of(words: &[String]) -> Option<String> {
+    let is_before = |word: &&String| {
+        let is_setting = word.contains('=') && !word.contains('/');
+        is_setting || BEFORE_COMMANDS.contains(&word.as_str())
+    };
+    let mut words = words.iter().skip_while(is_before);
+    let program = words.next()?;
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    if !INTERPRETERS.contains(&name) {
+        return program.contains('/').then(|| program.clone());
+    }
+    while let Some(word) = words.next() {
+        let is_option = word.len() > 1 && word.starts_with(['-', '+']);
+        match word.as_str() {
+            "run" if matches!(name, "bun" | "deno") => {}
+            option if WITH_VALUES.contains(&option) => drop(words.next()),
+            _ if !is_option => return Some(word.clone()),
+            option if !option.starts_with("--") && option.ends_with('c') && name.ends_with("sh") => {
+                return script_of_line(words.next()?);
+            }
+            // The code itself, or the name of a module.
+            "-c" | "-e" | "-m" | "-p" | "--eval" | "--print" => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The path of a word in which `~` and one variable at the beginning stand for what the environment says.
+pub(super) fn expanded(
+    word: &str,
+    environment: &BTreeMap<OsString, OsString>,
+    directory: &Path,
+) -> Option<PathBuf> {
+    let (first, rest) = word.split_once('/').unwrap_or((word, ""));
+    let variable = match first.strip_prefix('$') {
+        _ if first == "~" => Some("HOME"),
+        Some(name) => Some(name.trim_start_matches('{').trim_end_matches('}')),
+        None => None,
+    };
+    let path = match variable {
+        Some(name) => Path::new(environment.get(OsStr::new(name))?).join(rest),
+        None => PathBuf::from(word),
+    };
+    // Collecting the components takes a `./` out of the middle.
+    let whole = || directory.join(path).components().collect();
+    (!rest.contains(['$', '`', '*', '?'])).then(whole)
+}
+
+/// Whether a file is there and holds nothing, or nothing behind its first line that names an interpreter.
+pub(super) fn is_blank(file: &Path) -> bool {
+    let is_small = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() < MOST_BLANK);
+    let text = is_small.then(|| std::fs::read(file).ok()).flatten();
+    text.is_some_and(|text| {
+        let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let rest = match first.starts_with(b"#!") {
+            true => &text[first.len()..],
+            false => &text[..],
+        };
+        rest.trim_ascii().is_empty()
+    })
+}
+
+/// How a script is started whose shell needs options for a plain `echo`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ScriptShell {
+    pub(super) path: PathBuf,
+    pub(super) options: &'static [&'static str],
+    /// What stands behind the shell in the first line of the script.
+    pub(super) arguments: Option<String>,
+}
+
+/// The shell that the first line of a script names, if it needs options; `interpreter` is that line.
+pub(super) fn shell_of(
+    script: &Path,
+    interpreter: &str,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Option<ScriptShell> {
+    // Whatever the system would not start is left to it, with its own complaint.
+    access(script, Access::EXEC_OK).ok()?;
+    let blank = [' ', '\t'];
+    let split = |line: &str| match line.split_once(blank) {
+        Some((program, rest)) => (program.to_owned(), Some(rest.trim_matches(blank).to_owned())),
+        None => (line.to_owned(), None),
+    };
+    let (mut program, mut arguments) = split(interpreter);
+    if program.ends_with("/env") {
+        let rest = arguments.unwrap_or_default();
+        let rest = rest.strip_prefix("-S").unwrap_or(&rest).trim_matches(blank);
+        (program, arguments) = split(rest);
+        let found = find_program(OsStr::new(&program), environment).ok()?;
+        program = found.to_str()?.to_owned();
+    }
+    let path = PathBuf::from(program);
+    let options = shell::options(&path);
+    let is_there = path.is_absolute() && access(&path, Access::EXEC_OK).is_ok();
+    (is_there && !options.is_empty()).then_some(ScriptShell {
+        path,
+        options,
+        arguments,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_of_a_line_is_found_where_it_is_plain() {
+        let table = [
+            ("./guard.sh", Some("./guard.sh")),
+            ("bash guard.sh --strict", Some("guard.sh")),
+            ("bash -eu -o pipefail guard.sh", Some("guard.sh")),
+            ("python3.12 -u \"my guard.py\" x", Some("my guard.py")),
+            ("/usr/bin/env DEBUG=1 node guard.mjs", None),
+            ("env DEBUG=1 node guard.mjs", Some("guard.mjs")),
+            ("exec ~/guard.sh || exit 2", Some("~/guard.sh")),
+            ("sh -c './guard.sh'", Some("./guard.sh")),
+            ("deno run -A guard.ts", Some("guard.ts")),
+            ("python3 -m guard", None),
+            ("node -e 'process.exit(2)'", None),
+            ("jq -e .tool", None),
+            ("cat guard.sh", None),
+            ("", None),
+        ];
+        for (line, script) in table {
+            assert_eq!(script_of_line(line).as_deref(), script, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_script_without_a_command_is_blank() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("guard");
+        for (text, blank) in [
+            ("", true),
+            (" \n\t\n", true),
+            ("#!/bin/sh\n", true),
+            ("#!/bin/sh\nexit 2", false),
+            ("exit 2", false),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(is_blank(&file), blank, "{text:?}");
+        }
+        assert!(!is_blank(&folder.path().join("gone")));
+    }
+}
