@@ -1,6 +1,6 @@
 //! What only shows a session, with one of 10,000 turns and 100,000 events, and what goes through all of it.
 
-#[path = "../../becket/tests/blackbox/long_sessions/session.rs"]
+#[path = "../../../faces/becket/tests/blackbox/long_sessions/session.rs"]
 mod session;
 
 use std::time::{Duration, Instant};

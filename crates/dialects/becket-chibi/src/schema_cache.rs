@@ -4,14 +4,9 @@
 //! it in a folder of its own. What a plugin reads besides is out of sight, so an answer that is no longer fresh is
 //! asked for again while the run goes on. Failures are never remembered: a plugin that gave no answer is asked at
 //! every start.
-//!
-//! An entry stays with the place where the plugin lies until nothing lies there any more: a plugin that can no longer
-//! be run has not been taken away. A file that cannot be read is ignored, and of two writers the last one wins.
 
-use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +14,7 @@ use serde_json::Value;
 
 use super::discovery::Candidate;
 use super::traits::Traits;
+use becket_dialect_kit::Remembered;
 
 /// The form of the file. Another number is another form, and is ignored.
 const VERSION: u32 = 4;
@@ -31,21 +27,11 @@ const SCRIPT_BYTES: u64 = 256 * 1024;
 const MOST_SCRIPTS: usize = 64;
 
 /// What was known at the end of earlier runs.
-#[derive(Debug, Default)]
-pub(super) struct Cache {
-    file: Option<PathBuf>,
-    plugins: BTreeMap<String, Entry>,
-    changed: bool,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct CacheFile {
-    version: u32,
-    plugins: BTreeMap<String, Entry>,
-}
+#[derive(Debug)]
+pub(super) struct Cache(Remembered<Entry>);
 
 /// What the plugin at one place has said of itself.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// The state in which it said so.
     print: Fingerprint,
@@ -153,71 +139,33 @@ fn modified_ns(metadata: &Metadata) -> u64 {
 }
 
 impl Cache {
-    /// What the file holds; nothing, if it is not there or cannot be understood.
+    /// What the file holds.
     pub(super) fn read(file: Option<&Path>) -> Self {
-        let text = file.and_then(|file| std::fs::read(file).ok());
-        let read = text.and_then(|text| serde_json::from_slice::<CacheFile>(&text).ok());
-        let plugins = read
-            .filter(|read| read.version == VERSION)
-            .map(|read| read.plugins);
-        Self {
-            file: file.map(Path::to_path_buf),
-            plugins: plugins.unwrap_or_default(),
-            changed: false,
-        }
+        Self(Remembered::read(file, VERSION))
     }
 
     /// What the plugin at a place has said of itself in this very state.
     pub(super) fn known(&self, place: &Path, print: &Fingerprint) -> Option<&Entry> {
-        let entry = self.plugins.get(place.to_str()?)?;
-        (entry.print == *print).then_some(entry)
+        self.0.at(place).filter(|entry| entry.print == *print)
     }
 
     /// Whether what lies at a place has been a plugin, in whatever state.
     pub(super) fn has_been_plugin(&self, place: &Path) -> bool {
-        place
-            .to_str()
-            .is_some_and(|place| self.plugins.contains_key(place))
+        self.0.at(place).is_some()
     }
 
     /// Remembers what the plugin at a place has said.
     pub(super) fn remember(&mut self, place: &Path, entry: Entry) {
-        if let Some(place) = place.to_str() {
-            self.plugins.insert(place.to_owned(), entry);
-            self.changed = true;
-        }
+        self.0.remember(place, entry);
     }
 
     /// Forgets the plugins that were taken away.
     pub(super) fn forget_gone(&mut self) {
-        let before = self.plugins.len();
-        self.plugins.retain(|place, _| !is_gone(Path::new(place)));
-        self.changed |= self.plugins.len() != before;
+        self.0.forget_gone();
     }
 
-    /// Writes what was learnt. Nothing depends on it, so a folder that cannot be written to costs time and no more.
+    /// Writes what was learnt.
     pub(super) fn write(self) -> std::io::Result<()> {
-        let Some(file) = self.file.filter(|_| self.changed) else {
-            return Ok(());
-        };
-        let plugins = self.plugins;
-        let folder = file.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let text = serde_json::to_vec(&CacheFile {
-            version: VERSION,
-            plugins,
-        })?;
-        let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
-        fresh.write_all(&text)?;
-        fresh.persist(&file).map_err(|error| error.error)?;
-        Ok(())
+        self.0.write()
     }
-}
-
-/// Whether nothing lies at a place any more. A link that leads nowhere lies there, and behind a folder that cannot be
-/// looked into nobody knows.
-fn is_gone(place: &Path) -> bool {
-    let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
-    let is_missing = std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    is_missing && !place.parent().is_some_and(folder_is_lost)
 }

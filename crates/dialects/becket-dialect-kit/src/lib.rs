@@ -7,9 +7,11 @@
 pub mod alignment;
 pub mod called;
 mod info;
+mod remembered;
 mod unloaded;
 pub mod words;
 pub mod yaml;
 
 pub use info::{DialectInfo, RowInfo};
+pub use remembered::Remembered;
 pub use unloaded::{Unloaded, misspelt_guard};

@@ -67,6 +67,11 @@ impl Folders {
         self.data.join("plugins.json")
     }
 
+    /// Where the user's extensions were found.
+    pub fn extensions_file(&self) -> PathBuf {
+        self.data.join("extensions.json")
+    }
+
     /// What MCP servers have said that they offer.
     pub fn server_cache_file(&self) -> PathBuf {
         self.cache.join("mcp.json")

@@ -7,7 +7,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::extension_files::{in_folder, of_package};
+use serde::{Deserialize, Serialize};
+
+use super::extension_files::{in_folder, of_package, places_in, wanted_of};
 use super::packages::{Source, installed};
 use super::patterns::{Overrides, chosen, is_pattern};
 use super::settings_file::{Package, Settings};
@@ -113,10 +115,21 @@ pub struct Found {
     pub unloaded: Vec<Unloaded>,
     /// What in the project is not trusted and was not used.
     pub untrusted: Vec<PathBuf>,
+    /// Where the user's own extensions were looked for.
+    pub places: Vec<Place>,
+}
+
+/// A file or folder that yields extensions, or could.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Its extensions, also those that settings leave out.
+    pub(super) files: Vec<Entry>,
 }
 
 /// A file that may be an extension, before it has a name of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) file: PathBuf,
@@ -175,7 +188,7 @@ impl Search<'_> {
         };
         let entries = match std::fs::metadata(&path) {
             Err(error) => return Err(format!("there is no extension {}: {error}", path.display())),
-            Ok(metadata) if metadata.is_dir() => of_package(&path, None)?,
+            Ok(metadata) if metadata.is_dir() => of_package(&path)?,
             Ok(_) => vec![Entry::of_file(path.clone())],
         };
         match entries.is_empty() {
@@ -246,6 +259,15 @@ impl Finder<'_> {
         }
     }
 
+    /// The extensions of some places. Those of the user are noted: what was there once may be missed later. Trust
+    /// knows what was in a project.
+    fn noted(&mut self, places: Vec<Place>, origin: &Origin) -> Vec<Entry> {
+        if *origin == Origin::Person {
+            self.found.places.extend(places.iter().cloned());
+        }
+        places.into_iter().flat_map(|place| place.files).collect()
+    }
+
     /// What the settings of a folder name, then what lies in it.
     fn add_folder(&mut self, folder: &Path, settings: &[String], origin: &Origin) -> Result<(), String> {
         let (patterns, paths): (Vec<&String>, Vec<&String>) =
@@ -261,14 +283,15 @@ impl Finder<'_> {
                         .unloaded
                         .push(Unloaded::new(EXTENSION, name, &file, why));
                 }
-                Ok(metadata) if metadata.is_dir() => named.extend(in_folder(&path)?),
+                Ok(metadata) if metadata.is_dir() => named.extend(self.noted(places_in(&path)?, origin)),
                 Ok(_) => named.push(Entry::of_file(path)),
             }
         }
         let named = chosen(named, &patterns, folder);
         self.add(named, origin);
         let overrides = Overrides::of(&patterns);
-        let mut lying = in_folder(&folder.join(EXTENSIONS))?;
+        let places = places_in(&folder.join(EXTENSIONS))?;
+        let mut lying = self.noted(places, origin);
         lying.retain(|entry| overrides.allow(&entry.file, folder));
         self.add(lying, origin);
         Ok(())
@@ -291,9 +314,19 @@ impl Finder<'_> {
             return Ok(());
         };
         let entries = match root.is_dir() {
-            true => of_package(&root, package.of(EXTENSIONS))?,
-            false => vec![Entry::of_file(root)],
+            true => of_package(&root)?,
+            false => vec![Entry::of_file(root.clone())],
         };
+        let origin = match search.home == Some(folder) {
+            true => Origin::Person,
+            false => Origin::Project,
+        };
+        let place = Place {
+            path: root.clone(),
+            files: entries,
+        };
+        let entries = self.noted(vec![place], &origin);
+        let entries = wanted_of(entries, package.of(EXTENSIONS), &root);
         self.add(entries, &Origin::Package(package.source.clone()));
         Ok(())
     }

@@ -8,7 +8,7 @@ use becket_hooks::check_glob;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde_json::Value;
 
-use super::discovery::{EXTENSIONS, Entry};
+use super::discovery::{EXTENSIONS, Entry, Place};
 use super::patterns::{chosen, glob, is_glob, is_override};
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
@@ -19,8 +19,18 @@ const DEEPEST: usize = 12;
 /// The extensions of a folder: what its manifest or index says, else its files and those folders in it that have a
 /// manifest or an index. Sorted by name; what ignore files leave out is left out.
 pub(super) fn in_folder(folder: &Path) -> Result<Vec<Entry>, String> {
+    let places = places_in(folder)?.into_iter();
+    Ok(places.flat_map(|place| place.files).collect())
+}
+
+/// The same by the places that yield extensions or could: the folder itself, and what lies in it.
+pub(super) fn places_in(folder: &Path) -> Result<Vec<Place>, String> {
+    let place = |path: &Path, files| Place {
+        path: path.to_path_buf(),
+        files,
+    };
     if let Some(entries) = own_entries(folder) {
-        return Ok(entries);
+        return Ok(vec![place(folder, entries)]);
     }
     let mut paths = match list(folder) {
         Ok(paths) => paths,
@@ -29,28 +39,31 @@ pub(super) fn in_folder(folder: &Path) -> Result<Vec<Entry>, String> {
     };
     let ignored = ignored_in(folder);
     paths.retain(|path| !ignored.matched(path, path.is_dir()).is_ignore());
-    let entries = paths.into_iter().flat_map(|path| match path.is_dir() {
-        true => own_entries(&path).unwrap_or_default(),
-        false if is_script(&path) => vec![Entry::of_file(path)],
-        false => Vec::new(),
+    let inner = paths.into_iter().filter_map(|path| match path.is_dir() {
+        true => Some(place(&path, own_entries(&path).unwrap_or_default())),
+        false if is_script(&path) => Some(place(&path, vec![Entry::of_file(path.clone())])),
+        false => None,
     });
-    Ok(entries.collect())
+    Ok(std::iter::once(place(folder, Vec::new())).chain(inner).collect())
 }
 
 /// The extensions of a package: what its manifest names, else those of its folder `extensions`, else what it is itself.
-/// `wanted` are patterns of whoever uses it; an empty list wants nothing.
-pub(super) fn of_package(root: &Path, wanted: Option<&[String]>) -> Result<Vec<Entry>, String> {
+pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     let usual = root.join(EXTENSIONS);
-    let entries = match manifest(root, EXTENSIONS) {
-        Some(named) => of_manifest(root, &named),
-        None if usual.is_dir() => in_folder(&usual)?,
-        None => in_folder(root)?,
-    };
-    Ok(match wanted {
+    match manifest(root, EXTENSIONS) {
+        Some(named) => Ok(of_manifest(root, &named)),
+        None if usual.is_dir() => in_folder(&usual),
+        None => in_folder(root),
+    }
+}
+
+/// Those that are wanted of the extensions of a package, by the patterns of whoever uses it; an empty list wants nothing.
+pub(super) fn wanted_of(entries: Vec<Entry>, wanted: Option<&[String]>, root: &Path) -> Vec<Entry> {
+    match wanted {
         None => entries,
         Some([]) => Vec::new(),
         Some(patterns) => chosen(entries, &patterns.iter().collect::<Vec<_>>(), root),
-    })
+    }
 }
 
 /// What a folder itself says it is: the files of its manifest, or its index.

@@ -18,6 +18,7 @@ mod fields;
 mod growing;
 pub mod host_call;
 mod info;
+mod known;
 pub mod messages;
 mod modules;
 mod packages;

@@ -53,7 +53,7 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
-use crate::front::{Output, Person};
+use crate::front::{Output, Person, Ui};
 use crate::judge::ModelJudge;
 use crate::mail::InboxFiles;
 use crate::otel::{self, Export};
@@ -572,7 +572,7 @@ impl Setup {
         let stage = (&engine, &person.front);
         let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
         let asked = (options, surroundings, cancel);
-        self.go_on_without(&loaded, &scheme, asked).await?;
+        self.go_on_without(&loaded, &scheme, &*person.ui, asked).await?;
         self.check_rule_names(&loaded, &tools)?;
         let guests = Arc::new(RunGuests::new(plugins, &scheme, stage));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
@@ -610,7 +610,8 @@ impl Setup {
         &self,
         loaded: &Loaded,
         scheme: &SchemeFiles,
-        (options, surroundings, cancel): (&Options, &Surroundings, &CancellationToken),
+        ui: &dyn Ui,
+        asked: (&Options, &Surroundings, &CancellationToken),
     ) -> Result<(), CliError> {
         if let Some(context) = &self.context_name {
             scheme.look(context);
@@ -622,12 +623,17 @@ impl Setup {
         unloaded.extend(self.extensions.unloaded.iter().cloned());
         unloaded.extend(extensions.unloaded());
         unloaded.extend(scheme.unloaded());
-        let without = self
-            .decide_about(&unloaded, options, surroundings, cancel)
-            .await?;
+        let without = self.decide_about(&unloaded, ui, asked).await?;
         for name in without {
             extensions.leave_out(&name);
             scheme.leave_out(&name);
+        }
+        let file = self.folders.extensions_file();
+        if let Err(error) = self.extensions.remember(&file) {
+            let file = file.display();
+            asked.1.remark(&format!(
+                "{file} cannot be written, so a lost extension is not missed: {error}"
+            ));
         }
         Ok(())
     }

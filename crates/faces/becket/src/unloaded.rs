@@ -1,19 +1,22 @@
 //! What happens about guests that were found and could not be loaded. Each may be a guard, so no run starts beside it
-//! until it is mended or the user leaves it out by name. On a terminal the user is asked; elsewhere the run ends.
+//! until it is mended or the user leaves it out by name. On a terminal the user is asked, and under `--mode rpc` the
+//! program on the other side; elsewhere the run ends.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 
 use becket_dialect_kit::Unloaded;
+use becket_pi::host_call::{Dialog, DialogAnswer};
 use becket_screen::{Entry, Question, Screen};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
-use crate::args::Options;
+use crate::args::{Options, RunMode};
 use crate::assemble::Setup;
 use crate::failure::{CliError, Exit};
-use crate::front::harmless;
+use crate::front::{Ui, harmless};
+use crate::programs::PATIENCE_AT_THE_DOOR;
 use crate::signals::unless_cancelled;
 use crate::surroundings::Surroundings;
 use crate::trust;
@@ -39,9 +42,8 @@ impl Setup {
     pub async fn decide_about(
         &self,
         unloaded: &[Unloaded],
-        options: &Options,
-        surroundings: &Surroundings,
-        cancel: &CancellationToken,
+        ui: &dyn Ui,
+        (options, surroundings, cancel): (&Options, &Surroundings, &CancellationToken),
     ) -> Result<Vec<String>, CliError> {
         if unloaded.is_empty() {
             return Ok(Vec::new());
@@ -50,12 +52,19 @@ impl Setup {
             surroundings.remark(&format!("no run starts here: {}", refusal(unloaded)));
             return Ok(Vec::new());
         }
-        if !trust::is_somebody_there(options, surroundings) {
+        let is_program = options.pi.mode == Some(RunMode::Rpc);
+        if !is_program && !trust::is_somebody_there(options, surroundings) {
             return Err(refusal(unloaded));
         }
         for guest in unloaded {
             let screen = surroundings.screen.get();
-            match unless_cancelled(cancel, ask(guest, screen)).await?? {
+            let decided = async {
+                match is_program {
+                    true => Ok(ask_program(guest, ui).await),
+                    false => ask(guest, screen).await,
+                }
+            };
+            match unless_cancelled(cancel, decided).await?? {
                 Decision::Once => {}
                 Decision::ForGood => self.leave_out_for_good(&guest.name, surroundings)?,
                 Decision::Quit => return Err(refusal(std::slice::from_ref(guest))),
@@ -102,20 +111,41 @@ fn quoted(name: &str) -> String {
     }
 }
 
+/// What is asked about a guest that could not be loaded.
+const QUESTION: &str = "Run without it?";
+
+fn label(words: &str) -> String {
+    words.replace(['[', ']'], "")
+}
+
+/// Asks the program on the other side. Without an answer nothing runs.
+async fn ask_program(guest: &Unloaded, ui: &dyn Ui) -> Decision {
+    let dialog = Dialog::Select {
+        title: harmless(&format!("{guest}; it may hold a guard. {QUESTION}")),
+        options: DECISIONS.map(|(_, _, words)| label(words)).to_vec(),
+    };
+    let answer = tokio::time::timeout(PATIENCE_AT_THE_DOOR, ui.ask("", dialog, None)).await;
+    let Ok(DialogAnswer::Words(chosen)) = answer else {
+        return Decision::Quit;
+    };
+    let decision = DECISIONS.iter().find(|(_, _, words)| label(words) == chosen);
+    decision.map_or(Decision::Quit, |(decision, ..)| *decision)
+}
+
 async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliError> {
     let words = format!("{guest}; it may hold a guard");
     match screen {
         Some(screen) => {
             let question = Question {
-                title: "Run without it?".into(),
+                title: QUESTION.into(),
                 message: words,
                 timeout: None,
             };
             // Enter alone quits.
             let mut decisions = DECISIONS;
             decisions.reverse();
-            let entries = decisions.map(|(_, key, label)| Entry {
-                label: label.replace(['[', ']'], ""),
+            let entries = decisions.map(|(_, key, words)| Entry {
+                label: label(words),
                 letter: Some(key),
                 ..Entry::default()
             });

@@ -36,9 +36,12 @@ pub fn find(
         )
     };
     if options.trust {
-        return Ok((search(ProjectFolder::Trusted)?, Vec::new()));
+        let mut found = search(ProjectFolder::Trusted)?;
+        found.miss_known(&folders.extensions_file());
+        return Ok((found, Vec::new()));
     }
     let mut found = search(ProjectFolder::Ignored)?;
+    found.miss_known(&folders.extensions_file());
     let settings = becket_pi::project_settings(&surroundings.cwd);
     let told = search(ProjectFolder::Untrusted)?.untrusted;
     let is_searched = around == Around::Searched && config.enabled != Some(false);

@@ -26,7 +26,7 @@ use crate::trust::{Pending, QUESTION};
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// The same before the session begins: a program that knows no dialogs shall hear soon why nothing happens.
-const PATIENCE_AT_THE_DOOR: Duration = Duration::from_secs(5 * 60);
+pub const PATIENCE_AT_THE_DOOR: Duration = Duration::from_secs(5 * 60);
 
 /// Tells a program what only front ends know of, and shows everything as before.
 pub struct Told {

@@ -15,6 +15,7 @@ use becket_agent::front::Front;
 use becket_pi::Stream;
 use tokio_util::sync::CancellationToken;
 
+pub use client::PATIENCE_AT_THE_DOOR;
 pub use rpc::run;
 
 use crate::failure::CliError;

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use testkit::{Finished, Room};
 
+use crate::pi_client::Client;
 use crate::plugins::{asked, bash, plugin};
 use crate::room;
 use crate::scheme::put;
@@ -242,6 +243,126 @@ fn place(room: &Room, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
+fn an_extension_whose_folder_no_longer_yields_it_is_missed() {
+    let guard = "export default (pi: any) => { pi.on('tool_call', () => {}); };";
+    let manifest = "{\"pi\": {\"extensions\": [\"./src/main.ts\"]}}";
+    let lay = |folder: &str| {
+        let room = room();
+        room.write(&format!("{folder}/package.json"), manifest);
+        room.write(&format!("{folder}/src/main.ts"), guard);
+        room
+    };
+    let package = "../home/.pi/agent/npm/node_modules/guard";
+    let breaks: [(&str, fn(&Room, &str)); 4] = [
+        ("emptied", |room, folder| {
+            drop(room.write(&format!("{folder}/package.json"), ""))
+        }),
+        ("without a list", |room, folder| {
+            drop(room.write(&format!("{folder}/package.json"), "{}"))
+        }),
+        ("without the manifest", |room, folder| {
+            std::fs::remove_file(room.work().join(folder).join("package.json")).expect("it is there");
+        }),
+        ("without the code", |room, folder| {
+            std::fs::remove_dir_all(room.work().join(folder).join("src")).expect("it is there");
+        }),
+    ];
+    for folder in [format!("{EXTENSIONS}/guard"), package.to_owned()] {
+        for (how, damage) in breaks {
+            let room = lay(&folder);
+            room.write(
+                "../home/.pi/agent/settings.json",
+                match folder == package {
+                    true => "{\"packages\": [\"npm:guard\"]}",
+                    false => "{}",
+                },
+            );
+            ran(&room, &[]);
+            damage(&room, &folder);
+            stopped(&room, "guard", "was an extension");
+            // It is missed until it is left out or back.
+            ran(&room, &["--without", "guard"]).complained("the extension guard is left out");
+            stopped(&room, "guard", "was an extension");
+            assert!(
+                room.run(["doctor"])
+                    .ended_with(1)
+                    .stdout
+                    .contains("was an extension"),
+                "{how}"
+            );
+            ran(&room, &["--no-extensions"]);
+            room.write(&format!("{folder}/package.json"), manifest);
+            room.write(&format!("{folder}/src/main.ts"), guard);
+            ran(&room, &[]);
+        }
+    }
+    // What was taken away, disabled or restructured is not missed.
+    let deliberate: [fn(&Room, &str); 5] = [
+        |room, folder| std::fs::remove_dir_all(room.work().join(folder)).expect("it is there"),
+        |room, folder| {
+            let folder = room.work().join(folder);
+            std::fs::rename(&folder, folder.with_file_name(".guard")).expect("it is there");
+        },
+        |room, _| {
+            drop(room.write(
+                "../home/.pi/agent/settings.json",
+                "{\"extensions\": [\"!**/main.ts\"]}",
+            ))
+        },
+        |room, _| drop(room.write(&format!("{EXTENSIONS}/.gitignore"), "guard\n")),
+        |room, folder| {
+            std::fs::remove_dir_all(room.work().join(folder).join("src")).expect("it is there");
+            room.write(&format!("{folder}/index.ts"), "export default () => {};");
+        },
+    ];
+    for change in deliberate {
+        let folder = format!("{EXTENSIONS}/guard");
+        let room = lay(&folder);
+        ran(&room, &[]);
+        change(&room, &folder);
+        let run = ran(&room, &[]);
+        assert!(!run.stderr.contains("was an extension"), "{run:#?}");
+    }
+}
+
+#[test]
+fn a_program_on_the_other_side_decides_by_a_dialog() {
+    let started = |choice: Value| {
+        let room = room();
+        plugin(&room, "guard", "#!/bin/sh\nexit 1\n");
+        let mut client = Client::start(&room, &["--yes"]);
+        let dialog = client.dialog("select");
+        let title = dialog["title"].as_str().unwrap_or_default();
+        assert!(
+            title.contains("the plugin guard") && title.contains("it may hold a guard"),
+            "{title}"
+        );
+        client.answer(&dialog, choice);
+        (room, client)
+    };
+    let (room, mut client) = started(json!({"value": "run without it this time"}));
+    client.prompt_and_wait("Run: touch made");
+    assert!(room.has("made"));
+    assert_eq!(client.leave().0, 0);
+    stopped(&room, "guard", "exit code 1");
+
+    let (room, mut client) = started(json!({"value": "leave it out for good"}));
+    client.prompt_and_wait("Run: touch made");
+    assert_eq!(client.leave().0, 0);
+    ran(&room, &[]).complained("the plugin guard is left out");
+
+    for no in [
+        json!({"value": "quit"}),
+        json!({"cancelled": true}),
+        json!({"value": "yes"}),
+    ] {
+        let (room, client) = started(no);
+        assert_eq!(client.finish().0, 4);
+        stopped(&room, "guard", "exit code 1");
+    }
+}
+
+#[test]
 fn what_is_no_guest_is_a_remark_at_most() {
     let room = room();
     room.write("../home/.chibi/plugins/README.md", "# Plugins\n");
@@ -404,7 +525,7 @@ fn age_answers(room: &Room) {
         .duration_since(SystemTime::UNIX_EPOCH)
         .expect("after 1970");
     let then = (now - Duration::from_secs(3_600)).as_secs();
-    for entry in known["plugins"].as_object_mut().expect("an object").values_mut() {
+    for entry in known["guests"].as_object_mut().expect("an object").values_mut() {
         entry["asked"] = then.into();
     }
     room.write(file, known.to_string());

@@ -1,0 +1,89 @@
+//! Remembers guests from run to run, by the places where they lie. An entry stays until nothing lies there any more: a
+//! guest that can no longer be loaded has not been taken away.
+//!
+//! A file that cannot be read is ignored, and of two writers the last one wins.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What was known of guests at the end of earlier runs.
+#[derive(Debug)]
+pub(crate) struct Remembered<T> {
+    file: Option<PathBuf>,
+    version: u32,
+    guests: BTreeMap<String, T>,
+    changed: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct MemoryFile<T> {
+    version: u32,
+    #[serde(alias = "plugins")]
+    guests: BTreeMap<String, T>,
+}
+
+impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
+    /// What the file holds; nothing, if it is not there, cannot be understood or has another form.
+    pub(crate) fn read(file: Option<&Path>, version: u32) -> Self {
+        let text = file.and_then(|file| std::fs::read(file).ok());
+        let read = text.and_then(|text| serde_json::from_slice::<MemoryFile<T>>(&text).ok());
+        let guests = read
+            .filter(|read| read.version == version)
+            .map(|read| read.guests);
+        Self {
+            file: file.map(Path::to_path_buf),
+            version,
+            guests: guests.unwrap_or_default(),
+            changed: false,
+        }
+    }
+
+    /// What is known of the guest at a place.
+    pub(crate) fn at(&self, place: &Path) -> Option<&T> {
+        self.guests.get(place.to_str()?)
+    }
+
+    /// Remembers something of the guest at a place.
+    pub(crate) fn remember(&mut self, place: &Path, entry: T) {
+        if let Some(place) = place.to_str().filter(|_| self.at(place) != Some(&entry)) {
+            self.guests.insert(place.to_owned(), entry);
+            self.changed = true;
+        }
+    }
+
+    /// Forgets the guests that were taken away.
+    pub(crate) fn forget_gone(&mut self) {
+        let before = self.guests.len();
+        self.guests.retain(|place, _| !is_gone(Path::new(place)));
+        self.changed |= self.guests.len() != before;
+    }
+
+    /// Writes what was learnt.
+    pub(crate) fn write(self) -> std::io::Result<()> {
+        let Some(file) = self.file.filter(|_| self.changed) else {
+            return Ok(());
+        };
+        let folder = file.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let text = serde_json::to_vec(&MemoryFile {
+            version: self.version,
+            guests: self.guests,
+        })?;
+        let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+        fresh.write_all(&text)?;
+        fresh.persist(&file).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+/// Whether nothing lies at a place any more. A link that leads nowhere lies there, and behind a folder that cannot be
+/// looked into nobody knows.
+fn is_gone(place: &Path) -> bool {
+    let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
+    let is_missing = std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    is_missing && !place.parent().is_some_and(folder_is_lost)
+}
