@@ -5,6 +5,12 @@ use std::path::{Path, PathBuf};
 /// The variable that names chibi's home, for chibi itself and for its plugins.
 pub const HOME_VARIABLE: &str = "CHIBI_HOME";
 
+/// The variable with chibi's key for OpenRouter.
+pub const KEY_VARIABLE: &str = "CHIBI_API_KEY";
+
+/// The variable that names chibi's model, before the settings of its home do.
+pub const MODEL_VARIABLE: &str = "CHIBI_MODEL";
+
 /// The folder of a person's home that is chibi's home where nothing else is said.
 const USUAL_FOLDER: &str = ".chibi";
 

@@ -46,17 +46,17 @@ pub use call::{
 pub use dialect::DIALECT;
 pub use discovery::{Candidate, Remark};
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
-pub use home::{HOME_VARIABLE, home, plugins_folder};
+pub use home::{HOME_VARIABLE, KEY_VARIABLE, MODEL_VARIABLE, home, plugins_folder};
 pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, refuse_for, register, register_further};
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use info::INFO;
 pub use loading::{Asking, LoadSettings, Loaded, ask_again, load};
 pub use local_settings::{
-    ApiSettings, HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, SettingsOf, UrlAction, UrlRules,
-    model_named, read_settings,
+    ApiSettings, HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, PROVIDER, SettingsOf, UrlAction,
+    UrlRules, model_named, read_settings,
 };
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
-pub use tool_choice::ToolChoice;
+pub use tool_choice::{ToolChoice, has_tool};
 pub use tools::profile;
 
 /// Whether a text is what a plugin can say of itself: a reader that only its fuzz target calls from outside.

@@ -289,11 +289,14 @@ pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String
     })
 }
 
+/// The provider that serves chibi's models, in becket's words.
+pub const PROVIDER: &str = "openrouter";
+
 /// A model of chibi's as becket names it: all of them are OpenRouter's, whatever their names begin with. `None` for the
 /// presets that only chibi itself can resolve.
 pub fn model_named(id: &str) -> Option<String> {
     let id = id.trim();
-    (!id.is_empty() && !id.starts_with("ratatoskr:")).then(|| format!("openrouter/{id}"))
+    (!id.is_empty() && !id.starts_with("ratatoskr:")).then(|| format!("{PROVIDER}/{id}"))
 }
 
 fn fallback(tool: &str) -> Result<Fallback, String> {

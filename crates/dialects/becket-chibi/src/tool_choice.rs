@@ -5,7 +5,7 @@ use becket_hooks::nearest;
 use serde::Deserialize;
 
 use super::Generation;
-use super::generations::{CATEGORIES, between_type};
+use super::generations::{CATEGORIES, between_type, tool_type};
 use super::words::Words;
 
 /// A choice among tools, by the names and kinds that either generation has for them.
@@ -79,6 +79,29 @@ impl ToolChoice {
         !named(&self.exclude, &offer.name)
             && generations.into_iter().all(stays)
             && self.include.as_ref().is_none_or(is_included)
+    }
+}
+
+/// Whether chibi has a tool of that name, in any of its versions.
+pub fn has_tool(name: &str) -> bool {
+    const VFS: [&str; 6] = [
+        "vfs_copy",
+        "vfs_delete",
+        "vfs_info",
+        "vfs_list",
+        "vfs_mkdir",
+        "vfs_move",
+    ];
+    let generations = [Generation::Newer, Generation::Older];
+    let is_builtin = |generation| tool_type(generation, name, "builtin") != "plugin";
+    match name.starts_with("vfs_") {
+        true => VFS.contains(&name),
+        false => {
+            generations.into_iter().any(is_builtin)
+                || generations
+                    .into_iter()
+                    .any(|generation| Words::of(generation).has_tool(name))
+        }
     }
 }
 

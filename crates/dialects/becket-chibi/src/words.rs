@@ -120,6 +120,11 @@ impl Words {
             .collect()
     }
 
+    /// Whether the generation has a tool of that name for one of becket's operations.
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        self.profile.face_named(name).is_some()
+    }
+
     /// What kind of tool it is.
     pub(super) fn type_of(&self, name: &str, source: &str) -> &'static str {
         tool_type(self.generation, name, source)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was known of guests at the end of earlier runs.
 #[derive(Debug)]
-pub(crate) struct Remembered<T> {
+pub struct Remembered<T> {
     file: Option<PathBuf>,
     version: u32,
     guests: BTreeMap<String, T>,
@@ -28,7 +28,7 @@ struct MemoryFile<T> {
 
 impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
     /// What the file holds; nothing, if it is not there, cannot be understood or has another form.
-    pub(crate) fn read(file: Option<&Path>, version: u32) -> Self {
+    pub fn read(file: Option<&Path>, version: u32) -> Self {
         let text = file.and_then(|file| std::fs::read(file).ok());
         let read = text.and_then(|text| serde_json::from_slice::<MemoryFile<T>>(&text).ok());
         let guests = read
@@ -43,12 +43,12 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
     }
 
     /// What is known of the guest at a place.
-    pub(crate) fn at(&self, place: &Path) -> Option<&T> {
+    pub fn at(&self, place: &Path) -> Option<&T> {
         self.guests.get(place.to_str()?)
     }
 
     /// Remembers something of the guest at a place.
-    pub(crate) fn remember(&mut self, place: &Path, entry: T) {
+    pub fn remember(&mut self, place: &Path, entry: T) {
         if let Some(place) = place.to_str().filter(|_| self.at(place) != Some(&entry)) {
             self.guests.insert(place.to_owned(), entry);
             self.changed = true;
@@ -56,14 +56,14 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
     }
 
     /// Forgets the guests that were taken away.
-    pub(crate) fn forget_gone(&mut self) {
+    pub fn forget_gone(&mut self) {
         let before = self.guests.len();
         self.guests.retain(|place, _| !is_gone(Path::new(place)));
         self.changed |= self.guests.len() != before;
     }
 
     /// Writes what was learnt.
-    pub(crate) fn write(self) -> std::io::Result<()> {
+    pub fn write(self) -> std::io::Result<()> {
         let Some(file) = self.file.filter(|_| self.changed) else {
             return Ok(());
         };

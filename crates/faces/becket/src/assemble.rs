@@ -43,7 +43,7 @@ use toml::Spanned;
 
 use crate::args::Options;
 use crate::builtins::ProgramBuiltins;
-use crate::chibi_settings::FileSettings;
+use crate::chibi_settings::{FileSettings, take_key_of_chibi};
 use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
@@ -60,7 +60,6 @@ use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, prompt_files, read_project};
-use crate::rule_spelling;
 use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
@@ -72,8 +71,8 @@ use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
 use becket_host::project_root::project_root;
 
-/// Variables with secrets of becket's own, besides the keys of providers.
-pub const SECRET_VARIABLES: &[&str] = &[web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE];
+/// Variables with secrets of becket's own and of chibi, besides the keys of providers.
+pub const SECRET_VARIABLES: &[&str] = &[web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE, chibi::KEY_VARIABLE];
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {
@@ -120,11 +119,11 @@ pub struct Setup {
 }
 
 /// What others have written for this run.
-struct Loaded {
-    extensions: Extensions,
-    plugins: Plugins,
-    servers: RunServers,
-    profile: Profile,
+pub struct Loaded {
+    pub extensions: Extensions,
+    pub plugins: Plugins,
+    pub servers: RunServers,
+    pub profile: Profile,
 }
 
 /// The tools of an agent, or the agents that have tools.
@@ -178,7 +177,7 @@ impl Setup {
     /// Reads all settings. Nothing runs yet.
     pub fn read(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
         let folders = Folders::find(options.home.as_deref(), surroundings)?;
-        let (config, mut hooks) = read_config(&folders.config_file())?;
+        let (mut config, mut hooks) = read_config(&folders.config_file())?;
         hide_configured_keys(&config, surroundings);
         for given in &options.hooks {
             let file = surroundings.cwd.join(given);
@@ -207,6 +206,9 @@ impl Setup {
             .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
             .transpose()?;
         let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
+        if chibi_home.is_some() {
+            take_key_of_chibi(&mut config, surroundings);
+        }
         let (mut extensions, judged) = extensions::find(options, &config.pi, &folders, surroundings, &trust)?;
         let without = [options.without.as_slice(), &config.without].concat();
         let left_out = leave_out(&mut extensions, &without);
@@ -314,13 +316,8 @@ impl Setup {
     }
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
-    fn remarks(
-        &self,
-        plugins: &Plugins,
-        servers: &RunServers,
-        extensions: &Extensions,
-        profile: &Profile,
-    ) -> Vec<String> {
+    fn remarks(&self, loaded: &Loaded) -> Vec<String> {
+        let Loaded { plugins, servers, .. } = loaded;
         let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
             let info = &hook.info;
             format!(
@@ -334,7 +331,8 @@ impl Setup {
             .chain(loosened)
             .chain(self.without.iter().map(|name| self.told_without(name, plugins)))
             .chain(self.not_served_of_chibi())
-            .chain(self.unknown_tools(plugins, servers, extensions, profile))
+            .chain(self.unknown_tools(loaded))
+            .chain(self.idle_inclusions(loaded))
             .chain(plugins.remarks())
             .chain(servers.remarks().map(ToString::to_string))
             .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
@@ -360,27 +358,27 @@ impl Setup {
         format!("the {kind} {name} is left out (`without`)")
     }
 
-    /// Rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
-    /// becket's own is known by that one's name, except to the rules that forbid something.
+    /// Allow rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
+    /// becket's own is known by that one's name.
     pub fn unknown_tools(
         &self,
-        plugins: &Plugins,
-        servers: &RunServers,
-        extensions: &Extensions,
-        profile: &Profile,
+        Loaded {
+            extensions,
+            plugins,
+            servers,
+            profile,
+        }: &Loaded,
     ) -> Vec<String> {
         let of_extensions = extensions.tool_names();
         let is_extensions = |name: &str| of_extensions.iter().any(|tool| tool == name);
         let is_brought = |name: &str| plugins.has_tool(name) || servers.has_tool(name) || is_extensions(name);
         let missing = |name: &str| unknown_tool(name).filter(|_| !is_brought(name));
         let renamed = |name: &str| unknown_tool(name).filter(|_| stands_in(name, profile));
-        let in_rules = self.permissions().flat_map(PermissionsConfig::lists);
-        let in_rules =
-            in_rules.flat_map(|(list, rules)| rules.iter().map(move |rule| (list, rule.get_ref())));
-        let in_rules = in_rules.filter_map(|(list, rule)| {
+        let in_rules = self.permissions().flat_map(|list| &list.allow);
+        let in_rules = in_rules.filter_map(|rule| {
+            let rule = rule.get_ref();
             let tool = exact_tool(rule)?;
-            let allowing = (list == "allow").then(|| renamed(tool)).flatten();
-            let wrong = missing(tool).or(allowing)?;
+            let wrong = missing(tool).or_else(|| renamed(tool))?;
             Some(format!("the rule `{rule}` names the tool {wrong}"))
         });
         let in_hooks = self.hooks.iter().flat_map(|hook| {
@@ -405,56 +403,6 @@ impl Setup {
             .collect()
     }
 
-    /// Whether every tool that a rule forbids or asks about is there. As long as somebody may still bring it, the
-    /// remark at the start is enough.
-    fn check_rule_names(&self, loaded: &Loaded, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
-        let Loaded {
-            extensions,
-            plugins,
-            servers,
-            profile,
-        } = loaded;
-        let mut started = servers.servers.all();
-        let is_known = |server: &str| !servers.servers.offers(server).is_empty();
-        let comes_later = self.team.is_some()
-            || !extensions.names().is_empty()
-            || !servers.faults.is_empty()
-            || started.any(|server| !is_known(&server.settings().name));
-        let is_offered = |name: &str| tools.iter().any(|tool| tool.spec().face.name == name);
-        let is_there = |name: &str| {
-            unknown_tool(name).is_none()
-                || is_offered(name)
-                || profile.operation_of(name).is_some()
-                || profile.extras.contains(&name)
-                || plugins.has_tool(name)
-                || servers.has_tool(name)
-        };
-        let restricting = self
-            .permissions()
-            .flat_map(|list| list.deny.iter().chain(&list.ask));
-        for rule in restricting.map(|rule| rule.get_ref()) {
-            let Some(name) = exact_tool(rule).filter(|name| !is_there(name)) else {
-                continue;
-            };
-            let is_foreign = tool_elsewhere(&name.to_lowercase()).is_some();
-            if comes_later && !is_foreign {
-                continue;
-            }
-            let error = CliError::usage(format!(
-                "permissions: the rule `{rule}` names the tool `{name}`, which does not exist, so it would forbid \
-                 nothing"
-            ));
-            return Err(match rule_spelling::own_name(name) {
-                Some(own) => error.hint(format!(
-                    "becket calls it `{own}`: {}",
-                    rule.replacen(name, own, 1)
-                )),
-                None => error.hint("take the rule out if its tool is gone"),
-            });
-        }
-        Ok(())
-    }
-
     /// The same of rules and hooks in docker-agent's words.
     fn idle_foreign(&self, plugins: &Plugins, servers: &RunServers) -> Vec<String> {
         let of_servers = servers.tool_names();
@@ -473,7 +421,7 @@ impl Setup {
     }
 
     /// The person's rules, then those of the trusted project.
-    fn permissions(&self) -> impl Iterator<Item = &PermissionsConfig> {
+    pub fn permissions(&self) -> impl Iterator<Item = &PermissionsConfig> {
         std::iter::once(&self.config.permissions).chain(&self.project.permissions)
     }
 
@@ -573,8 +521,9 @@ impl Setup {
         let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
         let asked = (options, surroundings, cancel);
         self.go_on_without(&loaded, &scheme, &*person.ui, asked).await?;
-        self.check_rule_names(&loaded, &tools)?;
-        let guests = Arc::new(RunGuests::new(plugins, &scheme, stage));
+        let missing = self.check_restricted_tools(&loaded, &scheme.tool_names())?;
+        let guests = RunGuests::new(plugins, &scheme, stage);
+        let guests = Arc::new(guests.looking_for(missing, extensions));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
         let export = self.export(options, surroundings, &engine)?;
         let agent = Agent {
@@ -650,19 +599,19 @@ impl Setup {
         let extensions = self.extensions(options, surroundings, cancel).await?;
         let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
         let servers = unless_cancelled(cancel, RunServers::load(self, surroundings, asking_servers)).await?;
-        let profile = self.profile(options)?;
-        let mut remarks = self.remarks(&plugins, &servers, &extensions, &profile);
+        let loaded = Loaded {
+            extensions,
+            plugins,
+            servers,
+            profile: self.profile(options)?,
+        };
+        let mut remarks = self.remarks(&loaded);
         // A model that was left out matters only where the command line names none.
         let of_home = self.model_of_home(surroundings).err();
         let left_out = self.context_remark.clone().into_iter().chain(of_home);
         remarks.extend(left_out.filter(|_| options.model.is_none()));
         tell(remarks, surroundings);
-        Ok(Loaded {
-            extensions,
-            plugins,
-            servers,
-            profile,
-        })
+        Ok(loaded)
     }
 
     /// The tools of a run, or the team that has them; what is odd about them is said.
@@ -1340,7 +1289,7 @@ fn is_script(model: &str) -> bool {
 }
 
 /// The tool that a rule names, unless it is a pattern for several.
-fn exact_tool(rule: &str) -> Option<&str> {
+pub fn exact_tool(rule: &str) -> Option<&str> {
     let tool = rule.split(':').next().unwrap_or_default().trim();
     (!tool.contains(['*', '?', '[', '{', '\\'])).then_some(tool)
 }

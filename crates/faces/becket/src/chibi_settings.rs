@@ -3,12 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_chibi::{HOME_SETTINGS_FILE, LocalSettings, SettingsOf, ToolChoice, model_named, read_settings};
+use becket_chibi::{
+    HOME_SETTINGS_FILE, KEY_VARIABLE, LocalSettings, MODEL_VARIABLE, PROVIDER, SettingsOf, ToolChoice,
+    model_named, read_settings,
+};
 use becket_events::{Intersect, ToolOffer, ToolsOffered, ToolsOfferedReply, Union};
 use becket_hooks::Engine;
-use becket_providers::select;
+use becket_providers::{ProviderSettings, has_key, select};
 
 use crate::assemble::Setup;
+use crate::config::Config;
 use crate::failure::CliError;
 use crate::files::read_regular;
 use crate::surroundings::Surroundings;
@@ -33,6 +37,19 @@ pub fn read_home(home: &Path) -> Result<Option<FileSettings>, String> {
     }
 }
 
+/// Lets chibi's key count for the provider of its models where the user has given no other.
+pub fn take_key_of_chibi(config: &mut Config, surroundings: &Surroundings) {
+    let environment = |name: &str| surroundings.variable(name);
+    let settings = ProviderSettings {
+        providers: config.providers.clone(),
+        ..ProviderSettings::default()
+    };
+    if environment(KEY_VARIABLE).is_some() && !has_key(PROVIDER, &environment, &settings) {
+        let entry = config.providers.entry(PROVIDER.to_owned()).or_default();
+        entry.key_variable = Some(KEY_VARIABLE.to_owned());
+    }
+}
+
 impl Setup {
     /// The settings of the chibi home.
     pub fn chibi_home_settings(&self) -> Result<Option<&FileSettings>, CliError> {
@@ -54,11 +71,17 @@ impl Setup {
         Ok(self.chibi_settings()?.into_iter().flatten().find_map(pick))
     }
 
-    /// The model of the chibi home in becket's words, where nothing else names one; the error says why it is left out.
+    /// The model that chibi's environment or its home names, in becket's words, where nothing else names one; the error
+    /// says why it is left out.
     pub fn model_of_home(&self, surroundings: &Surroundings) -> Result<Option<String>, String> {
+        let in_variable = self.chibi_home.as_ref().and_then(|_| {
+            let id = surroundings.variable(MODEL_VARIABLE)?;
+            Some((MODEL_VARIABLE.to_owned(), id))
+        });
         let home = self.chibi_home_settings().ok().flatten();
-        let Some((file, id)) = home.and_then(|(file, settings)| Some((file, settings.model.as_ref()?)))
-        else {
+        let in_home =
+            || home.and_then(|(file, settings)| Some((file.display().to_string(), settings.model.clone()?)));
+        let Some((place, id)) = in_variable.or_else(in_home) else {
             return Ok(None);
         };
         if self.config.model.is_some() || self.context.model.is_some() || self.team.is_some() {
@@ -66,19 +89,23 @@ impl Setup {
         }
         let environment = |name: &str| surroundings.variable(name);
         let served = |model: &String| select(Some(model), &environment, &self.provider_settings()).is_ok();
-        model_named(id).filter(served).map(Some).ok_or_else(|| {
+        model_named(&id).filter(served).map(Some).ok_or_else(|| {
             format!(
-                "{}: the model `{id}` is left out: becket cannot ask for it; set OPENROUTER_API_KEY, or `model` in \
-                 becket's settings",
-                file.display()
+                "{place}: the model `{id}` is left out: becket cannot ask for it; set OPENROUTER_API_KEY or \
+                 {KEY_VARIABLE}, or `model` in becket's settings"
             )
         })
     }
 
+    /// The files of chibi's settings that count: the one of the context, then the one of the home.
+    pub fn chibi_files(&self) -> Vec<&FileSettings> {
+        let home = self.chibi_home_settings().ok().flatten();
+        self.context.local.iter().chain(home).collect()
+    }
+
     /// Names of chibi settings that becket does not serve.
     pub fn not_served_of_chibi(&self) -> Vec<String> {
-        let home = self.chibi_home_settings().ok().flatten();
-        let files = self.context.local.iter().chain(home);
+        let files = self.chibi_files().into_iter();
         let files = files.filter(|(_, settings)| !settings.not_served.is_empty());
         files
             .map(|(file, settings)| {

@@ -286,6 +286,10 @@ pub struct PermissionsConfig {
     pub ask: Vec<Spanned<String>>,
     /// Folders besides the working directory that are free to read.
     pub readable: Vec<std::path::PathBuf>,
+    /// The file in which they stand, and its text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    source: (std::path::PathBuf, String),
 }
 
 /// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A
@@ -630,8 +634,16 @@ impl PermissionsConfig {
         [("deny", &self.deny), ("allow", &self.allow), ("ask", &self.ask)]
     }
 
-    /// Whether every rule can be understood.
-    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+    /// Where a rule stands: its file and line.
+    pub fn place(&self, rule: &Spanned<String>) -> String {
+        let (file, text) = &self.source;
+        let place = error_at(rule.span().start, text, file, String::new());
+        format!("{}:{}", place.file.display(), place.line)
+    }
+
+    /// Whether every rule can be understood. From here on each knows where it stands.
+    fn check(&mut self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        self.source = (file.to_path_buf(), text.to_owned());
         for (list, rules) in self.lists() {
             for rule in rules {
                 let rule_alone = [rule.get_ref().clone()];

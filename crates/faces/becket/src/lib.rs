@@ -28,6 +28,7 @@ mod programs;
 mod project;
 #[doc(hidden)]
 pub mod readers;
+mod restricted_tools;
 mod rule_spelling;
 mod run_guests;
 pub mod scheme;

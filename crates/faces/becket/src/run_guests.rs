@@ -1,22 +1,29 @@
 //! Who brings tools and hooks while a session runs: Scheme files, and plugins that are asked again what they are.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use becket_agent::Parent;
-use becket_agent::front::Front;
+use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_hooks::Engine;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
 
+use crate::extensions::{Board, Extensions};
 use crate::plugins::Plugins;
+use crate::restricted_tools::RestrictedTool;
 use crate::scheme::SchemeFiles;
 
 /// The guests of a run.
 pub struct RunGuests {
     scheme: Arc<SchemeFiles>,
     engine: Arc<Engine>,
+    front: Arc<dyn Front>,
+    /// Extensions, which may register tools until they have started.
+    extensions: Option<Weak<Board>>,
+    /// Tools that settings restrict and nobody had brought when this run was put together.
+    missing: Mutex<Vec<RestrictedTool>>,
     /// What asks plugins again, until it is begun.
     asking: Mutex<Option<BoxFuture<'static, ()>>>,
     begun: Mutex<Option<AbortHandle>>,
@@ -33,8 +40,35 @@ impl RunGuests {
         Self {
             scheme: Arc::clone(scheme),
             engine: Arc::clone(engine),
+            front: Arc::clone(front),
+            extensions: None,
+            missing: Mutex::default(),
             asking: Mutex::new(asking.map(FutureExt::boxed)),
             begun: Mutex::default(),
+        }
+    }
+
+    /// Looks for these tools once more when all servers and extensions have started, and tells of those that are not
+    /// there then.
+    pub fn looking_for(self, missing: Vec<RestrictedTool>, extensions: &Extensions) -> Self {
+        Self {
+            extensions: extensions.board().map(|board| Arc::downgrade(&board)),
+            missing: Mutex::new(missing),
+            ..self
+        }
+    }
+
+    /// Tells of restricted tools that nobody has brought, once.
+    fn tell_missing(&self) {
+        let missing = std::mem::take(&mut *self.missing.lock().expect(UNBROKEN));
+        if missing.is_empty() {
+            return;
+        }
+        let extensions = self.extensions.as_ref().and_then(Weak::upgrade);
+        let mut brought = self.scheme.tool_names();
+        brought.extend(extensions.iter().flat_map(|board| board.tool_names()));
+        for missing in missing.iter().filter(|missing| !brought.contains(&missing.name)) {
+            self.front.show(Sight::Warning(&missing.to_string()));
         }
     }
 
@@ -63,6 +97,7 @@ impl Guests for RunGuests {
     }
 
     fn catch_up(&self) {
+        self.tell_missing();
         let Some(asking) = self.asking.lock().expect(UNBROKEN).take() else {
             return;
         };

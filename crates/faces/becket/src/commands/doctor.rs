@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 
 use super::{print, runtime};
 use crate::args::Options;
-use crate::assemble::Setup;
+use crate::assemble::{Loaded, Setup};
 use crate::extensions::Extensions;
 use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
@@ -184,8 +184,16 @@ fn examine_plugins(
     let servers = examine_servers(setup, options, surroundings, findings)?;
     let extensions = examine_extensions(setup, options, surroundings, findings)?;
     examine_resources(setup, options, surroundings, findings)?;
-    examine_scheme(setup, &profile, surroundings, findings);
-    for trouble in setup.unknown_tools(&plugins, &servers, &extensions, &profile) {
+    let scripts = examine_scheme(setup, &profile, surroundings, findings);
+    let loaded = Loaded {
+        extensions,
+        plugins,
+        servers,
+        profile,
+    };
+    let missing = setup.missing_tools(&loaded, &scripts).into_iter();
+    let missing = missing.map(|missing| missing.to_string());
+    for trouble in setup.unknown_tools(&loaded).into_iter().chain(missing) {
         findings.push(finding("tool names".into(), Some(trouble)));
     }
     Ok(())
@@ -234,7 +242,7 @@ fn examine_scheme(
     profile: &Profile,
     surroundings: &Surroundings,
     findings: &mut Vec<Finding>,
-) {
+) -> Vec<String> {
     let heard = Arc::new(Warnings::default());
     let front: Arc<dyn Front> = heard.clone();
     let stage = (&Arc::new(Engine::new(None)), &front);
@@ -242,7 +250,7 @@ fn examine_scheme(
         Ok(files) => files,
         Err(error) => {
             findings.push(finding("Scheme files".into(), Some(error.to_string())));
-            return;
+            return Vec::new();
         }
     };
     // A store that cannot be read is a finding of its own.
@@ -267,6 +275,7 @@ fn examine_scheme(
             .iter()
             .map(|words| finding("Scheme files".into(), Some(words.clone()))),
     );
+    files.tool_names()
 }
 
 /// Collects what Scheme files have to say.

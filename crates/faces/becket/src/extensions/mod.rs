@@ -285,14 +285,10 @@ impl Extensions {
 
     /// The names of their tools.
     pub fn tool_names(&self) -> Vec<String> {
-        let tools = |guest: &Guest| {
-            guest
-                .tools
-                .iter()
-                .map(|tool| tool.name.clone())
-                .collect::<Vec<_>>()
-        };
-        self.each(tools).concat()
+        self.0
+            .as_ref()
+            .map(|board| board.tool_names())
+            .unwrap_or_default()
     }
 
     /// Looks at every extension, loaded or not.
@@ -375,6 +371,13 @@ fn value(answer: Result<String, HostError>) -> Result<Value, String> {
 }
 
 impl Board {
+    /// The names of all tools that extensions have registered by now.
+    pub fn tool_names(&self) -> Vec<String> {
+        let names = |guest: &Guest| guest.tools.iter().map(|tool| tool.name.clone()).collect();
+        let names: Vec<Vec<String>> = self.each(names);
+        names.concat()
+    }
+
     /// Waits until nothing is under way any more, but not longer than a moment: a timer that is due may throw.
     async fn last_moment(&self) {
         for _ in 0..LAST_LOOKS {

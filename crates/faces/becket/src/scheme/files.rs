@@ -153,6 +153,13 @@ impl SchemeFiles {
         loaded.map(|(address, _)| address.to_string()).collect()
     }
 
+    /// The names of the tools that they define.
+    pub fn tool_names(&self) -> Vec<String> {
+        let state = self.state();
+        let tools = state.files.values().flat_map(|file| &file.tools);
+        tools.map(|tool| tool.spec().face.name.clone()).collect()
+    }
+
     /// Goes on without one of them.
     pub fn leave_out(&self, address: &str) {
         let mut state = self.state();

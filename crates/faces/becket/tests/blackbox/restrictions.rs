@@ -252,13 +252,168 @@ fn rules_in_a_foreign_spelling_end_the_start_with_becket_s_own() {
     touch(&room, &[]).ended_with(0);
 }
 
-#[test]
-fn a_rule_may_name_a_tool_of_a_server_that_is_still_to_start() {
+/// Lets a model call the tool `late` under these settings, beside an extension that registers it when the session
+/// begins, or never.
+fn with_late_tool(settings: &str, registers: bool) -> Finished {
     let room = room();
-    room.config(
-        "[permissions]\ndeny = [\"files_remove\"]\n[mcp.servers.files]\ncommand = \"/no/such/server\"\n",
+    room.config(settings);
+    let tool = "{ name: 'late', label: 'l', description: 'd', parameters: { type: 'object', properties: {} }, \
+                execute: async () => { fs.writeFileSync('ran', ''); \
+                return { content: [{ type: 'text', text: 'done' }] }; } }";
+    let code = format!(
+        "import fs from 'node:fs';\n\
+         export default (pi: any) => pi.on('session_start', () => {{ if ({registers}) pi.registerTool({tool}); }});"
     );
+    room.write("../home/.pi/agent/extensions/late.ts", code);
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "late", "arguments": {}}]},
+        {"text": "went on"},
+    ]));
+    let run = room.run(["--yes", "--json", "--model", &model, "go"]);
+    assert!(!room.has("ran"), "{run:#?}");
+    run
+}
+
+#[test]
+fn a_rule_about_a_tool_that_nobody_has_is_told_when_all_have_started_and_only_then() {
+    let told = "`files_remove`, which does not exist, so it would forbid nothing";
+    let server = "[mcp.servers.files]\ncommand = \"/no/such/server\"\n";
+    for list in ["deny", "ask"] {
+        let room = room();
+        room.config(&format!(
+            "# mine\n[permissions]\n{list} = [\n  \"files_remove\",\n]\n{server}"
+        ));
+        let run = touch(&room, &[]).ended_with(0);
+        assert_eq!(run.stderr.matches(told).count(), 1, "{run:#?}");
+        assert!(run.stderr.contains("config.toml:4: the rule"), "{run:#?}");
+        // Before the first request nobody knows it.
+        let hooks = room.hooks("[[hook]]\nevent = \"user_prompt\"\ncommand = \"exit 2\"\n");
+        let run = touch(&room, &["--hooks", &hooks]);
+        assert!(!run.stderr.contains("files_remove"), "{run:#?}");
+        room.run(["doctor"]).ended_with(1).said(told);
+    }
+    // No server that is still to start would call a tool so.
+    let room = room();
+    room.config(&format!("[permissions]\ndeny = [\"shel\"]\n{server}"));
     touch(&room, &[])
-        .ended_with(0)
-        .complained("`files_remove`, which does not exist");
+        .ended_with(2)
+        .complained("config.toml:2: the rule `shel`");
+    // An extension may register its tools when the session begins.
+    let run = with_late_tool("[permissions]\ndeny = [\"late\"]\n", true).ended_with(0);
+    assert!(!run.stderr.contains("does not exist"), "{run:#?}");
+    assert!(
+        run.stderr.contains("refused late: the rule `late` denies it"),
+        "{run:#?}"
+    );
+    let run = with_late_tool("[permissions]\ndeny = [\"late\"]\n", false).ended_with(0);
+    let told = "config.toml:2: the rule `late` names the tool `late`, which does not exist";
+    assert_eq!(run.stderr.matches(told).count(), 1, "{run:#?}");
+}
+
+#[test]
+fn the_file_of_a_rule_about_an_unknown_tool_is_named() {
+    let room = room();
+    room.write(
+        "becket.toml",
+        "[permissions]\ndeny = [\"shell:command=x\",\n  \"no_such\"]\n",
+    );
+    touch(&room, &["--trust"])
+        .ended_with(2)
+        .complained("becket.toml:3: the rule `no_such` names the tool `no_such`");
+    // A tool of a Scheme file is one.
+    let room = crate::room();
+    let tool = "(define-tool mine (description \"d\") (parameters '()) (execute (lambda (args) 1)))";
+    crate::scheme::put(&room, "tools/shared/mine.scm", tool);
+    room.config("[permissions]\ndeny = [\"mine\"]\n");
+    touch(&room, &[]).ended_with(0);
+}
+
+#[test]
+fn an_unknown_tool_that_chibi_s_settings_exclude_ends_the_start() {
+    for (exclude, words) in [
+        ("shell_exce", "becket calls it `shell`"),
+        ("vfs_lst", "`vfs_lst`, which does not exist"),
+        ("no_such_plugin", "`no_such_plugin`, which does not exist"),
+    ] {
+        let settings = format!("[tools]\nexclude = [\"{exclude}\"]");
+        for (home, context, file) in [
+            (settings.as_str(), "", "config.toml"),
+            ("", &settings, "local.toml"),
+        ] {
+            let room = with_settings(home, context);
+            let run = touch(&room, &[]).ended_with(2).complained(words);
+            let place = format!("{file}: `tools.exclude` names the tool `{exclude}`");
+            assert!(run.stderr.contains(&place) && !room.has("ran"), "{run:#?}");
+        }
+    }
+    for exclude in ["model_info", "vfs_list", "index_query", "read_file", "cache_list"] {
+        let room = with_settings(&format!("[tools]\nexclude = [\"{exclude}\"]"), "");
+        touch(&room, &[]).ended_with(0);
+        assert!(room.has("ran"), "{exclude}");
+    }
+    // What is included by a name that nothing has takes nothing away: that is only told.
+    let room = with_settings("[tools]\ninclude = [\"shell_exec\", \"no_such\"]", "");
+    let run = touch(&room, &[]).ended_with(0);
+    let told = "config.toml: `tools.include` names the tool `no_such`, which does not exist";
+    assert_eq!(run.stderr.matches(told).count(), 1, "{run:#?}");
+}
+
+#[test]
+fn chibi_s_variables_name_the_model_and_hold_the_key_which_nobody_else_sees() {
+    let answers = || {
+        let text = || Response::events(OpenAiStream::new("m").text("hello").finish("stop").done());
+        let call = OpenAiStream::new("m")
+            .tool_call(0, "1", "shell", &["{\"command\": \"env > of_tool\"}"])
+            .finish("tool_calls");
+        [Response::events(call.done()), text()]
+    };
+    let table = [
+        ("model = \"of/home\"", "", "of/variable"),
+        ("", "", "of/variable"),
+        ("model = \"of/home\"", "model = \"of/context\"", "of/context"),
+    ];
+    for (home, context, model) in table {
+        let server = ModelServer::start(answers());
+        let room = with_settings(home, context)
+            .with("CHIBI_MODEL", "of/variable")
+            .with("CHIBI_API_KEY", "sk-of-chibi");
+        let base = server.url();
+        room.config(&format!("[providers.openrouter]\nbase_url = \"{base}\"\n"));
+        plugin(
+            &room,
+            "spy",
+            &bash("spy", ",\"hooks\":[\"pre_tool\"]", "env > of_plugin; echo '{}'"),
+        );
+        let hooks =
+            room.hooks("[[hook]]\nevent = \"pre_tool\"\ncommand = \"cat > payload; env > of_hook\"\n");
+        let run = room
+            .run(["--yes", "--json", "-c", "work", "--hooks", &hooks, "go"])
+            .ended_with(0);
+        let request = &server.requests()[0];
+        assert_eq!(request.json()["model"], model, "{home} {context}");
+        assert_eq!(request.header("authorization"), Some("Bearer sk-of-chibi"));
+        for file in ["of_tool", "of_hook", "of_plugin", "payload"] {
+            assert!(!room.read(file).contains("sk-of-chibi"), "{file}");
+        }
+        assert!(!run.stdout.contains("sk-of-chibi") && !run.stderr.contains("sk-of-chibi"));
+    }
+    // A key of the user's own comes first, and without a chibi home neither variable counts.
+    let server = ModelServer::start(answers());
+    let room = with_settings("", "")
+        .with("CHIBI_MODEL", "of/variable")
+        .with("CHIBI_API_KEY", "sk-of-chibi")
+        .with("OPENROUTER_API_KEY", "sk-own");
+    let base = server.url();
+    room.config(&format!("[providers.openrouter]\nbase_url = \"{base}\"\n"));
+    room.run(["--yes", "go"]).ended_with(0);
+    assert_eq!(
+        server.requests()[0].header("authorization"),
+        Some("Bearer sk-own")
+    );
+    assert!(!room.read("of_tool").contains("sk-"));
+    let room = crate::room()
+        .with("CHIBI_MODEL", "of/variable")
+        .with("CHIBI_API_KEY", "sk-of-chibi");
+    let run = room.run(["--json", "go"]).ended_with(0);
+    assert!(run.stdout.contains("rehearsal"), "{run:#?}");
 }

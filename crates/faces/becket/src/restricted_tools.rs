@@ -1,0 +1,152 @@
+//! Tools that settings name to forbid them or to ask about them. A name that no tool has protects nothing, so it is an
+//! error. While a server or an extension may still bring the tool, it is told when all have started.
+
+use std::fmt;
+
+use becket_dialects::chibi;
+use becket_mcp::{Prefix, tool_name};
+
+use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};
+use crate::failure::CliError;
+use crate::rule_spelling;
+
+/// A name that a setting gives to a tool in order to restrict it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestrictedTool {
+    /// The file of the setting, with the line where that is known.
+    place: String,
+    /// The setting in words.
+    setting: String,
+    /// The name.
+    pub name: String,
+    /// The setting's text as it should perhaps be.
+    meant: Option<String>,
+}
+
+impl fmt::Display for RestrictedTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            place, setting, name, ..
+        } = self;
+        write!(
+            formatter,
+            "{place}: {setting} names the tool `{name}`, which does not exist, so it would forbid nothing"
+        )
+    }
+}
+
+impl RestrictedTool {
+    fn new(place: String, setting: String, name: &str, text: &str) -> Self {
+        let own = rule_spelling::own_name(name);
+        Self {
+            place,
+            setting,
+            name: name.to_owned(),
+            meant: own.map(|own| format!("becket calls it `{own}`: {}", text.replacen(name, own, 1))),
+        }
+    }
+
+    fn error(&self) -> CliError {
+        let hint = self.meant.clone();
+        CliError::usage(self.to_string())
+            .hint(hint.unwrap_or_else(|| "take it out if its tool is gone".into()))
+    }
+}
+
+impl Loaded {
+    /// Whether there is a tool of that name, or a name of chibi's for one.
+    fn has_tool(&self, name: &str) -> bool {
+        let Self {
+            extensions,
+            plugins,
+            servers,
+            profile,
+        } = self;
+        unknown_tool(name).is_none()
+            || profile.operation_of(name).is_some()
+            || profile.extras.contains(&name)
+            || profile.plurals.iter().any(|plural| plural.name == name)
+            || plugins.has_tool(name)
+            || servers.has_tool(name)
+            || extensions.tool_names().iter().any(|tool| tool == name)
+    }
+
+    /// Whether a server or an extension may still bring a tool of that name.
+    fn may_still_bring(&self, name: &str) -> bool {
+        let servers = &self.servers.servers;
+        let is_from = |server: &str| server == "*" || name.starts_with(&tool_name(server, ""));
+        let mut silent = servers.all().map(|server| server.settings());
+        let is_silent = |server: &str| servers.offers(server).is_empty();
+        !self.extensions.names().is_empty()
+            || self.servers.faults.iter().any(|fault| is_from(&fault.server))
+            || silent.any(|server| {
+                is_silent(&server.name) && (server.prefix == Prefix::Nothing || is_from(&server.name))
+            })
+    }
+}
+
+impl Setup {
+    /// The names in restricting settings that no tool has: of rules that deny and ask, and those that chibi's settings
+    /// exclude. `scripts` are the tools of Scheme files.
+    pub fn missing_tools(&self, loaded: &Loaded, scripts: &[String]) -> Vec<RestrictedTool> {
+        let of_team: Vec<&str> = self.team.iter().flat_map(|team| team.scripts()).collect();
+        let is_there = |name: &str| {
+            loaded.has_tool(name) || scripts.iter().any(|tool| tool == name) || of_team.contains(&name)
+        };
+        let rules = self.permissions().flat_map(|list| {
+            let restricting = list.deny.iter().chain(&list.ask);
+            restricting.filter_map(move |rule| {
+                let text = rule.get_ref();
+                let setting = format!("the rule `{text}`");
+                let name = exact_tool(text)?;
+                Some(RestrictedTool::new(list.place(rule), setting, name, text))
+            })
+        });
+        let of_chibi = self.chibi_files().into_iter().flat_map(|(file, settings)| {
+            let names = settings.tools.exclude.iter();
+            let names = names.filter(|name| !chibi::has_tool(name));
+            names.map(move |name| {
+                let setting = "`tools.exclude`".to_owned();
+                RestrictedTool::new(file.display().to_string(), setting, name, name)
+            })
+        });
+        let all = rules.chain(of_chibi);
+        all.filter(|restricted| !is_there(&restricted.name)).collect()
+    }
+
+    /// Names of tools to which chibi's settings restrict the model and that no tool has, in words for the user. They
+    /// take nothing away and give nothing.
+    pub fn idle_inclusions(&self, loaded: &Loaded) -> Vec<String> {
+        let is_idle = |name: &&String| {
+            !chibi::has_tool(name) && !loaded.has_tool(name) && !loaded.may_still_bring(name)
+        };
+        let files = self.chibi_files().into_iter();
+        let names = files.flat_map(|(file, settings)| {
+            let names = settings.tools.include.iter().flatten().filter(is_idle);
+            names.map(move |name| {
+                let file = file.display();
+                format!("{file}: `tools.include` names the tool `{name}`, which does not exist")
+            })
+        });
+        names.collect()
+    }
+
+    /// Whether every tool is there that a setting restricts: the names that are to be looked at again when all servers
+    /// and extensions have started, or an error about one that nobody will bring.
+    pub fn check_restricted_tools(
+        &self,
+        loaded: &Loaded,
+        scripts: &[String],
+    ) -> Result<Vec<RestrictedTool>, CliError> {
+        let missing = self.missing_tools(loaded, scripts);
+        let is_hopeless = |missing: &&RestrictedTool| {
+            let name = &missing.name;
+            let is_foreign = tool_elsewhere(&name.to_lowercase()).is_some();
+            is_foreign || !(self.team.is_some() || loaded.may_still_bring(name))
+        };
+        match missing.iter().find(is_hopeless) {
+            Some(hopeless) => Err(hopeless.error()),
+            None => Ok(missing),
+        }
+    }
+}
