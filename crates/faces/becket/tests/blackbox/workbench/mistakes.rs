@@ -876,7 +876,7 @@ const CLEAN: &[Mistake] = &[
                 "[[hook]]\nevent = \"pre_tool\"\ncommand = '\"$BECKET_HOOK_DIR/dir with space/ok.sh\" x'\n",
                 false,
             ),
-            ("dir with space/ok.sh", "#!/bin/sh\n", true),
+            ("dir with space/ok.sh", "#!/bin/sh\nexit 0\n", true),
         ],
     ),
     right(
