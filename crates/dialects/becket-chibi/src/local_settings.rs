@@ -91,7 +91,8 @@ pub enum SettingsOf {
 }
 
 /// What one of the files says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct LocalSettings {
     /// The model, as chibi writes it.
     pub model: Option<String>,
@@ -100,6 +101,7 @@ pub struct LocalSettings {
     /// How much fuel an empty answer costs.
     pub fuel_empty_response_cost: Option<u32>,
     /// Who goes on when the model has answered.
+    #[serde(rename = "fallback_tool")]
     pub fallback: Option<Fallback>,
     /// Sampling and length.
     pub api: ApiSettings,
@@ -120,6 +122,7 @@ pub struct LocalSettings {
     /// Which addresses of the web are allowed and denied.
     pub url_policy: Option<UrlRules>,
     /// Keys that mean nothing here.
+    #[serde(skip)]
     pub not_served: Vec<String>,
 }
 
@@ -169,69 +172,21 @@ pub enum UrlAction {
     Deny,
 }
 
-#[derive(Deserialize)]
-struct File {
-    model: Option<String>,
-    fuel: Option<u32>,
-    fuel_empty_response_cost: Option<u32>,
-    fallback_tool: Option<String>,
-    #[serde(default)]
-    api: ApiSettings,
-    username: Option<String>,
-    reflection_enabled: Option<bool>,
-    tool_output_cache_threshold: Option<usize>,
-    tool_cache_preview_chars: Option<usize>,
-    #[serde(default)]
-    file_tools_allowed_paths: Vec<String>,
-    no_tool_calls: Option<bool>,
-    #[serde(default)]
-    tools: ToolChoice,
-    url_policy: Option<UrlRules>,
-}
-
 /// Reads one of the files. The error says what cannot be read, or what must not be passed over.
 pub fn read_settings(text: &str, file: SettingsOf) -> Result<LocalSettings, String> {
-    let File {
-        model,
-        fuel,
-        fuel_empty_response_cost,
-        fallback_tool,
-        api,
-        username,
-        reflection_enabled,
-        tool_output_cache_threshold,
-        tool_cache_preview_chars,
-        file_tools_allowed_paths,
-        no_tool_calls,
-        tools,
-        url_policy,
-    } = read(text)?;
-    let not_served = not_served(&read(text)?, file)?;
-    tools.check()?;
-    Ok(LocalSettings {
-        model,
-        fuel,
-        fuel_empty_response_cost,
-        fallback: fallback_tool.as_deref().map(fallback).transpose()?,
-        no_tool_calls: match api.tool_choice.as_deref() {
-            None | Some("auto") => no_tool_calls,
-            Some("none") => Some(true),
-            Some(other) => {
-                return Err(format!(
-                    "`api.tool_choice` is `{other}`, and becket knows auto and none; take it out of the file"
-                ));
-            }
-        },
-        api,
-        username,
-        reflection_enabled,
-        tool_output_cache_threshold,
-        tool_cache_preview_chars,
-        file_tools_allowed_paths,
-        tools,
-        url_policy,
-        not_served,
-    })
+    let mut settings: LocalSettings = read(text)?;
+    settings.not_served = not_served(&read(text)?, file)?;
+    settings.tools.check()?;
+    match settings.api.tool_choice.as_deref() {
+        None | Some("auto") => Ok(settings),
+        Some("none") => Ok(LocalSettings {
+            no_tool_calls: Some(true),
+            ..settings
+        }),
+        Some(other) => Err(format!(
+            "`api.tool_choice` is `{other}`, and becket knows auto and none; take it out of the file"
+        )),
+    }
 }
 
 /// The keys of a file that mean nothing here; the error is about one that would have kept the agent from something.
@@ -297,16 +252,6 @@ pub const PROVIDER: &str = "openrouter";
 pub fn model_named(id: &str) -> Option<String> {
     let id = id.trim();
     (!id.is_empty() && !id.starts_with("ratatoskr:")).then(|| format!("{PROVIDER}/{id}"))
-}
-
-fn fallback(tool: &str) -> Result<Fallback, String> {
-    match tool {
-        "call_user" => Ok(Fallback::CallUser),
-        "call_agent" => Ok(Fallback::CallAgent),
-        _ => Err(format!(
-            "`fallback_tool` is `{tool}`, and becket knows call_user and call_agent"
-        )),
-    }
 }
 
 #[cfg(test)]
