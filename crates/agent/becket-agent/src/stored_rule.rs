@@ -126,7 +126,8 @@ fn names_of(program: &str) -> [&str; 3] {
 /// Whether a program takes away, overwrites or stops what its words name.
 fn destroys(program: &str) -> bool {
     let names = names_of(program);
-    DESTROY.split(' ').any(|name| names.contains(&name))
+    let mut listed = DESTROY.iter().flat_map(|names| names.split(' '));
+    listed.any(|name| names.contains(&name))
 }
 
 /// Whether a command is one of which its words do not say what will run.
@@ -184,10 +185,12 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Programs that take away, overwrite or stop what their words name.
-const DESTROY: &str = "rm rmdir unlink shred srm wipe wipefs dd mkfs mke2fs mkswap fdisk sfdisk gdisk sgdisk parted blkdiscard \
-                       truncate mv cp ln install tee chmod chown chgrp chattr setfacl kill killall pkill skill shutdown \
-                       reboot halt poweroff init mount umount swapoff userdel groupdel passwd usermod iptables nft ip \
-                       ifconfig modprobe rmmod insmod sysctl trash gio dropdb";
+const DESTROY: &[&str] = &[
+    "rm rmdir unlink shred srm wipe wipefs dd mkfs mke2fs mkswap fdisk sfdisk gdisk sgdisk parted",
+    "blkdiscard truncate mv cp ln install tee chmod chown chgrp chattr setfacl kill killall pkill skill",
+    "shutdown reboot halt poweroff init mount umount swapoff userdel groupdel passwd usermod iptables nft",
+    "ip ifconfig modprobe rmmod insmod sysctl trash gio dropdb",
+];
 
 /// Programs that run others: what they do is in their arguments, in files, or elsewhere.
 const RUN_OTHERS: &[&str] = &[

@@ -57,7 +57,7 @@ pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     }
 }
 
-/// Those that are wanted of the extensions of a package, by the patterns of whoever uses it; an empty list wants nothing.
+/// The extensions of a package that are wanted, by the patterns of whoever uses it; an empty list wants nothing.
 pub(super) fn wanted_of(entries: Vec<Entry>, wanted: Option<&[String]>, root: &Path) -> Vec<Entry> {
     match wanted {
         None => entries,

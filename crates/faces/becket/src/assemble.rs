@@ -522,8 +522,7 @@ impl Setup {
         let asked = (options, surroundings, cancel);
         self.go_on_without(&loaded, &scheme, &*person.ui, asked).await?;
         let missing = self.check_restricted_tools(&loaded, &scheme.tool_names())?;
-        let guests = RunGuests::new(plugins, &scheme, stage);
-        let guests = Arc::new(guests.looking_for(missing, extensions));
+        let guests = Arc::new(RunGuests::new(plugins, &scheme, stage).looking_for(missing, extensions));
         let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
         let export = self.export(options, surroundings, &engine)?;
         let agent = Agent {

@@ -263,8 +263,8 @@ impl Program {
         command
     }
 
-    /// The program of a line that is only plain words, if it is a shell that needs options or a script for one: the shell
-    /// of the line would start it without them.
+    /// The program of a line that is only plain words, if it is a shell that needs options or a script for one: the
+    /// shell of the line would start it without them.
     fn plain_command(&self, directory: &Path) -> Option<(Command, PathBuf)> {
         let line = self.words.first()?.to_str()?.trim();
         let is_plain = |letter: char| letter.is_alphanumeric() || " \t/._-+".contains(letter);

@@ -1,7 +1,7 @@
 //! The script behind a command: the file that an interpreter is given, or that names its interpreter in its first line.
 //!
-//! Two things are done for it. A guard whose script was emptied is broken, and no shell says so. And shells whose `echo`
-//! changes what it prints are started with a plain one, also where the script names them (`shell.rs`).
+//! Two things are done for it. A guard whose script was emptied is broken, and no shell says so. And shells whose
+//! `echo` changes what it prints are started with a plain one, also where the script names them (`shell.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -35,13 +35,18 @@ pub(super) fn script_of_line(line: &str) -> Option<String> {
 
 /// The same of a program and its arguments.
 pub(super) fn script_of(words: &[String]) -> Option<String> {
-    let is_before = |word: &&String| {
-        let is_setting = word.contains('=') && !word.contains('/');
-        is_setting || BEFORE_COMMANDS.contains(&word.as_str())
+    let file_name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let is_setting = |word: &str| {
+        let is_name = |name: &str| {
+            name.chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        word.split_once('=').is_some_and(|(name, _)| is_name(name))
     };
+    let is_before = |word: &&String| is_setting(word) || BEFORE_COMMANDS.contains(&file_name(word).as_str());
     let mut words = words.iter().skip_while(is_before);
     let program = words.next()?;
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = file_name(program);
     let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     if !INTERPRETERS.contains(&name) {
         return program.contains('/').then(|| program.clone());
@@ -149,7 +154,7 @@ mod tests {
             ("bash guard.sh --strict", Some("guard.sh")),
             ("bash -eu -o pipefail guard.sh", Some("guard.sh")),
             ("python3.12 -u \"my guard.py\" x", Some("my guard.py")),
-            ("/usr/bin/env DEBUG=1 node guard.mjs", None),
+            ("/usr/bin/env DEBUG=/x node guard.mjs", Some("guard.mjs")),
             ("env DEBUG=1 node guard.mjs", Some("guard.mjs")),
             ("exec ~/guard.sh || exit 2", Some("~/guard.sh")),
             ("sh -c './guard.sh'", Some("./guard.sh")),

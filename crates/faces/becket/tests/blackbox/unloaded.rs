@@ -71,6 +71,9 @@ fn counts_as_a_guard(room: &Room, name: &str, words: &str) {
 /// What breaks a plugin, and what is said about it.
 type Damage = (fn(&Room), &'static str);
 
+/// How a folder is broken, in words and in deeds.
+type FolderDamage = (&'static str, fn(&Room, &str));
+
 type Broken = (&'static str, &'static str, &'static str);
 
 #[test]
@@ -242,18 +245,18 @@ fn place(room: &Room, name: &str) -> std::path::PathBuf {
     room.home().join(".chibi/plugins").join(name)
 }
 
+/// Lays down an extension that a manifest names.
+fn lay_extension(room: &Room, folder: &str) {
+    let manifest = "{\"pi\": {\"extensions\": [\"./src/main.ts\"]}}";
+    let guard = "export default (pi: any) => { pi.on('tool_call', () => {}); };";
+    room.write(&format!("{folder}/package.json"), manifest);
+    room.write(&format!("{folder}/src/main.ts"), guard);
+}
+
 #[test]
 fn an_extension_whose_folder_no_longer_yields_it_is_missed() {
-    let guard = "export default (pi: any) => { pi.on('tool_call', () => {}); };";
-    let manifest = "{\"pi\": {\"extensions\": [\"./src/main.ts\"]}}";
-    let lay = |folder: &str| {
-        let room = room();
-        room.write(&format!("{folder}/package.json"), manifest);
-        room.write(&format!("{folder}/src/main.ts"), guard);
-        room
-    };
     let package = "../home/.pi/agent/npm/node_modules/guard";
-    let breaks: [(&str, fn(&Room, &str)); 4] = [
+    let breaks: [FolderDamage; 4] = [
         ("emptied", |room, folder| {
             drop(room.write(&format!("{folder}/package.json"), ""))
         }),
@@ -269,7 +272,8 @@ fn an_extension_whose_folder_no_longer_yields_it_is_missed() {
     ];
     for folder in [format!("{EXTENSIONS}/guard"), package.to_owned()] {
         for (how, damage) in breaks {
-            let room = lay(&folder);
+            let room = room();
+            lay_extension(&room, &folder);
             room.write(
                 "../home/.pi/agent/settings.json",
                 match folder == package {
@@ -291,12 +295,14 @@ fn an_extension_whose_folder_no_longer_yields_it_is_missed() {
                 "{how}"
             );
             ran(&room, &["--no-extensions"]);
-            room.write(&format!("{folder}/package.json"), manifest);
-            room.write(&format!("{folder}/src/main.ts"), guard);
+            lay_extension(&room, &folder);
             ran(&room, &[]);
         }
     }
-    // What was taken away, disabled or restructured is not missed.
+}
+
+#[test]
+fn an_extension_that_was_taken_away_or_disabled_is_not_missed() {
     let deliberate: [fn(&Room, &str); 5] = [
         |room, folder| std::fs::remove_dir_all(room.work().join(folder)).expect("it is there"),
         |room, folder| {
@@ -317,7 +323,8 @@ fn an_extension_whose_folder_no_longer_yields_it_is_missed() {
     ];
     for change in deliberate {
         let folder = format!("{EXTENSIONS}/guard");
-        let room = lay(&folder);
+        let room = room();
+        lay_extension(&room, &folder);
         ran(&room, &[]);
         change(&room, &folder);
         let run = ran(&room, &[]);
