@@ -648,11 +648,13 @@ fn a_model_judges_for_a_hook() {
     assert!(!room.has("made") && server.only_request().text().contains("May shell run?"));
 }
 
-#[test]
-fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
-    let hooks = "    hooks:\n      pre_tool_use:\n        - matcher: shell\n          hooks:\n            \
+/// A model at `URL` judges every command.
+const JUDGED: &str = "    hooks:\n      pre_tool_use:\n        - matcher: shell\n          hooks:\n            \
                  - {type: model, model: judge, prompt: 'May {{ .ToolName }} run?', schema: pre_tool_use_decision}\n\
                  models:\n  judge: {provider: house, model: x}\nproviders:\n  house: {base_url: 'URL'}\n";
+
+#[test]
+fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
     for (answer, runs) in [
         (r#"{"decision": "allow", "reason": "fine"}"#, true),
         (
@@ -667,7 +669,7 @@ fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
     ] {
         let stream = || Response::events(OpenAiStream::new("x").text(answer).finish("stop").done());
         let server = ModelServer::start([stream()]);
-        let room = agent(SHELL, &hooks.replace("URL", &server.url()));
+        let room = agent(SHELL, &JUDGED.replace("URL", &server.url()));
         let turns = json!([shell("touch made"), says("done")]);
         play(&room, &turns, &[]).ended_with(0);
         assert_eq!(room.has("made"), runs, "{answer}");
@@ -687,10 +689,50 @@ fn a_judge_is_taken_at_its_whole_word_or_not_at_all() {
         ),
         Response::events(verdict.finish("stop").done()),
     ]);
-    let room = agent(SHELL, &hooks.replace("URL", &server.url()));
+    let room = agent(SHELL, &JUDGED.replace("URL", &server.url()));
     play(&room, &json!([shell("touch made"), says("done")]), &[]).ended_with(0);
     assert!(room.has("made"));
     assert_eq!(server.requests()[1].json().get("response_format"), None);
+}
+
+#[test]
+fn a_judge_that_broke_off_has_said_nothing_and_a_forced_call_is_its_word() {
+    let allow = r#"{"decision": "allow", "reason": "fine"}"#;
+    let deny = r#"{"decision": "deny", "reason": "no"}"#;
+    let judge = || OpenAiStream::new("x");
+    for (how, stream, runs) in [
+        ("cut off", judge().text(allow).finish("length"), false),
+        ("filtered", judge().text(allow).finish("content_filter"), false),
+        (
+            "forced",
+            judge()
+                .text(deny)
+                .tool_call(0, "1", "answer", &[allow])
+                .finish("tool_calls"),
+            true,
+        ),
+        (
+            "forced to refuse",
+            judge()
+                .text(allow)
+                .tool_call(0, "1", "answer", &[deny])
+                .finish("tool_calls"),
+            false,
+        ),
+        (
+            "two calls",
+            judge()
+                .tool_call(0, "1", "answer", &[allow])
+                .tool_call(1, "2", "answer", &[allow])
+                .finish("tool_calls"),
+            false,
+        ),
+    ] {
+        let server = ModelServer::start([Response::events(stream.done())]);
+        let room = agent(SHELL, &JUDGED.replace("URL", &server.url()));
+        play(&room, &json!([shell("touch made"), says("done")]), &[]).ended_with(0);
+        assert_eq!(room.has("made"), runs, "{how}");
+    }
 }
 
 #[test]

@@ -54,6 +54,16 @@ fn a_file_that_would_end_the_process_is_left_out_and_not_executed_again() {
         BOMBS.len() - 1,
         "{told}"
     );
+    // A model's own change, too.
+    let anew = returning("\"anew\"").replace("probe", "anew");
+    let change = call("write", json!({"path": address(1), "content": anew}));
+    run(&room, &["-c", "ada"], &[change]);
+    let told = goes_on(&room, "bob");
+    assert_eq!(
+        told.matches("so the last time").count(),
+        BOMBS.len() - 2,
+        "{told}"
+    );
     let run = run(&room, &["--yes"], &[call("mended", json!({}))]);
     assert!(result(&run).starts_with("result: mended"), "{}", result(&run));
 }

@@ -17,6 +17,8 @@ const BROKEN: &[(&str, &str)] = &[
     ("printf '\\377\\376'", "unreadable output"),
     ("echo '[]'", "wrong shape"),
     ("echo true", "wrong shape"),
+    ("echo null", "wrong shape"),
+    ("printf '{\"denied\":true,\"denied\":false}'", "unreadable output"),
     ("head -c 3000000 /dev/zero | tr '\\0' x", "output too large"),
 ];
 
