@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::discovery::{EXTENSION, Entry, Found, Place};
-use crate::Unloaded;
 use becket_dialect_kit::Remembered;
+use becket_dialect_kit::Unloaded;
 
 /// The form of the file. Another number is another form, and is ignored.
 const VERSION: u32 = 1;

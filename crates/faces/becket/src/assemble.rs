@@ -72,7 +72,11 @@ use crate::trust::{Kind, Trust};
 use becket_host::project_root::project_root;
 
 /// Variables with secrets of becket's own and of chibi, besides the keys of providers.
-pub const SECRET_VARIABLES: &[&str] = &[web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE, chibi::KEY_VARIABLE];
+pub const SECRET_VARIABLES: &[&str] = &[
+    web::TOKEN_VARIABLE,
+    otel::HEADERS_VARIABLE,
+    becket_chibi::KEY_VARIABLE,
+];
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {

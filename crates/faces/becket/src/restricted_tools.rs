@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use becket_dialects::chibi;
+use becket_chibi;
 use becket_mcp::{Prefix, tool_name};
 
 use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};
@@ -104,7 +104,7 @@ impl Setup {
         });
         let of_chibi = self.chibi_files().into_iter().flat_map(|(file, settings)| {
             let names = settings.tools.exclude.iter();
-            let names = names.filter(|name| !chibi::has_tool(name));
+            let names = names.filter(|name| !becket_chibi::has_tool(name));
             names.map(move |name| {
                 let setting = "`tools.exclude`".to_owned();
                 RestrictedTool::new(file.display().to_string(), setting, name, name)
@@ -118,7 +118,7 @@ impl Setup {
     /// take nothing away and give nothing.
     pub fn idle_inclusions(&self, loaded: &Loaded) -> Vec<String> {
         let is_idle = |name: &&String| {
-            !chibi::has_tool(name) && !loaded.has_tool(name) && !loaded.may_still_bring(name)
+            !becket_chibi::has_tool(name) && !loaded.has_tool(name) && !loaded.may_still_bring(name)
         };
         let files = self.chibi_files().into_iter();
         let names = files.flat_map(|(file, settings)| {
