@@ -4,8 +4,8 @@
 //! nothing; so becket brings this one. `options.rs` reads the command line, `program.rs` compiles and runs the filter,
 //! `prelude.jq` holds what jq has and the crates have not, `output.rs` writes the results.
 //!
-//! No filter and no input ends the process: a run has a stack of its own, which `bounds.rs` and `checked.rs` keep it from
-//! using up, and what panics there is a filter that failed.
+//! No filter and no input overflows the stack: a run has one of its own, which `bounds.rs` and `checked.rs` keep it
+//! from using up, and what panics there is a filter that failed.
 //!
 //! It is told its arguments, variables and streams, and looks at nothing but the files that are named.
 

@@ -12,8 +12,8 @@ const UNKNOWN: &str = "\"$UNKNOWN\"";
 /// An import is not longer than this, before and behind the name of its module.
 const LONGEST: usize = 500;
 
-/// All arguments together may be so many times as long as the text. Calls stand in the arguments of calls, each of which
-/// is read; more than that stands in no script that runs.
+/// All arguments together may be so many times as long as the text. Calls stand in the arguments of calls, each of
+/// which is read; more than that stands in no script that runs.
 const MOST_READINGS: usize = 30;
 
 /// Lists in lists are not deeper than this in arguments that are followed.
