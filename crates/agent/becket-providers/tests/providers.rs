@@ -1351,7 +1351,7 @@ fn a_script_that_is_nested_without_end_is_refused() {
         ("a.toml", format!("turns = {}", "[".repeat(300_000))),
         ("a.json", "[".repeat(300_000)),
     ] {
-        let Err(error) = becket_providers::scripted::Scripted::parse(Path::new(name), &text) else {
+        let Err(error) = Scripted::parse(Path::new(name), &text) else {
             panic!("{name} is nested too deep");
         };
         assert!(error.to_string().contains("cannot be used"), "{error}");

@@ -19,9 +19,9 @@ use crate::failure::{CliError, Exit};
 use crate::folders::Folders;
 use crate::front::harmless;
 use crate::otel;
-use crate::project::nearest_project;
 use crate::surroundings::Surroundings;
 use crate::workbench::in_ms;
+use becket_host::project_root::nearest_project;
 
 use tree::{Family, Node, What};
 
