@@ -35,7 +35,6 @@ pub mod scheme;
 mod servers;
 mod session_files;
 mod shelf;
-mod shell_grammar;
 mod snapshots;
 mod stored_rules;
 mod target;

@@ -230,12 +230,37 @@ const SHELL: &[&str] = &[
     "node ",
     "trap ",
     "alias ",
+    "coproc ",
+    "select x ",
+    "time -p ",
+    "sudo -u root ",
+    "xargs -r ",
+    "find -exec ",
+    "x=(",
+    "PATH+=",
+    "@(",
+    "{a,b}",
+    "$'",
+    "\\`",
+    "<<<",
+    "<>",
+    "\r",
 ];
 
 const SCRIPTS: &[&str] = &[
     "#!/bin/sh\nINPUT=$(cat)\nCMD=$(echo \"$INPUT\" | jq -r .arguments.command)\ncase \"$CMD\" in *rm*) echo '{\"verdict\":\"deny\"}' ;; esac\n. \"$(dirname \"$0\")/lib.sh\"\n",
     "cat <<EOF\n{\"decision\": \"block\"}\nEOF\nexit 2\n",
 ];
+
+pub fn read_shell(u: &mut Unstructured<'_>) -> Result<()> {
+    let script = either(u, SCRIPTS, SHELL)?;
+    let read = becket_shell::read(&script);
+    let documents = read.documents.iter().map(|document| &document.span);
+    for span in read.commands.iter().map(|command| &command.span).chain(documents) {
+        assert!(script.get(span.clone()).is_some(), "{span:?}");
+    }
+    Ok(())
+}
 
 pub fn follow_shell(u: &mut Unstructured<'_>) -> Result<()> {
     reader("follow_shell")(&either(u, SCRIPTS, SHELL)?);

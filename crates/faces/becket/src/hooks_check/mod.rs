@@ -26,12 +26,12 @@ use std::time::Duration;
 use becket_docker_agent::{Contract, HookEntry, HookKind, OnError};
 use becket_events::{Class, EventId};
 use becket_hooks::{Cause, CommandLine, Failure, HookEnvironment, OwnHook, Pattern, Program, nearest};
+use becket_shell::is_wrapper;
 use serde::Serialize;
 
 use crate::assemble::{meant_tool, tool_names, tools_without_operation, unknown_tool};
 use crate::files::read_regular;
 use crate::own_jq;
-use crate::shell_grammar::WRAPPERS;
 
 pub use sarif::sarif;
 pub use sources::{everything, given};
@@ -401,9 +401,7 @@ fn wrapped(words: &[String]) -> Option<String> {
     if let Some(text) = scripts::command_for_shell(words) {
         return Some(text.to_owned());
     }
-    let is_wrapper = words
-        .first()
-        .is_some_and(|program| WRAPPERS.contains(&program.as_str()));
+    let is_wrapper = words.first().is_some_and(|program| is_wrapper(program));
     let is_plain = |word: &String| {
         let mut letters = word.chars();
         letters.all(|letter| letter.is_alphanumeric() || "/._-+=:".contains(letter))

@@ -1,91 +1,19 @@
-//! Which programs a shell command uses: a scanner for the places where a command's name stands.
+//! Which programs a shell command uses, of those that its text names.
 //!
-//! It knows enough of the shell's grammar to tell a name from an argument, and says nothing where it cannot tell: names
-//! that are made at run time, words behind `eval`, the bodies of here-documents.
+//! It says nothing where it cannot tell: names that are made at run time, and what stands in the text for another
+//! program.
 
 use std::collections::BTreeSet;
 
-use crate::shell_grammar::{BEFORE_COMMANDS, WRAPPERS};
+use crate::trust::follow::look;
 
-/// What the shell does itself, in `sh` and in `bash`.
+/// What the shell does itself, in `sh`, `bash` and `zsh`.
 const BUILTINS: &[&str] = &[
-    ".",
-    ":",
-    "[",
-    "[[",
-    "alias",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "caller",
-    "cd",
-    "command",
-    "compgen",
-    "complete",
-    "continue",
-    "declare",
-    "dirs",
-    "disown",
-    "echo",
-    "enable",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "false",
-    "fc",
-    "fg",
-    "getopts",
-    "hash",
-    "help",
-    "history",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "logout",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "set",
-    "shift",
-    "shopt",
-    "source",
-    "suspend",
-    "test",
-    "times",
-    "trap",
-    "true",
-    "type",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "wait",
+    ". : [ [[ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown",
+    "echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout",
+    "mapfile nocorrect noglob popd printf pushd pwd read readarray readonly repeat return set shift shopt",
+    "source suspend test time times trap true type typeset ulimit umask unalias unset wait",
 ];
-
-/// Words that end something: no command follows directly.
-const ENDS: &[&str] = &["fi", "done", "esac", "}"];
-
-/// Options of some wrapper that have a value behind them.
-const WITH_VALUES: &[&str] = &[
-    "-C", "-D", "-E", "-I", "-L", "-P", "-R", "-S", "-T", "-U", "-a", "-c", "-d", "-e", "-g", "-h", "-i",
-    "-k", "-o", "-p", "-r", "-s", "-t", "-u",
-];
-
-/// Programs and builtins that ask whether there is a program.
-const PROBES: &[&str] = &["type", "which", "hash"];
-
-/// How deep substitutions may stand in one another. What is deeper is not looked at.
-const DEPTH: usize = 50;
 
 /// What a command uses.
 #[derive(Debug, Default)]
@@ -101,530 +29,23 @@ pub struct Used {
 
 /// Looks at a command.
 pub fn used(script: &str) -> Used {
-    let mut scanner = Scanner {
-        text: script.chars().collect(),
-        at: 0,
-        depth: 0,
-        used: BTreeSet::new(),
-        known: BTreeSet::new(),
-        bodies: Vec::new(),
-        in_backticks: false,
-        sourced: Vec::new(),
-        sets_path: false,
+    let seen = look(script);
+    let is_builtin = |name: &str| {
+        BUILTINS
+            .iter()
+            .flat_map(|names| names.split(' '))
+            .any(|other| other == name)
     };
-    scanner.commands(Until::End);
-    let Scanner {
-        used,
-        known,
-        sourced,
-        sets_path,
-        ..
-    } = scanner;
-    let is_program = |name: &String| !known.contains(name) && !BUILTINS.contains(&name.as_str());
+    let is_used = |name: &String| is_program(name) && !seen.known.contains(name) && !is_builtin(name);
     Used {
-        programs: used.into_iter().filter(is_program).collect(),
-        sourced,
-        sets_path,
-    }
-}
-
-/// What ends a list of commands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    End,
-    Parenthesis,
-    Backtick,
-}
-
-/// What the next word of a command is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expected {
-    /// The name of a command, or a word of the grammar.
-    Name,
-    /// The name of the command behind a wrapper.
-    Wrapped,
-    /// A program that is looked for.
-    Probed,
-    /// A file whose commands are read.
-    Sourced,
-    /// The name of a function.
-    Function,
-    /// The word of a `case`, and the `in` behind it.
-    Case,
-    /// The pattern of a case.
-    Pattern,
-    /// Anything until `]]`.
-    Test,
-    /// An argument.
-    Argument,
-}
-
-/// A word of the script.
-struct Word {
-    /// Its text, if nothing in it is made at run time.
-    text: Option<String>,
-    /// Whether some of it was quoted, so that it is no word of the grammar.
-    quoted: bool,
-    /// Whether it sets a variable.
-    assigns: bool,
-}
-
-struct Scanner {
-    text: Vec<char>,
-    at: usize,
-    depth: usize,
-    used: BTreeSet<String>,
-    /// Functions, and programs that the script looks for itself.
-    known: BTreeSet<String>,
-    /// The ends of here-documents that begin with the next line.
-    bodies: Vec<String>,
-    /// Whether a backtick ends what is read.
-    in_backticks: bool,
-    sourced: Vec<String>,
-    sets_path: bool,
-}
-
-impl Scanner {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.text.get(self.at + ahead).copied()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let character = self.peek(0)?;
-        self.at += 1;
-        Some(character)
-    }
-
-    fn takes(&mut self, text: &str) -> bool {
-        let matches = text
-            .chars()
-            .enumerate()
-            .all(|(ahead, wanted)| self.peek(ahead) == Some(wanted));
-        if matches {
-            self.at += text.chars().count();
-        }
-        matches
-    }
-
-    /// Reads commands until their end, which is consumed.
-    fn commands(&mut self, until: Until) {
-        let mut expected = Expected::Name;
-        let mut cases = 0_usize;
-        while let Some(character) = self.peek(0) {
-            match character {
-                '\n' => {
-                    self.at += 1;
-                    self.skip_bodies();
-                    expected = after_separator(expected, false, cases);
-                }
-                ' ' | '\t' | '\r' => self.at += 1,
-                '#' => self.skip_line(),
-                '`' if until == Until::Backtick => {
-                    self.at += 1;
-                    return;
-                }
-                ')' => {
-                    self.at += 1;
-                    match expected {
-                        Expected::Pattern | Expected::Test => expected = Expected::Name.or_test(expected),
-                        _ if until == Until::Parenthesis => return,
-                        _ => {}
-                    }
-                }
-                ';' | '&' | '|' => expected = self.separator(expected, cases),
-                '(' => self.parenthesis(&mut expected),
-                '<' | '>' => self.redirection(),
-                _ => self.word_of_command(&mut expected, &mut cases),
-            }
-        }
-    }
-
-    /// `;`, `&`, `|` and what is made of them.
-    fn separator(&mut self, expected: Expected, cases: usize) -> Expected {
-        let first = self.next();
-        let ends_case = first == Some(';') && matches!(self.peek(0), Some(';' | '&'));
-        while matches!(self.peek(0), Some(';' | '&' | '|')) {
-            self.at += 1;
-        }
-        after_separator(expected, ends_case, cases)
-    }
-
-    fn parenthesis(&mut self, expected: &mut Expected) {
-        if matches!(expected, Expected::Pattern | Expected::Test) {
-            self.at += 1;
-        } else if self.takes("((") {
-            self.skip_arithmetic();
-            *expected = Expected::Argument;
-        } else {
-            self.at += 1;
-            self.deeper(Until::Parenthesis);
-            *expected = Expected::Argument;
-        }
-    }
-
-    /// Commands within a command.
-    fn deeper(&mut self, until: Until) {
-        if self.depth >= DEPTH {
-            self.at = self.text.len();
-            return;
-        }
-        let outside = std::mem::replace(&mut self.in_backticks, until == Until::Backtick);
-        self.depth += 1;
-        self.commands(until);
-        self.depth -= 1;
-        self.in_backticks = outside;
-    }
-
-    fn redirection(&mut self) {
-        if self.takes("<<<") {
-            self.skip_blanks();
-            self.word();
-        } else if self.takes("<<") {
-            self.takes("-");
-            self.skip_blanks();
-            if let Some(end) = self.word().and_then(|word| word.text) {
-                self.bodies.push(end);
-            }
-        } else if self.takes("<(") || self.takes(">(") {
-            self.deeper(Until::Parenthesis);
-        } else {
-            while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
-                self.at += 1;
-            }
-            self.skip_blanks();
-            self.word();
-        }
-    }
-
-    /// A word where a command may stand.
-    fn word_of_command(&mut self, expected: &mut Expected, cases: &mut usize) {
-        let begin = self.at;
-        let Some(word) = self.word() else {
-            // A character that begins no word here; it is passed over, so that the scan always goes on.
-            self.at += 1;
-            return;
-        };
-        // `2>file`: the number says which output is meant.
-        let is_number = |text: &str| text.chars().all(|character| character.is_ascii_digit());
-        if matches!(self.peek(0), Some('<' | '>')) && word.text.as_deref().is_some_and(is_number) {
-            return;
-        }
-        let plain = word.text.as_deref().filter(|_| !word.quoted);
-        *expected = match *expected {
-            Expected::Name if word.assigns => {
-                self.skip_array();
-                Expected::Name
-            }
-            Expected::Name => self.first_word(word, cases),
-            Expected::Wrapped => match plain {
-                Some("-v" | "-V") => Expected::Probed,
-                // Whether the next word belongs to the option or is the command depends on the wrapper.
-                Some(option) if WITH_VALUES.contains(&option) => Expected::Argument,
-                Some(option)
-                    if option.starts_with('-') || option.starts_with(|c: char| c.is_ascii_digit()) =>
-                {
-                    Expected::Wrapped
-                }
-                _ if word.assigns => Expected::Wrapped,
-                _ => self.name(word.text),
-            },
-            Expected::Probed => {
-                self.known.extend(word.text);
-                Expected::Probed
-            }
-            Expected::Sourced => {
-                // A last backslash is followed by nothing.
-                let end = self.at.min(self.text.len());
-                self.sourced.push(self.text[begin.min(end)..end].iter().collect());
-                Expected::Argument
-            }
-            Expected::Function => {
-                self.known.extend(word.text);
-                self.is_definition();
-                Expected::Name
-            }
-            Expected::Case if plain == Some("in") => {
-                *cases += 1;
-                Expected::Pattern
-            }
-            Expected::Pattern if plain == Some("esac") => {
-                *cases = cases.saturating_sub(1);
-                Expected::Argument
-            }
-            Expected::Test if plain == Some("]]") => Expected::Argument,
-            same => same,
-        };
-    }
-
-    /// The first word of a command: a word of the grammar, or the command's name.
-    fn first_word(&mut self, word: Word, cases: &mut usize) -> Expected {
-        let plain = word.text.clone().filter(|_| !word.quoted);
-        match plain.as_deref() {
-            Some(grammar) if BEFORE_COMMANDS.contains(&grammar) => Expected::Name,
-            Some(grammar) if ENDS.contains(&grammar) => {
-                *cases -= usize::from(grammar == "esac" && *cases > 0);
-                Expected::Argument
-            }
-            Some("for" | "select") => Expected::Argument,
-            Some("case") => Expected::Case,
-            Some("function") => Expected::Function,
-            _ if self.is_definition() => {
-                self.known.extend(word.text);
-                Expected::Name
-            }
-            _ => self.name(word.text),
-        }
-    }
-
-    /// Notes the name of a command, and says what follows it.
-    fn name(&mut self, name: Option<String>) -> Expected {
-        let Some(name) = name else {
-            return Expected::Argument;
-        };
-        let next = match name.as_str() {
-            "[[" => Expected::Test,
-            name if WRAPPERS.contains(&name) => Expected::Wrapped,
-            name if PROBES.contains(&name) => Expected::Probed,
-            "." | "source" => Expected::Sourced,
-            _ => Expected::Argument,
-        };
-        if is_program(&name) {
-            self.used.insert(name);
-        }
-        next
-    }
-
-    /// Whether `()` stands here: the word before it was the name of a function.
-    fn is_definition(&mut self) -> bool {
-        let place = self.at;
-        self.skip_blanks();
-        if self.takes("(") {
-            self.skip_blanks();
-            if self.takes(")") {
-                return true;
-            }
-        }
-        self.at = place;
-        false
-    }
-
-    /// A word with its quotes and substitutions; `None` if none begins here.
-    fn word(&mut self) -> Option<Word> {
-        let start = self.at;
-        let mut text = Some(String::new());
-        let (mut quoted, mut assigns) = (false, false);
-        while let Some(character) = self.peek(0) {
-            match character {
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
-                '\\' => {
-                    self.at += 1;
-                    let escaped = self.next();
-                    if escaped != Some('\n') {
-                        quoted = true;
-                        push(&mut text, escaped);
-                    }
-                }
-                '\'' => {
-                    self.at += 1;
-                    quoted = true;
-                    while let Some(inner) = self.next().filter(|inner| *inner != '\'') {
-                        push(&mut text, Some(inner));
-                    }
-                }
-                '"' => {
-                    self.at += 1;
-                    quoted = true;
-                    self.double_quotes(&mut text);
-                }
-                '$' | '`' if self.substitution() => text = None,
-                '`' => break,
-                _ => {
-                    self.at += 1;
-                    let name = text.as_deref().unwrap_or_default().trim_end_matches('+');
-                    let sets = character == '=' && !quoted && is_variable(name);
-                    self.sets_path |= sets && name == "PATH";
-                    assigns |= sets;
-                    push(&mut text, Some(character));
-                }
-            }
-        }
-        (self.at > start).then_some(Word {
-            text,
-            quoted,
-            assigns,
-        })
-    }
-
-    fn double_quotes(&mut self, text: &mut Option<String>) {
-        while let Some(character) = self.peek(0) {
-            match character {
-                '"' => {
-                    self.at += 1;
-                    return;
-                }
-                '\\' => {
-                    self.at += 1;
-                    let escaped = self.next();
-                    push(text, escaped);
-                }
-                '$' | '`' if self.substitution() => *text = None,
-                _ => {
-                    self.at += 1;
-                    push(text, Some(character));
-                }
-            }
-        }
-    }
-
-    /// Passes over something that is made at run time; the commands in it are read. Says whether there was one.
-    fn substitution(&mut self) -> bool {
-        if self.depth >= DEPTH {
-            self.at = self.text.len();
-            return true;
-        }
-        self.depth += 1;
-        let found = self.substitution_here();
-        self.depth -= 1;
-        found
-    }
-
-    fn substitution_here(&mut self) -> bool {
-        if self.takes("$((") {
-            self.skip_arithmetic();
-        } else if self.takes("$(") {
-            self.deeper(Until::Parenthesis);
-        } else if self.takes("${") {
-            self.skip_expansion();
-        } else if self.peek(0) == Some('`') {
-            if self.in_backticks {
-                return false;
-            }
-            self.at += 1;
-            self.deeper(Until::Backtick);
-        } else {
-            let begins = |character: char| {
-                character.is_ascii_alphanumeric()
-                    || matches!(character, '_' | '@' | '*' | '#' | '?' | '$' | '!' | '-')
-            };
-            let Some(first) = self.peek(1).filter(|first| begins(*first)) else {
-                return false;
-            };
-            self.at += 2;
-            if first.is_ascii_alphabetic() || first == '_' {
-                while self
-                    .peek(0)
-                    .is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
-                {
-                    self.at += 1;
-                }
-            }
-        }
-        true
-    }
-
-    /// `${name:-word}`, with what stands in the word.
-    fn skip_expansion(&mut self) {
-        let mut text = None;
-        while let Some(character) = self.peek(0) {
-            match character {
-                '}' => {
-                    self.at += 1;
-                    return;
-                }
-                '\\' => self.at += 2,
-                '"' => {
-                    self.at += 1;
-                    self.double_quotes(&mut text);
-                }
-                '$' | '`' if self.substitution() => {}
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    /// Until `))`, with the commands whose output is reckoned with.
-    fn skip_arithmetic(&mut self) {
-        let mut open = 0_usize;
-        while let Some(character) = self.peek(0) {
-            match character {
-                ')' if open == 0 => {
-                    self.at += 1;
-                    self.takes(")");
-                    return;
-                }
-                ')' => open -= 1,
-                '(' => open += 1,
-                '$' | '`' if self.substitution() => continue,
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-
-    /// `name=(…)`: the words are values.
-    fn skip_array(&mut self) {
-        if self.peek(0) != Some('(') {
-            return;
-        }
-        self.at += 1;
-        while let Some(character) = self.peek(0) {
-            if character == ')' {
-                self.at += 1;
-                return;
-            }
-            if self.word().is_none() {
-                self.at += 1;
-            }
-        }
-    }
-
-    fn skip_line(&mut self) {
-        while self.peek(0).is_some_and(|character| character != '\n') {
-            self.at += 1;
-        }
-    }
-
-    fn skip_blanks(&mut self) {
-        while matches!(self.peek(0), Some(' ' | '\t')) {
-            self.at += 1;
-        }
-    }
-
-    /// The bodies of the here-documents that the last line began.
-    fn skip_bodies(&mut self) {
-        for end in std::mem::take(&mut self.bodies) {
-            while self.at < self.text.len() {
-                let start = self.at;
-                self.skip_line();
-                let line: String = self.text[start..self.at].iter().collect();
-                self.at = (self.at + 1).min(self.text.len());
-                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
-                    break;
-                }
-            }
-        }
-    }
-}
-
-impl Expected {
-    /// A parenthesis ends a pattern, but not a test.
-    fn or_test(self, before: Self) -> Self {
-        if before == Self::Test { before } else { self }
-    }
-}
-
-/// What follows a separator.
-fn after_separator(before: Expected, ends_case: bool, cases: usize) -> Expected {
-    match before {
-        Expected::Test | Expected::Case | Expected::Pattern => before,
-        _ if ends_case && cases > 0 => Expected::Pattern,
-        _ => Expected::Name,
-    }
-}
-
-fn push(text: &mut Option<String>, character: Option<char>) {
-    if let (Some(text), Some(character)) = (text, character) {
-        text.push(character);
+        programs: seen
+            .programs
+            .iter()
+            .filter(|name| is_used(name))
+            .cloned()
+            .collect(),
+        sourced: seen.sourced,
+        sets_path: seen.sets_path,
     }
 }
 
@@ -638,20 +59,13 @@ fn is_program(name: &str) -> bool {
         && (!is_path || name.starts_with('/'))
 }
 
-fn is_variable(name: &str) -> bool {
-    let (name, index) = name.split_once('[').unwrap_or((name, "]"));
-    let mut characters = name.chars();
-    let begins = characters
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
-    begins && index.ends_with(']') && characters.all(|next| next.is_ascii_alphanumeric() || next == '_')
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use proptest::prelude::*;
 
-    use super::used;
+    use super::{look, used};
 
     fn names(script: &str) -> String {
         used(script).programs.into_iter().collect::<Vec<_>>().join(" ")
@@ -707,7 +121,7 @@ mod tests {
             ("timeout 5 curl x", "curl timeout"),
             ("xargs -n 1 rm < list", "rm xargs"),
             ("sudo -n systemctl x", "sudo systemctl"),
-            ("sudo -u root id; xargs -I {} mv {} y", "sudo xargs"),
+            ("sudo -u root id; xargs -I {} mv {} y", "id mv sudo xargs"),
             ("x=`hostname` && echo `date` | nl", "date hostname nl"),
             ("echo \"`uname`\" | rev", "rev uname"),
             ("command -v jq >/dev/null && jq .", ""),
@@ -723,7 +137,7 @@ mod tests {
             ("ls &>out", "ls"),
             ("n=$((1 + $(nproc) * (2 + 3))); ((n > 2)) && lscpu", "lscpu nproc"),
             ("a=(jq curl) && echo ${a[0]:-$(tac x)}", "tac"),
-            ("/usr/bin/env python3", "/usr/bin/env"),
+            ("/usr/bin/env python3", "/usr/bin/env python3"),
             ("/opt/tool x; ./local y; ~/bin/z; \"$HOME/q\"", "/opt/tool"),
             ("$TOOL x; \"$(which_tool)\" y", "which_tool"),
             ("diff <(sort a) <(sort b)", "diff sort"),
@@ -763,7 +177,124 @@ mod tests {
         }
     }
 
+    /// A program whose path is absolute, so that it is a program to `used` and a file to trust.
+    const TOOL: &str = "/opt/tool";
+
+    /// Constructs with a command in them, each of which runs it.
+    // tidy: a table
+    const RUNS: &[fn(&str) -> String] = &[
+        |run| run.to_owned(),
+        |run| format!("true; {run}"),
+        |run| format!("{{ {run}\n}}"),
+        |run| format!("( {run}\n)"),
+        |run| format!("! {run}"),
+        |run| format!("if {run}\nthen :; fi"),
+        |run| format!("if :; then :; else\n{run}\nfi"),
+        |run| format!("while {run}\ndo break; done <in"),
+        |run| format!("until :; do {run}\ndone"),
+        |run| format!("for x in a 'b c'; do {run}\ndone"),
+        |run| format!("for ((i = 0; i < 1; i++)); do {run}\ndone"),
+        |run| format!("for x do {run}\ndone"),
+        |run| format!("select x in a; do {run}\nbreak; done"),
+        |run| format!("case a in (b|c) ;; a) {run}\n;; esac"),
+        |run| format!("case a in *) {run}\n;& b) ;; esac"),
+        |run| format!("case $({run}\n) in a) ;; esac"),
+        |run| format!("f() {{ {run}\n}}"),
+        |run| format!("function f {{ {run}\n}}"),
+        |run| format!("f() if :; then {run}\nfi"),
+        |run| format!("[[ -n $({run}\n) && a == b ]]"),
+        |run| format!("[ -n \"$({run}\n)\" ]"),
+        |run| format!("(( 1 + $({run}\n) ))"),
+        |run| format!("x=$({run}\n)"),
+        |run| format!("x[0]=$({run}\n)"),
+        |run| format!("x=(a $({run}\n))"),
+        |run| format!("x=1 y=\"$({run}\n)\" true"),
+        |run| format!("echo \"a ${{x:-$({run}\n)}}\""),
+        |run| format!("echo ${{x#'}}'$({run}\n)}}"),
+        |run| format!("echo $((1 + $({run}\n)))"),
+        |run| format!("echo a >$({run}\n)"),
+        |run| format!("cat <({run}\n)"),
+        |run| format!("tee >({run}\n) 2>&1"),
+        |run| format!("cat <<< \"$({run}\n)\""),
+        |run| format!("cat <<E{0}\nit's \"$({run}\n)\nE{0}\n", run.len()),
+        |run| format!("cat <<-E{0} | sort\n\t${{x:-$({run}\n)}}\n\tE{0}\n", run.len()),
+        |run| format!("true | {run}"),
+        |run| format!("true |&\n {run}"),
+        |run| format!("true && {run}"),
+        |run| format!("true ||\n# it's\n{run}"),
+        |run| format!("2>/dev/null {run}"),
+        |run| format!("x=1 env {run}"),
+        |run| format!("timeout -k 1 5 {run}"),
+        |run| format!("time {run}"),
+        |run| format!("coproc {run}"),
+        |run| format!("eval {}", quoted(run)),
+        |run| format!("bash -c {}", quoted(run)),
+        |run| format!("trap {} EXIT", quoted(run)),
+        |run| format!("bash <<'E{0}'\n{run}\nE{0}\n", run.len()),
+        |run| {
+            format!(
+                "echo `{}`",
+                run.replace('\\', "\\\\").replace('`', "\\`").replace('$', "\\$")
+            )
+        },
+    ];
+
+    /// Constructs in which a text is no command.
+    const DOES_NOT_RUN: &[fn(&str) -> String] = &[
+        |run| format!("true # {}", run.replace('\n', " ")),
+        |run| format!("echo {}", quoted(run)),
+        |run| format!("cat <<'E{0}'\n{run}\nE{0}\n", run.len()),
+    ];
+
+    fn quoted(text: &str) -> String {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+
+    /// What `used` and trust see of the tool, and whether trust tells that it does not see everything.
+    fn seen(script: &str) -> (bool, bool, bool) {
+        let followed = look(script).followed;
+        let is_followed = followed.uses.iter().any(|used| used.path == Path::new(TOOL));
+        (
+            used(script).programs.contains(TOOL),
+            is_followed,
+            !followed.open.is_empty(),
+        )
+    }
+
+    #[test]
+    fn check_and_trust_see_the_same_command_in_every_construct() {
+        for run in RUNS {
+            let script = format!("{}\ntrue 'b'", run(TOOL));
+            assert_eq!(seen(&script), (true, true, false), "{script}");
+        }
+        for construct in DOES_NOT_RUN {
+            let script = construct(TOOL);
+            assert_eq!(seen(&script), (false, false, false), "{script}");
+        }
+    }
+
     proptest! {
+        /// Where a script is not read as a whole, trust says so; check says nothing that trust does not see.
+        #[test]
+        fn check_and_trust_agree_about_constructs_in_constructs(
+            runs in prop::collection::vec(prop::sample::select(RUNS), 1..6),
+            text in prop::option::of(prop::sample::select(DOES_NOT_RUN)),
+        ) {
+            let inner = text.map_or(TOOL.to_owned(), |text| text(TOOL));
+            // Words of the grammar are none behind a redirection or a program.
+            let script = runs.iter().rev().fold(inner, |script, run| run(&format!("env true; {script}")));
+            let (checked, followed, is_open) = seen(&script);
+            prop_assert_eq!(checked, followed, "{}", script);
+            prop_assert!(is_open || checked == text.is_none(), "{}", script);
+        }
+
+        #[test]
+        fn check_says_nothing_that_trust_does_not_see(
+            text in "(/opt/tool|[a-z$(){}\\[\\]`\"'\\\\;|&<>#=! \n\t-]){0,80}",
+        ) {
+            let (checked, followed, _) = seen(&text);
+            prop_assert!(followed || !checked);
+        }
         #[test]
         fn it_ends_on_any_text(text in "[a-z$(){}\\[\\]`\"'\\\\;|&<>#=! \n\t-]{0,200}") {
             used(&text);

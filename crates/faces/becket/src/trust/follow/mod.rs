@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 pub use javascript::starts;
+pub use shell::look;
 pub use table::{Holds, holds};
 use table::{Meaning, meaning};
 

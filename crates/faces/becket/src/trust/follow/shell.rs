@@ -1,21 +1,19 @@
 //! The shell: which files a line or a script sources, starts, or gives to an interpreter.
 //!
-//! A scanner that knows words, quotes, substitutions and here-documents, and follows a path through plain variables,
-//! `$BECKET_HOOK_DIR`, the usual spellings of "the folder of this script", and `cd`.
+//! A walk over the commands that `becket_shell` reads. It follows a path through plain variables, `$BECKET_HOOK_DIR`,
+//! the usual spellings of "the folder of this script", and `cd`. What cannot be read, or is only known at run time, is
+//! open. `hooks check` asks the same walk which programs a script uses, so that both see the same commands.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::table::{FileAt, Holds, Meaning, holds, meaning, reads};
-use super::{Base, Followed, Language, Use, javascript, line_of, python, shown};
-use crate::shell_grammar::BEFORE_COMMANDS;
+use becket_shell::{
+    Assignment, Command, End, Kind, Part, RedirectKind, Script, Tail, Word, command_start, read,
+};
 
-/// Options of some wrapper that have a value behind them.
-const WITH_VALUES: &[&str] = &[
-    "-C", "-D", "-I", "-L", "-P", "-R", "-T", "-U", "-a", "-c", "-d", "-g", "-h", "-k", "-n", "-p", "-r",
-    "-s", "-t", "-u",
-];
+use super::table::{FileAt, Holds, Meaning, holds, meaning, reads};
+use super::{Base, Followed, Language, Use, javascript, python, shown};
 
 /// Options of interpreters that have a file behind them, and those with something else.
 const WITH_FILES: &[&str] = &[
@@ -55,18 +53,42 @@ const OWN_FOLDER: &[&str] = &[
 /// The variable with the folder of the hook file.
 const FOLDER_VARIABLE: &str = "BECKET_HOOK_DIR";
 
-/// How deep substitutions may stand in one another. What is deeper is open.
-const DEPTH: usize = 30;
+/// How deep commands may stand in one another. What is deeper is open.
+const DEPTH: usize = 64;
+
+/// So many bytes are copied out of variables and followed as code in all. Without a bound, a short script could double
+/// a text with each line.
+const BUDGET: usize = 4 << 20;
+
+/// What a script does, as far as its text says so.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub followed: Followed,
+    /// The commands whose names are literal.
+    pub programs: BTreeSet<String>,
+    /// Functions of the script, and programs that it looks for itself.
+    pub known: BTreeSet<String>,
+    /// The files whose commands it makes its own, as they are written.
+    pub sourced: Vec<String>,
+    /// Whether it says itself where programs are looked for.
+    pub sets_path: bool,
+}
+
+/// What the text of a script or a line says about other files.
+pub fn follow(text: &str) -> Followed {
+    look(text).followed
+}
 
 /// What the text of a script or a line says.
-pub fn follow(text: &str) -> Followed {
-    let mut scanner = Scanner::new(text);
-    scanner.commands();
-    let mut followed = scanner.followed;
-    followed.whole_folder |= ["$0", "${0", "BASH_SOURCE"]
+pub fn look(text: &str) -> Seen {
+    let script = read(text);
+    let mut walker = Walker::new(text, &script, State::default());
+    walker.walk();
+    let mut seen = walker.seen;
+    seen.followed.whole_folder |= ["$0", "${0", "BASH_SOURCE"]
         .iter()
         .any(|name| text.contains(name));
-    followed
+    seen
 }
 
 /// What a word says, as far as it is known before it runs.
@@ -79,7 +101,7 @@ struct Value {
 }
 
 impl Value {
-    /// Adds what a substitution stands for.
+    /// Adds what a part of a word stands for.
     fn push(&mut self, value: &Self) {
         match value.base {
             Some(_) if !self.text.is_empty() || self.base.is_some() => self.is_open = true,
@@ -103,499 +125,433 @@ impl Value {
             ..Self::default()
         }
     }
+
+    fn literal(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn joined(text: &str, values: &[Self]) -> Self {
+        let mut whole = Self::literal(text);
+        values.iter().for_each(|value| whole.push(value));
+        whole
+    }
+
+    /// A folder in the place of a word.
+    fn folder(place: Option<&(Base, PathBuf)>) -> Self {
+        match place {
+            Some((base, path)) => Self {
+                base: Some(*base),
+                text: format!("/{}", path.display()).trim_end_matches('/').into(),
+                is_open: false,
+            },
+            None => Self::open(),
+        }
+    }
 }
 
-/// A word of a command.
+/// A word of a command with what it stands for.
 #[derive(Debug, Clone)]
-struct Word {
+struct Argument<'a> {
     span: Range<usize>,
-    /// The variable that it sets, if it stands before a command.
-    sets: Option<String>,
     value: Value,
-    /// What it has to do with standard input.
-    input: Option<Input>,
+    /// What its parts stand for, each.
+    values: Vec<Value>,
+    word: Option<&'a Word>,
+    /// Whether nothing of it is made at run time.
+    is_literal: bool,
+}
+
+impl Argument<'_> {
+    fn text(&self) -> &str {
+        &self.value.text
+    }
+
+    fn is_option(&self) -> bool {
+        self.text().starts_with('-')
+    }
+
+    /// What a rest of the word stands for.
+    fn tail(&self, tail: Tail<'_>) -> Value {
+        let start = self.values.len() - tail.parts.len();
+        Value::joined(tail.text, &self.values[start..])
+    }
 }
 
 /// From what standard input is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Input {
-    /// The file of that name.
-    File,
+#[derive(Debug, Clone)]
+enum Input<'a> {
+    File(Argument<'a>),
     /// The very text.
-    Text,
+    Text(Argument<'a>),
 }
 
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
-    /// Where the text ends that is looked at.
-    end: usize,
-    depth: usize,
-    /// How many `case` are open.
-    cases: usize,
+/// What a shell knows at a place of a script.
+#[derive(Debug)]
+struct State {
     variables: HashMap<String, Value>,
+    /// What variables were before, in the order in which they were set.
+    before: Vec<(String, Option<Value>)>,
     /// The directory of the moment; `None` if nobody knows.
     directory: Option<(Base, PathBuf)>,
-    /// The directories outside of the brackets that are open.
-    outside: Vec<Option<(Base, PathBuf)>>,
-    /// Where the here-documents end whose bodies begin with the next line.
-    documents_end: Option<usize>,
-    /// What is piped into the command of the moment.
-    before: Option<Vec<Word>>,
-    /// From where the command of the moment reads.
-    inputs: Vec<Word>,
-    followed: Followed,
+    depth: usize,
+    /// How many constructs are open that may as well not be run.
+    conditions: usize,
+    budget: usize,
 }
 
-impl<'a> Scanner<'a> {
-    fn new(text: &'a str) -> Self {
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            variables: HashMap::new(),
+            before: Vec::new(),
+            directory: Some((Base::Directory, PathBuf::new())),
+            depth: 0,
+            conditions: 0,
+            budget: BUDGET,
+        }
+    }
+}
+
+struct Walker<'a> {
+    text: &'a str,
+    script: &'a Script,
+    /// Where lines begin.
+    lines: Vec<usize>,
+    state: State,
+    /// What is piped into the command of the moment.
+    piped: Option<Vec<Argument<'a>>>,
+    /// From where the command of the moment reads.
+    input: Option<Input<'a>>,
+    seen: Seen,
+}
+
+// Commands and words.
+impl<'a> Walker<'a> {
+    fn new(text: &'a str, script: &'a Script, state: State) -> Self {
         Self {
             text,
-            at: 0,
-            end: text.len(),
-            depth: 0,
-            cases: 0,
-            variables: HashMap::new(),
-            directory: Some((Base::Directory, PathBuf::new())),
-            outside: Vec::new(),
-            documents_end: None,
-            before: None,
-            inputs: Vec::new(),
-            followed: Followed::default(),
-        }
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.text[self.at..self.end].chars().next()
-    }
-
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..self.end]
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let character = self.peek()?;
-        self.at += character.len_utf8();
-        Some(character)
-    }
-
-    /// Everything up to the end.
-    fn commands(&mut self) {
-        let mut words: Vec<Word> = Vec::new();
-        while let Some(character) = self.peek() {
-            match character {
-                ' ' | '\t' | '\r' => drop(self.next()),
-                '\\' if self.rest().starts_with("\\\n") => self.at += 2,
-                '#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
-                '\n' | ';' | '&' | '|' | '(' | ')' => self.end_command(std::mem::take(&mut words)),
-                '<' | '>' => words.extend(self.redirection()),
-                _ => words.push(self.word()),
-            }
-            let is = |word: Option<&Word>, text: &str| word.is_some_and(|word| word.value.text == text);
-            if words.len() > 2 && is(words.first(), "case") && is(words.last(), "in") {
-                words.clear();
-                self.cases += 1;
-                self.skip_pattern();
-            }
-        }
-        self.command(&words);
-    }
-
-    /// A command ends with the sign of the moment.
-    fn end_command(&mut self, words: Vec<Word>) {
-        let rest = self.rest();
-        let ends_case = self.cases > 0 && rest.starts_with(";;");
-        let is_long = ["||", "|&"].iter().any(|sign| rest.starts_with(sign));
-        let is_pipe = rest.starts_with('|') && !rest.starts_with("||");
-        let sign = self.next();
-        if is_long {
-            self.next();
-        }
-        self.command(&words);
-        match sign {
-            Some('\n') => self.at = self.at.max(self.documents_end.take().unwrap_or_default()),
-            // What happens to the directory in brackets stays there.
-            Some('(') => self.outside.push(self.directory.clone()),
-            Some(')') => self.directory = self.outside.pop().unwrap_or_else(|| self.directory.clone()),
-            _ => {}
-        }
-        // A pipe may go on in the next line.
-        if is_pipe {
-            self.before = Some(words);
-        } else if !words.is_empty() || sign != Some('\n') {
-            self.before = None;
-        }
-        if ends_case {
-            self.skip_pattern();
-        }
-    }
-
-    /// The pattern of a case is text, up to its bracket.
-    fn skip_pattern(&mut self) {
-        let rest = self.rest().trim_start_matches([' ', '\t', '\n', ';', '&', '(']);
-        self.at = self.end - rest.len();
-        if !rest.starts_with("esac") {
-            self.at = (closing(self.text, self.at, self.end, b')', 0) + 1).min(self.end);
-        }
-    }
-
-    /// What standard input is read from, if it is, or a command in the place of a file.
-    fn redirection(&mut self) -> Option<Word> {
-        let (start, rest) = (self.at, self.rest());
-        let input = match rest {
-            _ if rest.starts_with("<(") || rest.starts_with(">(") => {
-                self.next();
-                self.dollar();
-                return Some(Word {
-                    span: start..self.at,
-                    sets: None,
-                    value: Value::open(),
-                    input: None,
-                });
-            }
-            _ if rest.starts_with("<<<") => Some(Input::Text),
-            _ if rest.starts_with("<<") => return Some(self.document()),
-            _ if rest.starts_with('<') => Some(Input::File),
-            _ => None,
-        };
-        self.at = self.end - rest.trim_start_matches(['<', '>', '&', '-', '|']).len();
-        self.at = self.end - self.rest().trim_start_matches([' ', '\t']).len();
-        let word = self.word();
-        input.map(|input| Word {
-            input: Some(input),
-            sets: None,
-            ..word
-        })
-    }
-
-    /// A here-document, whose body begins with the next line.
-    fn document(&mut self) -> Word {
-        let has_tabs = self.rest().starts_with("<<-");
-        self.at = self.end - self.rest().trim_start_matches(['<', '-', ' ', '\t']).len();
-        let mark = self.word();
-        let is_plain = self.text[mark.span.clone()].contains(['"', '\'', '\\']);
-        let next_line = self
-            .rest()
-            .find('\n')
-            .map_or(self.end, |found| self.at + found + 1);
-        let start = self.documents_end.unwrap_or(next_line);
-        let (mut body, mut end) = (start..start, start);
-        while end < self.end {
-            let line = self.text[end..self.end].split('\n').next().unwrap_or_default();
-            body.end = end;
-            end = (end + line.len() + 1).min(self.end);
-            let line = if has_tabs {
-                line.trim_start_matches('\t')
-            } else {
-                line
-            };
-            if line == mark.value.text {
-                break;
-            }
-            body.end = end;
-        }
-        self.documents_end = Some(end);
-        let value = match is_plain {
-            true => Value {
-                text: self.text[body.clone()].to_owned(),
-                ..Value::default()
-            },
-            false => self.expanded(body.clone()),
-        };
-        Word {
-            span: body,
-            sets: None,
-            value,
-            input: Some(Input::Text),
-        }
-    }
-
-    /// What a text stands for in which only substitutions are special.
-    fn expanded(&mut self, span: Range<usize>) -> Value {
-        let place = (self.at, self.end);
-        (self.at, self.end) = (span.start, span.end);
-        let mut value = Value::default();
-        while self.at < self.end {
-            self.part(&mut value);
-        }
-        (self.at, self.end) = place;
-        value
-    }
-
-    fn word(&mut self) -> Word {
-        let (start, mut value, mut sets) = (self.at, Value::default(), None);
-        while let Some(character) = self.peek() {
-            match character {
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
-                '=' if sets.is_none() && value.base.is_none() && is_name(&value.text) => {
-                    self.next();
-                    sets = Some(std::mem::take(&mut value.text));
-                }
-                '\'' => {
-                    self.next();
-                    let inner = self.rest().split('\'').next().unwrap_or_default();
-                    value.text.push_str(inner);
-                    self.at = (self.at + inner.len() + 1).min(self.end);
-                }
-                '"' => {
-                    self.next();
-                    self.quoted(&mut value);
-                }
-                '*' | '?' | '[' => {
-                    self.next();
-                    // `[` and `[[` are commands.
-                    value.is_open |= character != '[' || value.text.chars().any(|before| before != '[');
-                    value.text.push(character);
-                }
-                _ => self.part(&mut value),
-            }
-        }
-        if self.at == start {
-            // Nothing is a word that has no characters; this one belongs to nobody.
-            self.next();
-        }
-        Word {
-            span: start..self.at,
-            sets,
-            value,
+            script,
+            lines: text.match_indices('\n').map(|(at, _)| at + 1).collect(),
+            state,
+            piped: None,
             input: None,
+            seen: Seen::default(),
         }
     }
 
-    fn quoted(&mut self, value: &mut Value) {
-        while let Some(character) = self.peek() {
-            if character == '"' {
-                self.next();
-                return;
-            }
-            self.part(value);
+    fn walk(&mut self) {
+        let script = self.script;
+        self.list(&script.commands);
+        if let Some(unreadable) = script.unreadable {
+            self.open(unreadable.at, &format!("it cannot be read: {}", unreadable.why));
         }
     }
 
-    /// One character or substitution.
-    fn part(&mut self, value: &mut Value) {
-        match self.next() {
-            Some('\\') => {
-                if let Some(next) = self.next().filter(|next| *next != '\n') {
-                    value.text.push(next);
-                }
-            }
-            Some('$') => {
-                let stands_for = self.dollar();
-                value.push(&stands_for);
-            }
-            Some('`') => {
-                let inner = self.rest().split('`').next().unwrap_or_default().len();
-                let stands_for = self.substitution(self.at..self.at + inner);
-                self.at = (self.at + inner + 1).min(self.end);
-                value.push(&stands_for);
-            }
-            Some(other) => value.text.push(other),
-            None => {}
+    fn list(&mut self, commands: &'a [Command]) {
+        let mut is_condition = false;
+        for command in commands {
+            self.state.conditions += usize::from(is_condition);
+            let words = self.command(command);
+            self.state.conditions -= usize::from(is_condition);
+            self.piped = (command.end == End::Pipe).then_some(words);
+            is_condition = command.end == End::Condition;
         }
     }
 
-    /// What stands behind a `$`.
-    fn dollar(&mut self) -> Value {
-        match self.peek() {
-            Some('(') => {
-                let is_number = self.rest().starts_with("((");
-                self.next();
-                let start = self.at;
-                self.at = closing(self.text, start, self.end, b')', 0);
-                let inner = start..self.at;
-                self.at = (self.at + 1).min(self.end);
-                if is_number {
-                    Value::open()
-                } else {
-                    self.substitution(inner)
-                }
+    /// A command with everything in it. The words are those of a simple one.
+    fn command(&mut self, command: &'a Command) -> Vec<Argument<'a>> {
+        if self.state.depth >= DEPTH {
+            self.open(command.span.start, "commands stand too deep in one another");
+            return Vec::new();
+        }
+        self.state.depth += 1;
+        let words: Vec<Argument<'a>> = command.words.iter().map(|word| self.argument(word)).collect();
+        let assignments: Vec<Argument<'a>> = command
+            .assignments
+            .iter()
+            .map(|word| self.argument(word))
+            .collect();
+        let input = self.redirected(command);
+        match command.kind {
+            Kind::Simple => {
+                self.input = input;
+                assignments.iter().for_each(|word| self.sets(word));
+                self.program(&words);
             }
-            Some('{') => {
-                self.next();
-                let start = self.at;
-                self.at = closing(self.text, start, self.end, b'}', 0);
-                let name = &self.text[start..self.at];
-                self.at = (self.at + 1).min(self.end);
-                if OWN_FOLDER.contains(&name) {
-                    Value::at(Base::Script)
-                } else {
-                    self.variable(name)
+            Kind::Subshell => self.scoped(|walker| walker.list(&command.body)),
+            Kind::Test => self.test(&words),
+            kind => {
+                let name = words.first().map(|word| word.text().to_owned());
+                match (kind, name) {
+                    (Kind::Loop, Some(name)) => self.forget(&name),
+                    (Kind::Function, Some(name)) => self.seen.known.extend([name]),
+                    _ => {}
                 }
+                self.state.conditions += 1;
+                self.list(&command.body);
+                self.state.conditions -= 1;
             }
-            Some(character) if character.is_alphanumeric() || character == '_' => {
-                let rest = self.rest();
-                let length = rest.find(|other: char| !other.is_alphanumeric() && other != '_');
-                let name = &rest[..length.unwrap_or(rest.len())];
-                self.at += name.len();
+        }
+        self.state.depth -= 1;
+        match command.kind {
+            Kind::Simple => words,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Follows the redirections of a command, and says from where it reads.
+    fn redirected(&mut self, command: &'a Command) -> Option<Input<'a>> {
+        let mut input = None;
+        for redirect in &command.redirects {
+            let target = self.argument(&redirect.target);
+            let found = match redirect.kind {
+                RedirectKind::Input => Input::File(target),
+                RedirectKind::InputDuplicate => Input::File(Argument {
+                    value: Value::open(),
+                    ..target
+                }),
+                RedirectKind::Text => Input::Text(target),
+                RedirectKind::Document(at) => {
+                    let script = self.script;
+                    let document = &script.documents[at];
+                    Input::Text(self.evaluated(document.span.clone(), &document.parts, None))
+                }
+                RedirectKind::Output | RedirectKind::OutputDuplicate => continue,
+            };
+            if matches!(redirect.descriptor.as_deref(), None | Some("0")) {
+                input = Some(found);
+            }
+        }
+        input
+    }
+
+    /// Another shell may run what stands behind an operator in `[[ … ]]`.
+    fn test(&mut self, words: &[Argument<'a>]) {
+        let is_operator = |word: &Argument<'_>| ["&&", "||"].contains(&word.text());
+        for behind in words.split(is_operator).skip(1) {
+            if behind
+                .first()
+                .is_some_and(|word| word.is_literal && word.text().contains('/'))
+            {
+                self.program(behind);
+            }
+        }
+    }
+
+    /// Something that changes neither the variables nor the directory outside of it.
+    fn scoped<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let (mark, directory) = (self.state.before.len(), self.state.directory.clone());
+        let piped = self.piped.take();
+        let result = run(self);
+        for (name, value) in self.state.before.drain(mark..).rev() {
+            match value {
+                Some(value) => self.state.variables.insert(name, value),
+                None => self.state.variables.remove(&name),
+            };
+        }
+        (self.state.directory, self.piped) = (directory, piped);
+        result
+    }
+
+    fn argument(&mut self, word: &'a Word) -> Argument<'a> {
+        self.evaluated(word.span.clone(), &word.parts, Some(word))
+    }
+
+    fn evaluated(&mut self, span: Range<usize>, parts: &'a [Part], word: Option<&'a Word>) -> Argument<'a> {
+        let values: Vec<Value> = parts.iter().map(|part| self.part(part, span.start)).collect();
+        let is_path = word
+            .and_then(Word::assignment)
+            .is_some_and(|set| set.name == "PATH");
+        self.seen.sets_path |= is_path;
+        Argument {
+            span,
+            value: Value::joined("", &values),
+            values,
+            word,
+            is_literal: parts.iter().all(|part| matches!(part, Part::Literal(_))),
+        }
+    }
+
+    /// What a part of a word stands for. The commands in it are followed.
+    fn part(&mut self, part: &'a Part, at: usize) -> Value {
+        match part {
+            Part::Literal(text) => Value::literal(text),
+            Part::Pattern(sign) => Value {
+                text: sign.to_string(),
+                ..Value::open()
+            },
+            Part::Variable { name, parts } => {
+                parts.iter().for_each(|part| drop(self.part(part, at)));
                 self.variable(name)
             }
-            Some('\'' | '"') | None => Value::default(),
-            Some(_) => {
-                self.next();
+            Part::Commands { span, commands } => self.substitution(span, commands),
+            Part::Script(text) => {
+                self.inner(text, at, true);
+                Value::open()
+            }
+            Part::Opaque(parts) => {
+                parts.iter().for_each(|part| drop(self.part(part, at)));
                 Value::open()
             }
         }
     }
 
-    fn variable(&self, name: &str) -> Value {
-        match name {
-            FOLDER_VARIABLE => Value::at(Base::HookFolder),
-            "PWD" => match &self.directory {
-                Some((base, path)) => Value {
-                    base: Some(*base),
-                    text: format!("/{}", path.display()).trim_end_matches('/').into(),
-                    is_open: false,
-                },
-                None => Value::open(),
-            },
-            _ => self.variables.get(name).cloned().unwrap_or_else(Value::open),
-        }
-    }
-
-    /// What a command in the place of a word stands for. It may run files itself.
-    fn substitution(&mut self, span: Range<usize>) -> Value {
-        let text = self.text[span.clone()].trim();
-        let plain = text.replace(['"', '\''], "");
-        if OWN_FOLDER.contains(&plain.as_str()) {
-            return Value::at(Base::Script);
-        }
-        if self.depth >= DEPTH {
-            self.open(span.start, "commands stand too deep in one another");
-            return Value::open();
-        }
-        let mut inner = Scanner {
-            at: span.start,
-            end: span.end,
-            depth: self.depth + 1,
-            variables: self.variables.clone(),
-            directory: self.directory.clone(),
-            followed: std::mem::take(&mut self.followed),
-            ..Scanner::new(self.text)
+    fn variable(&mut self, name: &str) -> Value {
+        let value = match name {
+            FOLDER_VARIABLE => return Value::at(Base::HookFolder),
+            "PWD" => return Value::folder(self.state.directory.as_ref()),
+            _ if OWN_FOLDER.contains(&name) => return Value::at(Base::Script),
+            _ => self.state.variables.get(name),
         };
-        inner.commands();
-        self.followed = inner.followed;
-        // `$(cd FOLDER && pwd)` is that folder.
-        let ends_in_place = plain.trim_end_matches([' ', '-', 'P', 'L']).ends_with("pwd");
-        match inner.directory {
-            Some((base, path)) if plain.starts_with("cd ") && ends_in_place => Value {
-                base: Some(base),
-                text: format!("/{}", path.display()).trim_end_matches('/').into(),
-                is_open: false,
-            },
+        match value {
+            Some(value) if value.text.len() <= self.state.budget => {
+                self.state.budget -= value.text.len();
+                value.clone()
+            }
             _ => Value::open(),
         }
     }
 
-    /// A command that is complete.
-    fn command(&mut self, words: &[Word]) {
-        let is_input = |word: &&Word| word.input.is_some();
-        self.inputs = words.iter().filter(is_input).cloned().collect();
-        let words: Vec<Word> = words.iter().filter(|word| !is_input(word)).cloned().collect();
-        let is_before = |word: &Word| BEFORE_COMMANDS.contains(&word.value.text.as_str());
-        let first = words
-            .iter()
-            .position(|word| word.sets.is_none() && !is_before(word));
-        let (before, words) = words.split_at(first.unwrap_or(words.len()));
-        before.iter().for_each(|word| self.sets(word));
-        self.program(words);
+    /// What a command in the place of a word stands for. It may run files itself.
+    fn substitution(&mut self, span: &Range<usize>, commands: &'a [Command]) -> Value {
+        let plain = self.text[span.clone()].trim().replace(['"', '\''], "");
+        if OWN_FOLDER.contains(&plain.as_str()) {
+            self.seen.programs.insert("dirname".into());
+            return Value::at(Base::Script);
+        }
+        // `$(cd FOLDER && pwd)` is that folder.
+        let ends_in_place = plain.trim_end_matches([' ', '-', 'P', 'L']).ends_with("pwd");
+        let is_folder = plain.starts_with("cd ") && ends_in_place;
+        let (directory, input) = self.scoped(|walker| {
+            let input = walker.input.take();
+            walker.list(commands);
+            (walker.state.directory.clone(), input)
+        });
+        self.input = input;
+        Value::folder(directory.as_ref().filter(|_| is_folder))
     }
+}
 
+// What commands mean.
+impl<'a> Walker<'a> {
     /// A program, a builtin or a function, with its arguments.
-    fn program(&mut self, words: &[Word]) {
+    fn program(&mut self, words: &[Argument<'a>]) {
         let Some((word, arguments)) = words.split_first() else {
             return;
         };
-        let name = base_name(&word.value).to_owned();
-        if word.value.is_open || word.value.base.is_some() || word.value.text.contains('/') {
+        if self.state.depth >= DEPTH {
+            return self.unknown(word);
+        }
+        self.state.depth += 1;
+        if word.is_literal {
+            self.seen.programs.insert(word.text().to_owned());
+        }
+        if word.value.is_open || word.value.base.is_some() || word.text().contains('/') {
             self.runs(word, None);
         }
+        let name = base_name(&word.value).to_owned();
         let has_program = self.option_files(&name, arguments);
         match meaning(&name) {
-            Some(Meaning::Sets) => arguments.iter().for_each(|word| self.sets(word)),
-            Some(Meaning::Goes) => {
-                let target = arguments.iter().find(|word| !word.value.text.starts_with('-'));
-                self.directory = target.and_then(|word| self.place(&word.value));
+            Some(Meaning::InterpretsArgument) if has_program => {}
+            Some(meaning) => self.means(meaning, &name, word, arguments),
+            None => self.handed_over(arguments),
+        }
+        self.state.depth -= 1;
+    }
+
+    fn means(&mut self, meaning: Meaning, name: &str, word: &Argument<'a>, arguments: &[Argument<'a>]) {
+        let operand = || arguments.iter().find(|word| !word.is_option());
+        match meaning {
+            Meaning::Sets => arguments.iter().for_each(|word| self.sets(word)),
+            Meaning::Unsets => arguments.iter().for_each(|word| self.forget(word.text())),
+            Meaning::Goes => self.state.directory = operand().and_then(|word| self.place(&word.value)),
+            Meaning::Returns => self.state.directory = None,
+            Meaning::Sources => {
+                if let Some(file) = arguments.first() {
+                    self.seen.sourced.push(self.text[file.span.clone()].to_owned());
+                    self.runs(file, Some(Language::Shell));
+                }
             }
-            Some(Meaning::Returns) => self.directory = None,
-            Some(Meaning::Sources) => {
-                let file = arguments.first();
-                file.into_iter()
-                    .for_each(|file| self.runs(file, Some(Language::Shell)));
+            Meaning::Line => self.line(arguments),
+            Meaning::FirstIsLine => {
+                let line = arguments.iter().find(|word| word.text() != "--");
+                let line = line.filter(|word| word.text() != "-");
+                self.line(line.map(std::slice::from_ref).unwrap_or_default());
             }
-            Some(Meaning::Line) => self.line(arguments),
-            Some(Meaning::FirstIsLine) => {
-                let line = arguments.iter().find(|word| word.value.text != "--");
-                self.line(
-                    line.filter(|word| word.value.text != "-")
-                        .map(std::slice::from_ref)
-                        .unwrap_or_default(),
-                );
-            }
-            Some(Meaning::LineBehindOption) => self.line_behind_option(arguments),
-            Some(Meaning::Wraps) => self.wrapped(arguments, None),
-            Some(Meaning::Feeds) => self.wrapped(arguments, Some(word)),
-            Some(Meaning::WrapsBehind(options)) => self.wrapped_behind(arguments, options),
-            Some(Meaning::RunsFolder) => {
-                let folder = arguments.iter().find(|word| !word.value.text.starts_with('-'));
-                folder.into_iter().for_each(|folder| self.runs(folder, None));
-            }
-            Some(Meaning::FindsOrders) => self.open(
+            Meaning::ValuesAreLines => arguments.iter().for_each(|word| self.alias(word)),
+            Meaning::LineBehindOption => self.line_behind_option(arguments),
+            Meaning::Wraps => self.wrapped(name, arguments, None),
+            Meaning::Feeds => self.wrapped(name, arguments, Some(word)),
+            Meaning::WrapsBehind(options) => self.wrapped_behind(arguments, options),
+            Meaning::RunsFolder => operand().into_iter().for_each(|folder| self.runs(folder, None)),
+            Meaning::FindsOrders => self.open(
                 word.span.start,
                 &format!("`{name}` takes its orders from files that it finds by itself"),
             ),
-            Some(Meaning::Grammar) if name == "esac" => self.cases = self.cases.saturating_sub(1),
-            Some(Meaning::Looks | Meaning::Grammar) => {}
-            Some(Meaning::Interprets(language)) => self.interpreter(word, arguments, language),
-            Some(Meaning::InterpretsArgument) if has_program => {}
-            Some(Meaning::InterpretsArgument) => self.interprets_argument(arguments),
-            None => self.handed_over(arguments),
+            Meaning::Looks => {}
+            Meaning::Probes => {
+                let names = arguments.iter().map(|word| word.text().to_owned());
+                self.seen.known.extend(names);
+            }
+            Meaning::Interprets(language) => self.interpreter(word, arguments, language),
+            Meaning::InterpretsArgument => self.interprets_argument(arguments),
         }
     }
 
     /// A variable is set.
-    fn sets(&mut self, word: &Word) {
-        let Some(name) = &word.sets else { return };
-        match holds(name) {
-            Some(Holds::Paths) => self.list_of_paths(word, name),
-            Some(Holds::Home) if !word.value.text.starts_with('/') => self.decides(word),
-            Some(Holds::Orders) if word.value.is_open || word.value.text.contains('/') => self.decides(word),
+    fn sets(&mut self, word: &Argument<'a>) {
+        let Some(set) = word.word.and_then(Word::assignment) else {
+            return;
+        };
+        let value = word.tail(set.value);
+        match holds(set.name) {
+            Some(Holds::Paths) => self.list_of_paths(word, set),
+            Some(Holds::Home) if !value.text.starts_with('/') => self.decides(word),
+            Some(Holds::Orders) if value.is_open || value.text.contains('/') => self.decides(word),
             _ => {}
         }
-        self.variables.insert(name.clone(), word.value.clone());
+        let before = self.state.variables.get(set.name);
+        let is_other = self.state.conditions > 0 && before.is_some_and(|before| *before != value);
+        let is_open = value.is_open || set.is_partial || is_other;
+        self.remember(set.name, Value { is_open, ..value });
+    }
+
+    fn remember(&mut self, name: &str, value: Value) {
+        let before = self.state.variables.insert(name.to_owned(), value);
+        self.state.before.push((name.to_owned(), before));
+    }
+
+    /// From here on nobody knows what a variable is.
+    fn forget(&mut self, name: &str) {
+        self.remember(name, Value::open());
     }
 
     /// Says that a variable decides which code is found, and nobody knows how.
-    fn decides(&mut self, word: &Word) {
-        let what = format!(
-            "`{}` decides which code is found",
-            shown(&self.text[word.span.clone()])
-        );
-        self.open(word.span.start, &what);
+    fn decides(&mut self, word: &Argument<'a>) {
+        let shown = shown(&self.text[word.span.clone()]);
+        self.open(word.span.start, &format!("`{shown}` decides which code is found"));
     }
 
     /// Files and folders that a variable names count. Those of the directory of the moment are taken as they lie there.
-    fn list_of_paths(&mut self, word: &Word, name: &str) {
-        let text = &self.text[word.span.clone()];
-        let list = text
-            .split_once('=')
-            .map_or("", |(_, list)| list)
-            .replace(['"', '\''], "");
-        if list.is_empty() {
+    fn list_of_paths(&mut self, word: &Argument<'a>, set: Assignment<'_>) {
+        let start = word.values.len() - set.value.parts.len();
+        let pieces = pieces(set, &word.values[start..]);
+        let is_empty = |piece: &Piece| piece.value == Value::default();
+        if pieces.len() == 1 && is_empty(&pieces[0]) {
             return;
         }
         let mut is_open = false;
-        for piece in pieces(&list) {
-            let rest = without_itself(piece, name);
-            let is_persons = ["~", "$HOME", "${HOME"].iter().any(|home| rest.starts_with(home));
-            if is_persons || (rest.is_empty() && rest != piece) {
+        for piece in pieces {
+            if piece.is_persons || (piece.is_itself && is_empty(&piece)) {
                 continue;
             }
-            let value = self.evaluated(rest);
-            match self.place(&value).filter(|_| !rest.is_empty()) {
+            match self.place(&piece.value).filter(|_| !is_empty(&piece)) {
                 Some((base, path)) => {
                     is_open |= base == Base::Directory && !path.is_absolute();
-                    self.followed.guess(base, path, None);
+                    self.seen.followed.guess(base, path, None);
                 }
                 None => is_open = true,
             }
@@ -605,49 +561,49 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What a word of its own stands for.
-    fn evaluated(&self, text: &str) -> Value {
-        let mut scanner = Scanner {
-            depth: self.depth + 1,
-            variables: self.variables.clone(),
-            directory: self.directory.clone(),
-            ..Scanner::new(text)
-        };
-        scanner.word().value
-    }
-
     /// Words that are a line for this shell.
-    fn line(&mut self, words: &[Word]) {
+    fn line(&mut self, words: &[Argument<'a>]) {
         let Some((first, last)) = words.first().zip(words.last()) else {
             return;
         };
-        let texts: Vec<&str> = words.iter().map(|word| word.value.text.as_str()).collect();
-        let code = Word {
-            span: first.span.start..last.span.end,
-            sets: None,
+        let texts: Vec<&str> = words.iter().map(Argument::text).collect();
+        let is_open = |word: &Argument<'_>| word.value.is_open || word.value.base.is_some();
+        let code = Argument {
+            // What a feeder adds stands before what it adds it to.
+            span: first.span.start..last.span.end.max(first.span.end),
             value: Value {
-                base: None,
-                text: texts.join(" "),
-                is_open: words
-                    .iter()
-                    .any(|word| word.value.is_open || word.value.base.is_some()),
+                is_open: words.iter().any(is_open),
+                ..Value::literal(&texts.join(" "))
             },
-            input: None,
+            values: Vec::new(),
+            word: None,
+            is_literal: words.iter().all(|word| word.is_literal),
         };
         self.inline(&code, Language::Shell);
     }
 
+    /// What an alias stands for is a line.
+    fn alias(&mut self, word: &Argument<'a>) {
+        let equals = word.text().find('=');
+        if let Some((equals, written)) = equals.zip(word.word) {
+            let code = Argument {
+                value: word.tail(written.from_byte(equals + 1)),
+                ..word.clone()
+            };
+            self.inline(&code, Language::Shell);
+        }
+    }
+
     /// A line behind `-c`, or a command behind the first argument.
-    fn line_behind_option(&mut self, arguments: &[Word]) {
-        let is_option = |word: &Word| word.value.text.starts_with('-');
-        let takes_line = |word: &Word| {
-            let text = &word.value.text;
-            is_option(word) && (text == "--command" || (!text.starts_with("--") && text.ends_with('c')))
+    fn line_behind_option(&mut self, arguments: &[Argument<'a>]) {
+        let takes_line = |word: &Argument<'_>| {
+            let text = word.text();
+            word.is_option() && (text == "--command" || (!text.starts_with("--") && text.ends_with('c')))
         };
         match arguments.iter().position(takes_line) {
             Some(at) => self.line(arguments.get(at + 1..at + 2).unwrap_or_default()),
             None => {
-                let first = arguments.iter().position(|word| !is_option(word));
+                let first = arguments.iter().position(|word| !word.is_option());
                 let command = first.and_then(|first| arguments.get(first + 1..));
                 self.program(command.unwrap_or_default());
             }
@@ -655,30 +611,33 @@ impl<'a> Scanner<'a> {
     }
 
     /// The command behind the options of a wrapper. One that feeds it adds words that nobody knows.
-    fn wrapped(&mut self, arguments: &[Word], feeder: Option<&Word>) {
-        let mut at = 0;
-        // Options with their values, settings of `env`, and numbers.
-        while let Some(word) = arguments.get(at) {
-            let text = word.value.text.as_str();
-            let is_line = ["-S", "--split-string"].contains(&text);
-            if let Some(line) = arguments
-                .get(at + 1)
-                .filter(|line| is_line && line.value.text.contains(' '))
+    fn wrapped(&mut self, name: &str, arguments: &[Argument<'a>], feeder: Option<&Argument<'a>>) {
+        let texts: Vec<&str> = arguments.iter().map(Argument::text).collect();
+        let start = command_start(name, &texts).unwrap_or_default();
+        let (options, command) = arguments.split_at(start);
+        if name == "command" && options.iter().any(|word| ["-v", "-V"].contains(&word.text())) {
+            return self.means(Meaning::Probes, name, &arguments[0], command);
+        }
+        if name == "env" {
+            let splits = |word: &&Argument<'_>| {
+                let text = word.text();
+                (text.starts_with("-S") && text != "-S") || text.starts_with("--split-string=")
+            };
+            options.iter().filter(splits).for_each(|word| self.unknown(word));
+            let takes_line = options
+                .last()
+                .is_some_and(|word| ["-S", "--split-string"].contains(&word.text()));
+            if let Some(line) = command
+                .first()
+                .filter(|line| takes_line && line.text().contains(' '))
             {
                 return self.line(std::slice::from_ref(line));
             }
-            self.sets(word);
-            let is_passed =
-                word.sets.is_some() || text.starts_with('-') || text.starts_with(char::is_numeric);
-            at += match WITH_VALUES.contains(&text) {
-                true => 2,
-                false if is_passed => 1,
-                false => break,
-            };
         }
-        let mut command = placeholders_open(arguments.get(at..).unwrap_or_default(), feeder.is_some());
+        options.iter().for_each(|word| self.sets(word));
+        let mut command = placeholders_open(command, feeder.is_some());
         if let Some(feeder) = feeder.filter(|_| !command.is_empty()) {
-            command.push(Word {
+            command.push(Argument {
                 value: Value::open(),
                 ..feeder.clone()
             });
@@ -686,27 +645,27 @@ impl<'a> Scanner<'a> {
         self.program(&command);
     }
 
-    /// The commands behind some options.
-    fn wrapped_behind(&mut self, arguments: &[Word], options: &[&str]) {
-        for (at, word) in arguments.iter().enumerate() {
-            if options.contains(&word.value.text.as_str()) {
-                let command = &arguments[at + 1..];
-                let is_end = |word: &Word| [";", "+"].contains(&word.value.text.as_str());
-                let end = command.iter().position(is_end).unwrap_or(command.len());
-                self.program(&placeholders_open(&command[..end], true));
-            }
+    /// The commands behind some options, each up to a `;` or a `+`.
+    fn wrapped_behind(&mut self, arguments: &[Argument<'a>], options: &[&str]) {
+        let mut rest = arguments;
+        while let Some(at) = rest.iter().position(|word| options.contains(&word.text())) {
+            let command = &rest[at + 1..];
+            let end = command.iter().position(|word| [";", "+"].contains(&word.text()));
+            let (command, behind) = command.split_at(end.unwrap_or(command.len()));
+            self.program(&placeholders_open(command, true));
+            rest = behind;
         }
     }
 
     /// Scripts that some program is given, which may run them. They stay where they are, because it may as well do
     /// something to them.
-    fn handed_over(&mut self, arguments: &[Word]) {
+    fn handed_over(&mut self, arguments: &[Argument<'a>]) {
         for word in arguments {
-            if Language::of_file(Path::new(&word.value.text), "").is_none() {
+            if Language::of_file(Path::new(word.text()), "").is_none() {
                 continue;
             }
             match self.place(&word.value) {
-                Some((base, path)) => self.followed.guess(base, path, None),
+                Some((base, path)) => self.seen.followed.guess(base, path, None),
                 None => self.unknown(word),
             }
         }
@@ -714,11 +673,11 @@ impl<'a> Scanner<'a> {
 
     /// Files that a command reads because of an option: patterns, values, names, or its program. Says whether a program
     /// is among them.
-    fn option_files(&mut self, name: &str, arguments: &[Word]) -> bool {
+    fn option_files(&mut self, name: &str, arguments: &[Argument<'a>]) -> bool {
         let Some(reader) = reads(name) else { return false };
         let mut has_program = false;
         for (at, word) in arguments.iter().enumerate() {
-            let Some((option, place)) = reader.option(&word.value.text) else {
+            let Some((option, place)) = reader.option(word.text()) else {
                 continue;
             };
             if option.is_open {
@@ -732,7 +691,7 @@ impl<'a> Scanner<'a> {
             };
             let language = option.is_program.then_some(Language::Other);
             match file {
-                Some(file) if ["-", "/dev/stdin"].contains(&file.value.text.as_str()) => {}
+                Some(file) if ["-", "/dev/stdin"].contains(&file.text()) => {}
                 Some(file) => self.runs(&file, language),
                 None => self.unknown(word),
             }
@@ -741,52 +700,50 @@ impl<'a> Scanner<'a> {
     }
 
     /// A word from a byte on, if what stands before it is written without quotes.
-    fn rest_of(&self, word: &Word, start: usize) -> Option<Word> {
-        let text = &self.text[word.span.clone()];
-        let is_plain = text.get(..start) == word.value.text.get(..start);
-        let rest = text.get(start..).filter(|_| is_plain)?;
-        Some(Word {
-            span: word.span.start + start..word.span.end,
-            value: self.evaluated(rest),
-            ..word.clone()
+    fn rest_of(&self, argument: &Argument<'a>, start: usize) -> Option<Argument<'a>> {
+        let written = &self.text[argument.span.clone()];
+        let is_plain = written.get(..start).is_some() && written.get(..start) == argument.text().get(..start);
+        let word = argument.word.filter(|_| is_plain)?;
+        Some(Argument {
+            span: argument.span.start + start..argument.span.end,
+            value: argument.tail(word.from_byte(start)),
+            word: None,
+            ..argument.clone()
         })
     }
 
     /// An interpreter whose first argument is the program.
-    fn interprets_argument(&mut self, arguments: &[Word]) {
-        let may_run = |word: &&Word| AWK_MAY_RUN.iter().any(|sign| word.value.text.contains(sign));
+    fn interprets_argument(&mut self, arguments: &[Argument<'a>]) {
+        let may_run = |word: &&Argument<'_>| AWK_MAY_RUN.iter().any(|sign| word.text().contains(sign));
         if let Some(code) = arguments.iter().find(may_run) {
             self.unknown(code);
         }
     }
 
     /// The file or the code that an interpreter is given.
-    fn interpreter(&mut self, name: &Word, arguments: &[Word], language: Language) {
+    fn interpreter(&mut self, name: &Argument<'a>, arguments: &[Argument<'a>], language: Language) {
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
-            let text = word.value.text.as_str();
-            match text {
+            match word.text() {
                 "run" | "exec" => {}
                 "-" | "/dev/stdin" => break,
                 "-s" if language == Language::Shell => break,
                 "--version" | "-V" | "--help" => return,
                 "-v" if language == Language::JavaScript => return,
-                _ if takes_code(language, text) => {
-                    let code =
-                        rest.find(|word| language != Language::Shell || !word.value.text.starts_with('-'));
+                text if takes_code(language, text) => {
+                    let code = rest.find(|word| language != Language::Shell || !word.is_option());
                     return code.into_iter().for_each(|code| self.inline(code, language));
                 }
-                _ if takes_module(language, text) => {
+                text if takes_module(language, text) => {
                     return rest.next().into_iter().for_each(|module| self.module(module));
                 }
-                _ if WITH_FILES.contains(&text) => {
-                    rest.next()
-                        .into_iter()
-                        .for_each(|file| self.runs(file, Some(language)));
+                text if WITH_FILES.contains(&text) => {
+                    let file = rest.next().into_iter();
+                    file.for_each(|file| self.runs(file, Some(language)));
                 }
-                _ if takes_other(language, text) => drop(rest.next()),
-                _ if text.starts_with("--") && text.contains('=') => self.option(word, language),
-                _ if text.starts_with('-') && !word.value.is_open => {}
+                text if takes_other(language, text) => drop(rest.next()),
+                text if text.starts_with("--") && text.contains('=') => self.option(word, language),
+                _ if word.is_option() && !word.value.is_open => {}
                 _ => return self.runs(word, Some(language)),
             }
         }
@@ -794,43 +751,42 @@ impl<'a> Scanner<'a> {
     }
 
     /// A long option with its value, which may be a file.
-    fn option(&mut self, word: &Word, language: Language) {
-        let (option, value) = word.value.text.split_once('=').unwrap_or_default();
+    fn option(&mut self, word: &Argument<'a>, language: Language) {
+        let (option, value) = word.text().split_once('=').unwrap_or_default();
         if WITH_FILES.contains(&option) {
             let value = Value {
                 text: value.to_owned(),
                 ..word.value.clone()
             };
             match self.place(&value) {
-                Some((base, path)) => self.followed.guess(base, path, Some(language)),
+                Some((base, path)) => self.seen.followed.guess(base, path, Some(language)),
                 None => self.unknown(word),
             }
         }
     }
 
-    fn module(&mut self, module: &Word) {
-        self.followed.seeks_modules = true;
+    fn module(&mut self, module: &Argument<'a>) {
+        self.seen.followed.seeks_modules = true;
         match module.value.is_open {
             true => self.unknown(module),
             false => {
-                let import = format!("import {0}.__main__, {0}", module.value.text);
+                let import = format!("import {0}.__main__, {0}", module.text());
                 self.contains(python::follow(&import, Base::Modules), module.span.start);
             }
         }
     }
 
     /// An interpreter without a file reads its code.
-    fn read_from_input(&mut self, name: &Word, language: Language) {
-        self.followed.seeks_modules |= language == Language::Python;
-        if let Some(input) = self.inputs.last().cloned() {
-            return match input.input {
-                Some(Input::Text) => self.inline(&input, language),
-                _ => self.runs(&input, Some(language)),
-            };
+    fn read_from_input(&mut self, name: &Argument<'a>, language: Language) {
+        self.seen.followed.seeks_modules |= language == Language::Python;
+        match self.input.take() {
+            Some(Input::Text(code)) => return self.inline(&code, language),
+            Some(Input::File(file)) => return self.runs(&file, Some(language)),
+            None => {}
         }
-        let before = self.before.take().unwrap_or_default();
-        let texts: Vec<&str> = before.iter().map(|word| word.value.text.as_str()).collect();
-        match (texts.as_slice(), before.as_slice()) {
+        let piped = self.piped.take().unwrap_or_default();
+        let texts: Vec<&str> = piped.iter().map(Argument::text).collect();
+        match (texts.as_slice(), piped.as_slice()) {
             (["cat", _], [_, file]) => self.runs(file, Some(language)),
             (["echo" | "printf", _], [_, code]) => self.inline(code, language),
             _ => {
@@ -844,24 +800,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Code in the place of a file. What it names lies in the directory of the moment, and stays there.
-    fn inline(&mut self, code: &Word, language: Language) {
-        self.followed.seeks_modules |= language == Language::Python;
-        if code.value.is_open || self.depth >= DEPTH {
+    fn inline(&mut self, code: &Argument<'a>, language: Language) {
+        self.seen.followed.seeks_modules |= language == Language::Python;
+        if code.value.is_open || code.value.base.is_some() {
             return self.unknown(code);
         }
-        let text = &code.value.text;
+        let text = code.text();
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         let found = match language {
-            Language::Shell => {
-                let mut scanner = Scanner {
-                    depth: self.depth + 1,
-                    variables: self.variables.clone(),
-                    directory: self.directory.clone(),
-                    ..Scanner::new(text)
-                };
-                scanner.commands();
-                scanner.followed
-            }
+            Language::Shell => return self.inner(text, code.span.start, code.is_literal),
             Language::Python => python::follow(text, Base::Modules),
             Language::JavaScript if has(&["require", "import"]) => {
                 return self.open(
@@ -876,13 +823,37 @@ impl<'a> Scanner<'a> {
         self.contains(found, code.span.start);
     }
 
+    /// A script in this one.
+    fn inner(&mut self, text: &str, at: usize, is_literal: bool) {
+        if self.state.depth >= DEPTH || text.len() > self.state.budget {
+            return self.open(at, "commands stand too deep in one another");
+        }
+        self.state.budget -= text.len();
+        let script = read(text);
+        let seen = self.scoped(|walker| {
+            let mut inner = Walker::new(text, &script, std::mem::take(&mut walker.state));
+            inner.walk();
+            walker.state = inner.state;
+            inner.seen
+        });
+        self.contains(seen.followed, at);
+        self.seen.known.extend(seen.known);
+        self.seen.sets_path |= seen.sets_path;
+        // A text that was put together may be another one when it runs.
+        if is_literal {
+            self.seen.programs.extend(seen.programs);
+            self.seen.sourced.extend(seen.sourced);
+        }
+    }
+
     /// Takes what a text says that stands in this one.
     fn contains(&mut self, found: Followed, at: usize) {
-        self.followed.contain(found, line_of(self.text, at));
+        let line = self.line_of(at);
+        self.seen.followed.contain(found, line);
     }
 
     /// Says that nobody knows what something is.
-    fn unknown(&mut self, word: &Word) {
+    fn unknown(&mut self, word: &Argument<'a>) {
         self.open(
             word.span.start,
             &format!("`{}` cannot be followed", shown(&self.text[word.span.clone()])),
@@ -890,9 +861,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// A file is run.
-    fn runs(&mut self, word: &Word, language: Option<Language>) {
+    fn runs(&mut self, word: &Argument<'a>, language: Option<Language>) {
         match self.place(&word.value) {
-            Some((base, path)) => self.followed.uses.push(Use {
+            Some((base, path)) => self.seen.followed.uses.push(Use {
                 span: Some(word.span.clone()),
                 base,
                 path,
@@ -915,14 +886,81 @@ impl<'a> Scanner<'a> {
         if path.is_absolute() || value.text.starts_with('~') {
             return Some((Base::Directory, path.to_path_buf()));
         }
-        let (base, directory) = self.directory.as_ref()?;
+        let (base, directory) = self.state.directory.as_ref()?;
         Some((*base, directory.join(path)))
     }
 
     fn open(&mut self, at: usize, what: &str) {
-        let line = line_of(self.text, at);
-        self.followed.open(line, what);
+        let line = self.line_of(at);
+        self.seen.followed.open(line, what);
     }
+
+    /// The line of a place in the text, counted from 1.
+    fn line_of(&self, at: usize) -> usize {
+        self.lines.partition_point(|line| *line <= at) + 1
+    }
+}
+
+/// A piece of a list with colons.
+#[derive(Debug, Default)]
+struct Piece {
+    value: Value,
+    /// Whether it begins with the list as it was before.
+    is_itself: bool,
+    /// Whether it lies in the home folder.
+    is_persons: bool,
+}
+
+fn pieces(set: Assignment<'_>, values: &[Value]) -> Vec<Piece> {
+    let Assignment {
+        name, value: list, ..
+    } = set;
+    let mut all = Vec::new();
+    let mut last = Piece {
+        is_itself: set.is_partial,
+        ..Piece::default()
+    };
+    let mut split = |last: &mut Piece, text: &str| {
+        for (at, text) in text.split(':').enumerate() {
+            if at > 0 {
+                all.push(std::mem::take(last));
+            }
+            last.is_persons |= last.value == Value::default() && text.starts_with('~');
+            last.value.text.push_str(text);
+        }
+    };
+    split(&mut last, list.text);
+    for (part, value) in list.parts.iter().zip(values) {
+        let is_first = last.value == Value::default();
+        match part {
+            Part::Literal(text) => split(&mut last, text),
+            Part::Variable { name: other, .. } if is_first && is_about(other, name) => last.is_itself = true,
+            Part::Variable { name: other, .. } if is_first && is_about(other, "HOME") => {
+                last.is_persons = true
+            }
+            _ => last.value.push(value),
+        }
+    }
+    all.push(last);
+    all
+}
+
+/// Whether what stands between braces is about that variable.
+fn is_about(written: &str, name: &str) -> bool {
+    let behind = written.strip_prefix(name);
+    behind.is_some_and(|behind| !behind.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_'))
+}
+
+/// Words in which other programs put what they find are known to nobody.
+fn placeholders_open<'a>(words: &[Argument<'a>], has_placeholders: bool) -> Vec<Argument<'a>> {
+    let mut words = words.to_vec();
+    for word in words
+        .iter_mut()
+        .filter(|word| has_placeholders && word.value.text.contains("{}"))
+    {
+        word.value.is_open = true;
+    }
+    words
 }
 
 /// Whether the next word is code.
@@ -952,101 +990,9 @@ fn takes_module(language: Language, option: &str) -> bool {
     language == Language::Python && letters.is_some_and(|letters| letters.ends_with('m'))
 }
 
-/// Words in which other programs put what they find are known to nobody.
-fn placeholders_open(words: &[Word], has_placeholders: bool) -> Vec<Word> {
-    let mut words = words.to_vec();
-    for word in words
-        .iter_mut()
-        .filter(|word| has_placeholders && word.value.text.contains("{}"))
-    {
-        word.value.is_open = true;
-    }
-    words
-}
-
-/// The pieces of a list with colons, without those inside of a substitution.
-fn pieces(list: &str) -> Vec<&str> {
-    let (mut all, mut depth, mut start) = (Vec::new(), 0_usize, 0);
-    for (at, character) in list.char_indices() {
-        match character {
-            '{' | '(' => depth += 1,
-            '}' | ')' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => {
-                all.push(&list[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    all.push(&list[start..]);
-    all
-}
-
-/// A piece of a list without the list as it was before.
-fn without_itself<'a>(piece: &'a str, name: &str) -> &'a str {
-    let Some(rest) = piece.strip_prefix('$') else {
-        return piece;
-    };
-    if let Some(inner) = rest.strip_prefix('{').filter(|inner| inner.starts_with(name)) {
-        return inner.split_once('}').map_or("", |(_, rest)| rest);
-    }
-    rest.strip_prefix(name).unwrap_or(piece)
-}
-
-/// Where the bracket is that closes what was opened before `at`; the end if it is missing.
-fn closing(text: &str, mut at: usize, end: usize, closes: u8, depth: usize) -> usize {
-    let bytes = text.as_bytes();
-    while at < end && depth < DEPTH {
-        at = match bytes[at] {
-            byte if byte == closes => return at,
-            b'\\' => at + 2,
-            b'\'' => after(text, at + 1, end, '\''),
-            b'`' => after(text, at + 1, end, '`'),
-            b'"' => quote_end(text, at + 1, end, depth + 1),
-            b'$' if text[at..end].starts_with("$(") => closing(text, at + 2, end, b')', depth + 1) + 1,
-            b'$' if text[at..end].starts_with("${") => closing(text, at + 2, end, b'}', depth + 1) + 1,
-            b'(' if closes == b')' => closing(text, at + 1, end, b')', depth + 1) + 1,
-            _ => at + 1,
-        };
-    }
-    end
-}
-
-/// The place behind the end of a text in double quotes.
-fn quote_end(text: &str, mut at: usize, end: usize, depth: usize) -> usize {
-    let bytes = text.as_bytes();
-    while at < end && depth < DEPTH {
-        at = match bytes[at] {
-            b'"' => return at + 1,
-            b'\\' => at + 2,
-            b'`' => after(text, at + 1, end, '`'),
-            b'$' if text[at..end].starts_with("$(") => closing(text, at + 2, end, b')', depth + 1) + 1,
-            b'$' if text[at..end].starts_with("${") => closing(text, at + 2, end, b'}', depth + 1) + 1,
-            _ => at + 1,
-        };
-    }
-    end
-}
-
-/// The place behind the next such sign.
-fn after(text: &str, at: usize, end: usize, sign: char) -> usize {
-    let rest = text.get(at..end).unwrap_or_default();
-    rest.find(sign).map_or(end, |found| at + found + 1)
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with(|character: char| character.is_ascii_digit())
-        && text
-            .chars()
-            .all(|character| character.is_alphanumeric() || character == '_')
-}
-
+/// The name of a program, also where it is open in which folder it lies.
 fn base_name(value: &Value) -> &str {
-    match value.is_open {
-        true => "",
-        false => value.text.rsplit('/').next().unwrap_or_default(),
-    }
+    value.text.rsplit('/').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -1136,6 +1082,35 @@ mod tests {
             ("(cd sub; ls); ./x.sh", "Directory:./x.sh"),
             ("cd sub && bash -c ./x.sh", "Directory:sub/./x.sh"),
             ("PATH=\"$(dirname \"$0\")/bin:$PATH\" guard", "Script:bin"),
+            // Constructs in which a command once went unseen.
+            ("echo $(( $(./x) + 1 ))", "Directory:./x"),
+            ("echo ${a:-$(./x)}", "Directory:./x"),
+            ("echo \"${a:-it's $(./x)}\"", "Directory:./x"),
+            ("echo `a \\`./x\\``", "Directory:./x"),
+            ("x=${ ./x; }", "Directory:./x"),
+            ("case $a in $(./x)) ;; esac", "Directory:./x"),
+            ("function f { ./x; }", "Directory:./x"),
+            ("for x do ./x; done", "Directory:./x"),
+            ("coproc ./x", "Directory:./x"),
+            ("time -p ./x", "Directory:./x"),
+            ("time -o log ./x", "Directory:./x"),
+            ("2>/dev/null ./x", "Directory:./x"),
+            ("{fd}>y ./x", "Directory:./x"),
+            ("bash 2>/dev/null x", "Directory:x"),
+            ("x=$(cat <<'E'\n)'\nE\n)\n./x #'", "Directory:./x"),
+            ("x=$(echo # )'\n)\n./x #'", "Directory:./x"),
+            ("cat <<A\nfoo\\\nA\n'\nA\n./x #'", "Directory:./x"),
+            ("sudo -n ./x", "Directory:./x"),
+            ("command -p ./x", "Directory:./x"),
+            ("exec -c ./x", "Directory:./x"),
+            ("setsid -c ./x", "Directory:./x"),
+            ("unshare -r ./x", "Directory:./x"),
+            ("stdbuf -o L ./x", "Directory:./x"),
+            ("xargs -r ./x", "Directory:./x"),
+            ("timeout \"$T\" ./x", "Directory:./x"),
+            ("alias l=./x", "Directory:./x"),
+            ("alias l='bash x'", "Directory:x"),
+            ("enable -f ./x.so l", "Directory:./x.so"),
         ] {
             assert_eq!(files(text), [expected], "{text}");
         }
@@ -1192,12 +1167,14 @@ mod tests {
         for text in [
             "export PATH=\"/usr/bin:$HOME/bin:${PATH:+:$PATH}\"",
             "PATH=$PATH:/opt/bin x",
+            "PATH+=:/opt/bin",
         ] {
             assert!(follow(text).open.is_empty(), "{text}");
         }
     }
 
     #[test]
+    // tidy: a table
     fn what_cannot_be_followed_is_told_with_its_line() {
         for (text, told) in [
             ("true\n. \"$X\"", "line 2: `\"$X\"`"),
@@ -1233,6 +1210,7 @@ mod tests {
             ("curl $URL > >(sh)", "`sh` runs what it reads"),
             ("trap \"$X\" EXIT", "line 1: `\"$X\"`"),
             ("ls | xargs sh", "line 1: `xargs`"),
+            ("ls | xargs eval a", "line 1: `a`"),
             ("xargs -I{} bash {}", "line 1: `{}`"),
             ("find . -exec sh {} \\;", "line 1: `{}`"),
             ("find . -exec sh -c '{}' \\;", "line 1: `'{}'`"),
@@ -1257,10 +1235,47 @@ mod tests {
             ("awk 'BEGIN { system(\"./x.sh\") }'", "line 1: `'BEGIN"),
             ("python3 -c 'exec(x)'", "`exec(x)`"),
             ("node -e 'eval(x)'", "`eval(x)`"),
+            // Constructs about which nothing was told once.
+            (
+                "true\necho \"a",
+                "line 2: it cannot be read: something is not closed",
+            ),
+            ("if a; then b", "it cannot be read: something is not closed"),
+            ("a\0b", "it cannot be read: there is a NUL"),
+            ("echo $'\\'' ; ./x #'", "it cannot be read: shells read"),
+            ("x==(./x)", "it cannot be read: `=(`"),
+            ("((./x))", "it cannot be read: `((`"),
+            ("((bash x))", "it cannot be read: `((`"),
+            ("./x\\", "it cannot be read: shells read a last backslash"),
+            ("echo $((./x); ./y)", "it cannot be read: `((`"),
+            ("for f (a b) ./x", "it cannot be read"),
+            ("PATH+=:./bin guard", "`PATH+=:./bin` decides"),
+            ("export \"PATH=bin\"", "`\"PATH=bin\"` decides"),
+            ("bash {x,y}.sh", "line 1: `{x,y}.sh`"),
+            ("bash [x].sh", "line 1: `[x].sh`"),
+            ("bash @(x).sh", "line 1: `@(x).sh`"),
+            ("./x$'\\x2e'sh", "line 1: `./x$'\\x2e'sh`"),
+            ("$X/bin/bash -c 'x=$Y; . $Y'", "line 1: `$Y`"),
+            ("hash -p ./x ls", "`-p` decides"),
+            ("mapfile -C ./x a", "`-C` decides"),
+            ("env -S'bash x.sh'", "line 1: `-S'bash x.sh'`"),
+            ("x=./a.sh; read x; bash $x", "line 1: `$x`"),
+            ("x=a; test y && x=b; bash $x", "line 1: `$x`"),
         ] {
             let open: Vec<String> = follow(text).open.iter().map(ToString::to_string).collect();
             let open = open.join("; ");
             assert!(open.contains(told), "{text}: {open}");
+        }
+    }
+
+    #[test]
+    fn no_script_takes_more_than_its_length() {
+        let doubling = format!("x=aaaaaaaa\n{}. $x", "x=$x$x\n".repeat(60));
+        let again = "x='eval \"$x\"; eval \"$x\"'; eval \"$x\"".to_owned();
+        let wrapped = format!("{}./x", "sudo ".repeat(100_000));
+        let nested = format!("{}./x", "bash -c ".repeat(100_000));
+        for text in [doubling, again, wrapped, nested] {
+            assert!(!follow(&text).open.is_empty(), "{text:.80}");
         }
     }
 

@@ -1,14 +1,17 @@
 //! What words mean to a follower: commands of the shell, and variables that decide which code is found. Whatever stands
 //! in no table is a program that may run the scripts it is given.
 
+use becket_shell::is_wrapper;
+
 use super::Language;
-use crate::shell_grammar::WRAPPERS;
 
 /// What a command does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// It sets variables.
     Sets,
+    /// It gives variables values that nobody knows.
+    Unsets,
     /// It changes the directory to its argument.
     Goes,
     /// It changes the directory to one that was before.
@@ -19,6 +22,8 @@ pub enum Meaning {
     Line,
     /// Its first argument is a line for the shell.
     FirstIsLine,
+    /// The values of what it sets are lines for the shell.
+    ValuesAreLines,
     /// A line for the shell stands behind `-c`, or else a command behind its first argument.
     LineBehindOption,
     /// Behind its options stands a command.
@@ -33,8 +38,8 @@ pub enum Meaning {
     FindsOrders,
     /// It runs nothing that it is given.
     Looks,
-    /// A word of the grammar; what stands behind it is no command.
-    Grammar,
+    /// It says whether there are such programs.
+    Probes,
     /// It runs the file that it is given.
     Interprets(Language),
     /// The same, but its first argument is the program itself.
@@ -47,18 +52,18 @@ const COMMANDS: &[(Meaning, &[&str])] = &[
         Meaning::Sets,
         &["export", "readonly", "local", "declare", "typeset"],
     ),
+    (
+        Meaning::Unsets,
+        &["getopts", "mapfile", "read", "readarray", "unset"],
+    ),
     (Meaning::Goes, &["cd", "pushd"]),
     (Meaning::Returns, &["popd"]),
     (Meaning::Sources, &[".", "source"]),
     (Meaning::Line, &["eval", "watch"]),
     (Meaning::FirstIsLine, &["trap"]),
+    (Meaning::ValuesAreLines, &["alias"]),
     (Meaning::LineBehindOption, &["flock", "script", "su", "runuser"]),
     (Meaning::Feeds, &["xargs", "parallel"]),
-    (Meaning::Wraps, WRAPPERS),
-    (
-        Meaning::Wraps,
-        &["busybox", "chronic", "strace", "time", "unbuffer", "unshare"],
-    ),
     (
         Meaning::WrapsBehind(&[
             "-exec",
@@ -149,12 +154,7 @@ const COMMANDS: &[(Meaning, &[&str])] = &[
             "wc",
         ],
     ),
-    (
-        Meaning::Grammar,
-        &[
-            "for", "case", "select", "function", "in", "fi", "done", "esac", "}",
-        ],
-    ),
+    (Meaning::Probes, &["hash", "type", "which"]),
     (
         Meaning::Interprets(Language::Shell),
         &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"],
@@ -186,8 +186,10 @@ const COMMANDS: &[(Meaning, &[&str])] = &[
 pub fn meaning(name: &str) -> Option<Meaning> {
     let plain = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     let is_called = |name: &str| COMMANDS.iter().find(|(_, names)| names.contains(&name));
-    let found = is_called(name).or_else(|| is_called(plain))?;
-    Some(found.0)
+    match is_called(name).or_else(|| is_called(plain)) {
+        Some((meaning, _)) => Some(*meaning),
+        None => is_wrapper(name).then_some(Meaning::Wraps),
+    }
 }
 
 /// What a command reads besides its arguments, because an option says so.
@@ -327,6 +329,9 @@ const READERS: &[Reader] = &[
     reader(&["sqlite3"], "", &[program(&["-init"])]),
     reader(&["gdb"], "", &[program(&["-x", "--command", "-ix"])]),
     reader(&["vim", "vi", "nvim", "ex"], "", &[program(&["-S", "-s", "-u"])]),
+    reader(&["enable"], "", &[program(&["-f"])]),
+    reader(&["hash"], "", &[orders(&["-p"])]),
+    reader(&["mapfile", "readarray"], "dnOsuc", &[orders(&["-C"])]),
     reader(
         &["git"],
         "",
