@@ -10,7 +10,7 @@ use crate::config::{Config, ProjectConfig};
 use crate::event_commands::EventCommand;
 use crate::front::markdown::render;
 use crate::front::{Style, harmless, harmless_indented, harmless_name};
-use crate::hooks_check::{shell, written};
+use crate::hooks_check::{echoes, shell, written};
 use crate::moments::{parse_moment, parse_since, parse_span};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
@@ -41,7 +41,7 @@ pub const READERS: &[(&str, Reader)] = &[
     ("follow_python", |text| drop(follow(text, Language::Python))),
     ("follow_scheme", |text| drop(follow(text, Language::Scheme))),
     ("check_shell", |text| {
-        drop(shell::used(text));
+        drop((shell::used(text), echoes::echoes(text)));
         for statement in written::by_shell(text) {
             drop(written::objects(&statement));
         }

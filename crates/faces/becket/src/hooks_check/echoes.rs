@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use becket_hooks::CommandLine;
+use becket_shell::{Command, End, Part, Word};
 use regex::Regex;
 
 use super::{Finding, Hook, Kind, LARGEST, Severity, Subject, scripts};
@@ -16,16 +17,7 @@ use crate::files::read_regular;
 /// Programs that read values out of JSON.
 const DECODERS: &str = r"\b(jq|jaq|gojq|yq|python3?|node|bun|ruby|perl|php)\b";
 
-/// A variable that is set by what a command prints.
-const SETS: &str = r#"\b([A-Za-z_]\w*)=["']?(?:\$\(|`)"#;
-
-/// Variables that are set by reading.
-const READS: &str = r"\bread\s+(?:-\w+\s+)*((?:[A-Za-z_]\w*\s*)+)";
-
 static DECODES: LazyLock<Regex> = LazyLock::new(|| pattern(DECODERS));
-static SETTING: LazyLock<Regex> = LazyLock::new(|| pattern(SETS));
-static READING: LazyLock<Regex> = LazyLock::new(|| pattern(READS));
-static ECHO: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?:^|[\s;&|(`{!])(echo)\s"));
 static VARIABLE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\$\{?([A-Za-z_]\w*)"));
 
 fn pattern(text: &str) -> Regex {
@@ -36,7 +28,7 @@ fn pattern(text: &str) -> Regex {
 const PLAIN: &[&str] = &["bash", "busybox", "ash"];
 
 /// Texts of a hook that go through the `echo` of a shell into something that judges them.
-pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let in_entry = match subject.hook {
         Hook::Own(hook) => match hook.command_line() {
             // bash runs it where there is one, and some other shell where there is none.
@@ -86,7 +78,7 @@ fn is_plain(shell: &str) -> bool {
 
 /// An `echo` of a decoded text.
 #[derive(Debug, PartialEq, Eq)]
-struct Echo {
+pub struct Echo {
     /// The line in the script.
     line: usize,
     /// The command, as it is written.
@@ -110,121 +102,108 @@ impl Echo {
 }
 
 /// The places where a script echoes a text that it has decoded into something that reads it.
-fn echoes(script: &str) -> Vec<Echo> {
-    let mut decoded = BTreeSet::new();
-    let mut found = Vec::new();
-    for (line, command) in commands(script) {
-        for step in steps(&command) {
-            let of_decoded = |text: &str| {
-                let mut names = VARIABLE.captures_iter(text).map(|name| name[1].to_owned());
-                names.find(|name| decoded.contains(name))
-            };
-            match step {
-                Step::Sets(names, source) => {
-                    if DECODES.is_match(source) || of_decoded(source).is_some() {
-                        decoded.extend(names);
-                    }
-                }
-                Step::Echoes(words) => found.extend(of_decoded(words).map(|variable| Echo {
-                    line,
-                    text: words.trim_end().to_owned(),
-                    variable,
-                })),
+pub fn echoes(script: &str) -> Vec<Echo> {
+    let read = becket_shell::read(script);
+    let mut search = Search {
+        script,
+        decoded: BTreeSet::new(),
+        found: Vec::new(),
+    };
+    search.list(&read.commands, Output::Printed, "");
+    search.found
+}
+
+/// Where the output of a command goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Printed,
+    /// Into another command or the shell.
+    Read,
+}
+
+struct Search<'a> {
+    script: &'a str,
+    /// Variables with a text that was decoded.
+    decoded: BTreeSet<String>,
+    found: Vec<Echo>,
+}
+
+impl<'a> Search<'a> {
+    /// `input` is the text around from which the commands may read.
+    fn list(&mut self, commands: &'a [Command], output: Output, input: &'a str) {
+        for pipe in commands.split_inclusive(|command| command.end != End::Pipe) {
+            let span = pipe[0].span.start..pipe[pipe.len() - 1].span.end;
+            let reads = pipe.len() > 1 || !pipe[0].redirects.is_empty();
+            let input = if reads { &self.script[span] } else { input };
+            for command in pipe {
+                let is_piped = command.end == End::Pipe;
+                self.command(command, if is_piped { Output::Read } else { output }, input);
             }
         }
     }
-    found
-}
 
-/// What a line does that matters here.
-enum Step<'a> {
-    /// Variables get what a text prints.
-    Sets(Vec<String>, &'a str),
-    /// An `echo` with what stands behind it, whose output is read.
-    Echoes(&'a str),
-}
-
-/// The steps of a line, in the order in which they are done.
-fn steps(command: &str) -> Vec<Step<'_>> {
-    let mut steps = Vec::new();
-    for set in SETTING.captures_iter(command) {
-        let (Some(begin), name) = (set.get(0), &set[1]) else {
-            continue;
+    fn command(&mut self, command: &'a Command, output: Output, input: &'a str) {
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        for word in command.words.iter().chain(targets).chain(&command.assignments) {
+            word.parts.iter().for_each(|part| self.part(part));
+            let is_made = |part: &Part| matches!(part, Part::Commands { .. } | Part::Script(_));
+            if let Some(set) = word
+                .assignment()
+                .filter(|set| set.value.parts.iter().any(is_made))
+            {
+                self.sets([set.name], &self.script[word.span.clone()]);
+            }
+        }
+        let output = if command.prints_elsewhere() {
+            Output::Printed
+        } else {
+            output
         };
-        let source = first_list(&command[begin.end()..]);
-        let end = begin.end() + source.len();
-        steps.push((end, Step::Sets(vec![name.to_owned()], source)));
-    }
-    for read in READING.captures_iter(command) {
-        let names = read[1].split_whitespace().map(ToOwned::to_owned).collect();
-        let begin = read.get(0).map_or(0, |read| read.start());
-        steps.push((begin, Step::Sets(names, command)));
-    }
-    for echo in ECHO.captures_iter(command).filter_map(|echo| echo.get(1)) {
-        let (words, is_read) = first_command(&command[echo.start()..]);
-        if is_read {
-            steps.push((echo.start(), Step::Echoes(words)));
-        }
-    }
-    steps.sort_by_key(|(place, _)| *place);
-    steps.into_iter().map(|(_, step)| step).collect()
-}
-
-/// The lines of a script with their numbers. One that ends in a backslash, or with a substitution that is open, goes on
-/// in the next; comments are left out.
-fn commands(script: &str) -> Vec<(usize, String)> {
-    let mut commands: Vec<(usize, String)> = Vec::new();
-    let mut goes_on = false;
-    for (index, line) in script.lines().enumerate() {
-        if line.trim_start().starts_with('#') {
-            continue;
-        }
-        let whole = line.strip_suffix('\\').unwrap_or(line);
-        match commands.last_mut().filter(|_| goes_on) {
-            Some((_, before)) => *before = format!("{before} {whole}"),
-            None => commands.push((index + 1, whole.to_owned())),
-        }
-        let so_far = commands.last().map_or("", |(_, command)| command);
-        let is_open = so_far.matches("$(").count() > so_far.matches(')').count();
-        goes_on = line.ends_with('\\') || is_open;
-    }
-    commands
-}
-
-/// The first command of a text, and whether another command or the shell reads what it prints.
-fn first_command(text: &str) -> (&str, bool) {
-    match until(text, &[')', '`', '|', ';', '&', '>', '<']) {
-        Some((at, '|')) => (&text[..at], !text[at..].starts_with("||")),
-        Some((at, end)) => (&text[..at], matches!(end, ')' | '`')),
-        None => (text, false),
-    }
-}
-
-/// The commands of a text up to the end of the substitution that they stand in.
-fn first_list(text: &str) -> &str {
-    until(text, &[')', '`']).map_or(text, |(at, _)| &text[..at])
-}
-
-/// The first place of one of these characters, outside of quotes and of parentheses that open behind the beginning.
-fn until(text: &str, ends: &[char]) -> Option<(usize, char)> {
-    let mut quote = None;
-    let mut depth = 0_usize;
-    let mut characters = text.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (_, '\\') if quote != Some('\'') => {
-                characters.next();
+        self.list(&command.body, output, input);
+        let (becket_shell::Kind::Simple, [name, rest @ ..]) = (command.kind, command.words.as_slice()) else {
+            return;
+        };
+        match name.literal() {
+            Some("read") => {
+                self.sets(rest.iter().filter_map(Word::literal), input);
             }
-            (Some(open), _) if open == character => quote = None,
-            (Some('\''), _) => {}
-            (None, '"' | '\'') => quote = Some(character),
-            (_, '(') => depth += 1,
-            (_, ')') if depth > 0 => depth -= 1,
-            (None, _) if depth == 0 && ends.contains(&character) => return Some((at, character)),
+            Some("echo") if output == Output::Read => {
+                let end = rest.last().unwrap_or(name).span.end;
+                let text = &self.script[name.span.start..end];
+                self.found.extend(self.decoded_in(text).map(|variable| Echo {
+                    line: self.script[..name.span.start].matches('\n').count() + 1,
+                    text: text.to_owned(),
+                    variable,
+                }));
+            }
             _ => {}
         }
     }
-    None
+
+    /// What is printed in a part of a word is read by the shell.
+    fn part(&mut self, part: &'a Part) {
+        match part {
+            Part::Commands { span, commands } => {
+                self.list(commands, Output::Read, &self.script[span.clone()])
+            }
+            Part::Variable { parts, .. } | Part::Opaque(parts) => {
+                parts.iter().for_each(|part| self.part(part))
+            }
+            Part::Literal(_) | Part::Pattern(_) | Part::Script(_) => {}
+        }
+    }
+
+    /// Variables get what a text makes.
+    fn sets<'b>(&mut self, names: impl IntoIterator<Item = &'b str>, source: &str) {
+        if DECODES.is_match(source) || self.decoded_in(source).is_some() {
+            self.decoded.extend(names.into_iter().map(ToOwned::to_owned));
+        }
+    }
+
+    fn decoded_in(&self, text: &str) -> Option<String> {
+        let mut names = VARIABLE.captures_iter(text).map(|name| name[1].to_owned());
+        names.find(|name| self.decoded.contains(name))
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! `sarif.rs` tells it all to other tools. Nothing is run.
 
 mod answers;
-mod echoes;
+pub(crate) mod echoes;
 mod guests;
 mod sarif;
 mod scripts;

@@ -3,6 +3,8 @@
 //! What goes to standard error, to a file, into a variable or into another program is nobody's answer, and neither is a
 //! comment.
 
+use becket_shell::{Command, End, Kind, RedirectKind, Script, Word};
+
 /// Words by which a statement shows that it writes something.
 const WRITERS: &[&str] = &[
     "echo",
@@ -16,13 +18,6 @@ const WRITERS: &[&str] = &[
 
 /// Programs at the end of a pipe that pass on what they read.
 const FILTERS: &[&str] = &["jq", "cat", "tee", "sed", "awk", "tr", "head", "grep"];
-
-/// Words of the shell with which something begins and ends that has one output as a whole.
-const BEGINNINGS: &[&str] = &["for", "while", "until", "select", "if", "case"];
-const ENDINGS: &[&str] = &["done", "fi", "esac"];
-
-/// Words that may stand before those.
-const BETWEEN: &[&str] = &["then", "do", "else", "!"];
 
 /// How a line of another language shows that it does not write to standard output, or writes nothing at all.
 const ELSEWHERE: &[&str] = &["sys.stderr", "console.error", "process.stderr"];
@@ -50,12 +45,42 @@ fn shown(statements: Vec<String>) -> Vec<String> {
 
 /// The statements of a script for a shell whose standard output is that of the script.
 pub fn heard(script: &str) -> Vec<String> {
-    let mut reading = Reading {
-        text: script.chars().collect(),
-        ..Reading::default()
-    };
-    reading.read();
-    reading.heard
+    let read = becket_shell::read(script);
+    let mut heard = Vec::new();
+    statements(script, &read, &read.commands, &mut heard);
+    heard
+}
+
+fn statements(script: &str, read: &Script, commands: &[Command], heard: &mut Vec<String>) {
+    for pipe in commands.split_inclusive(|command| command.end != End::Pipe) {
+        let last = &pipe[pipe.len() - 1];
+        let filter = last.words.first().and_then(Word::literal);
+        let is_passed_on = pipe.len() == 1 || filter.is_some_and(|name| FILTERS.contains(&name));
+        if last.prints_elsewhere() || !is_passed_on {
+            continue;
+        }
+        for command in pipe.iter().filter(|command| !is_taken(script, command)) {
+            statements(script, read, &command.body, heard);
+        }
+        if pipe
+            .iter()
+            .all(|command| command.kind == Kind::Simple && !command.words.is_empty())
+        {
+            let mut statement = script[pipe[0].span.start..last.span.end].trim().to_owned();
+            for redirect in pipe.iter().flat_map(|command| &command.redirects) {
+                if let (RedirectKind::Document(at), true) = (redirect.kind, statement.starts_with("cat <<")) {
+                    statement = format!("{statement}\n{}", &script[read.documents[at].span.clone()]);
+                }
+            }
+            heard.push(statement.trim().to_owned());
+        }
+    }
+}
+
+/// Whether a command is a function whose output is taken where it is called.
+fn is_taken(script: &str, command: &Command) -> bool {
+    let name = command.words.first().and_then(Word::literal).unwrap_or_default();
+    command.kind == Kind::Function && script.contains(&format!("$({name}"))
 }
 
 /// The whole objects of JSON that a statement prints, where nothing of them is made at run time.
@@ -103,206 +128,6 @@ fn quoted_words(statement: &str) -> Vec<String> {
         before = letter;
     }
     words
-}
-
-/// Where a reader stands in a script, and what it has found.
-#[derive(Default)]
-struct Reading {
-    text: Vec<char>,
-    at: usize,
-    heard: Vec<String>,
-    /// The statement, with all parts of a pipe.
-    statement: String,
-    /// Its last part.
-    part: String,
-    is_pipe: bool,
-    goes_elsewhere: bool,
-    /// How many statements were heard when each of the groups around began, and whether somebody takes what it says.
-    groups: Vec<(usize, bool)>,
-    /// The same number for loops and conditions.
-    blocks: Vec<usize>,
-    /// The group that has just ended.
-    ended_group: Option<usize>,
-    /// The ends of here-documents that begin with the next line.
-    bodies: Vec<String>,
-}
-
-impl Reading {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.text.get(self.at + ahead).copied()
-    }
-
-    fn take(&mut self) -> Option<char> {
-        let letter = self.peek(0)?;
-        self.at += 1;
-        self.statement.push(letter);
-        self.part.push(letter);
-        Some(letter)
-    }
-
-    fn read(&mut self) {
-        while let Some(letter) = self.peek(0) {
-            match letter {
-                '\'' | '"' => self.quoted(letter),
-                '\\' => {
-                    self.take();
-                    self.take();
-                }
-                '#' if self.statement.ends_with(char::is_whitespace) || self.statement.is_empty() => {
-                    while self.peek(0).is_some_and(|letter| letter != '\n') {
-                        self.at += 1;
-                    }
-                }
-                '$' if self.peek(1) == Some('{') => while self.take().is_some_and(|letter| letter != '}') {},
-                '<' if self.peek(1) == Some('<') && self.peek(2) != Some('<') => self.here_document(),
-                '>' => self.redirection(),
-                '|' if self.peek(1) != Some('|') => {
-                    self.take();
-                    self.part.clear();
-                    (self.is_pipe, self.goes_elsewhere) = (true, false);
-                }
-                '&' if self.peek(1) == Some('>') => {
-                    self.at += 1;
-                    self.redirection();
-                }
-                ';' | '&' | '|' | '\n' => {
-                    self.at += usize::from(letter == '|');
-                    self.end(letter);
-                }
-                '(' if self.peek(1) == Some(')') => {
-                    self.take();
-                    self.take();
-                }
-                '{' | '(' => {
-                    self.groups.push((self.heard.len(), self.is_taken()));
-                    self.take();
-                }
-                '}' | ')' => {
-                    self.end(letter);
-                    self.end_group();
-                }
-                _ => {
-                    self.take();
-                }
-            }
-        }
-        self.end('\n');
-    }
-
-    /// Whether the group that begins here is a substitution, or a function that is called in one.
-    fn is_taken(&self) -> bool {
-        let before = self.statement.trim_end();
-        let function = before
-            .strip_suffix("()")
-            .and_then(|name| name.split_whitespace().last());
-        let calls = function.map(|name| format!("$({name}"));
-        let is_called = calls.is_some_and(|call| self.text.iter().collect::<String>().contains(&call));
-        self.statement.ends_with('$') || is_called
-    }
-
-    fn end_group(&mut self) {
-        match self.groups.pop() {
-            Some((begin, true)) => self.heard.truncate(begin),
-            group => self.ended_group = group.map(|(begin, _)| begin),
-        }
-    }
-
-    fn quoted(&mut self, quote: char) {
-        self.take();
-        while let Some(letter) = self.take().filter(|letter| *letter != quote) {
-            if letter == '\\' && quote == '"' {
-                self.take();
-            }
-        }
-    }
-
-    /// Where the output goes. `2>` is about the other one.
-    fn redirection(&mut self) {
-        let is_errors = self.part.ends_with(" 2");
-        self.take();
-        while matches!(self.peek(0), Some('>' | '|' | ' ')) {
-            self.take();
-        }
-        let mut place = String::new();
-        while let Some(letter) = self
-            .peek(0)
-            .filter(|letter| !letter.is_whitespace() && !";|)".contains(*letter))
-        {
-            place.push(letter);
-            self.take();
-        }
-        let stays = is_errors || ["&1", "/dev/stdout"].contains(&place.as_str());
-        self.goes_elsewhere |= !stays;
-    }
-
-    fn here_document(&mut self) {
-        self.take();
-        self.take();
-        while matches!(self.peek(0), Some('-' | ' ')) {
-            self.take();
-        }
-        let mut end = String::new();
-        while let Some(letter) = self
-            .peek(0)
-            .filter(|letter| letter.is_alphanumeric() || "_'\"\\".contains(*letter))
-        {
-            end.push(letter);
-            self.take();
-        }
-        self.bodies.push(end.replace(['\'', '"', '\\'], ""));
-    }
-
-    /// The end of a statement, and of the line if it ends one.
-    fn end(&mut self, sign: char) {
-        self.at += usize::from(self.at < self.text.len());
-        let body = if sign == '\n' { self.body() } else { String::new() };
-        let mut statement = std::mem::take(&mut self.statement);
-        let part = std::mem::take(&mut self.part);
-        let last = part.split_whitespace().next().unwrap_or_default();
-        let is_passed_on = !self.is_pipe || FILTERS.contains(&last);
-        let mut words = statement
-            .split_whitespace()
-            .skip_while(|word| BETWEEN.contains(word));
-        let first = words.next().unwrap_or_default();
-        if BEGINNINGS.contains(&first) {
-            self.blocks.push(self.heard.len());
-        }
-        let ended_block = ENDINGS.contains(&first).then(|| self.blocks.pop()).flatten();
-        // What is said of a group is said of everything in it.
-        if let Some(begin) = self.ended_group.take().or(ended_block)
-            && (self.goes_elsewhere || !is_passed_on)
-        {
-            self.heard.truncate(begin);
-        }
-        if !self.goes_elsewhere && is_passed_on && !statement.trim().is_empty() {
-            if statement.trim_start().starts_with("cat <<") {
-                statement.push('\n');
-                statement.push_str(&body);
-            }
-            self.heard.push(statement.trim().to_owned());
-        }
-        (self.is_pipe, self.goes_elsewhere) = (false, false);
-    }
-
-    /// The here-documents that the line has begun.
-    fn body(&mut self) -> String {
-        let mut body = String::new();
-        for end in std::mem::take(&mut self.bodies) {
-            while self.at < self.text.len() {
-                let line: String = self.text[self.at..]
-                    .iter()
-                    .take_while(|letter| **letter != '\n')
-                    .collect();
-                self.at = (self.at + line.chars().count() + 1).min(self.text.len());
-                if line.trim_start_matches('\t') == end {
-                    break;
-                }
-                body.push_str(&line);
-                body.push('\n');
-            }
-        }
-        body
-    }
 }
 
 #[cfg(test)]
