@@ -48,7 +48,7 @@ const GOING_THROUGH: &[&[&str]] = &[&["audit", "verify"], &["replay"]];
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(&programs.becket);
     let store = SqliteStore::open(room.store_file())?;
-    runtime()?.block_on(session::write(&store, &room.context(), TURNS))?;
+    runtime()?.block_on(session::write(&store, &room, TURNS))?;
     for words in SHOWING {
         let line = Line::new(named(words), timed(&room, words)?);
         report.add(line.bar(Figure::Time(BAR)));

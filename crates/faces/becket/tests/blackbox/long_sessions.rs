@@ -22,7 +22,7 @@ pub fn with_session(turns: u64) -> Room {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime
         .expect("a runtime starts")
-        .block_on(session::write(&store, &room.context(), turns))
+        .block_on(session::write(&store, &room, turns))
         .expect("everything is written");
     room
 }

@@ -8,6 +8,7 @@ use becket_events::{
 use becket_hooks::{Dialect, DispatchTrace, HandlerRun, LaneKind};
 use becket_store::SqliteStore;
 use serde_json::{Map, Value, json};
+use testkit::Room;
 
 /// So many turns are written at once: fewer events than may wait for the disk.
 const AT_ONCE: u64 = 500;
@@ -23,14 +24,14 @@ const EVENTS: [&str; 7] = [
     "turn_end",
 ];
 
-/// Writes a session `long` of so many turns, with ten events each, into a store.
-pub async fn write(store: &SqliteStore, context_name: &str, turns: u64) -> Result<(), StoreError> {
+/// Writes a session `long` of so many turns, with ten events each, into the store of a room.
+pub async fn write(store: &SqliteStore, room: &Room, turns: u64) -> Result<(), StoreError> {
     let session = NewSession {
         session_id: "long".into(),
         parent_session_id: None,
-        context_name: context_name.into(),
+        context_name: room.context(),
         model: "scripted/model".into(),
-        cwd: "/".into(),
+        cwd: room.work().display().to_string(),
     };
     store.begin_session(session).await?;
     for first in (1..=turns).step_by(AT_ONCE as usize) {
