@@ -355,9 +355,9 @@ mod tests {
         assert_eq!(
             check(
                 "lanes/becket-scheme",
-                &["becket-hooks", "becket-js", "becket-agent"]
+                &["becket-agent", "becket-hooks", "becket-js"]
             ),
-            [3, 4]
+            [2, 4]
         );
         assert_eq!(
             check("dialects/becket-chibi", &["becket-dialect-kit", "becket-pi"]),
