@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use becket_chibi;
 use becket_mcp::{Prefix, tool_name};
 
 use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};

@@ -11,7 +11,7 @@ pub(crate) const CHECK: &str = "!check";
 type Syntax<'s> = Term<&'s str>;
 
 /// The definition with its checks.
-pub(crate) fn definition<'s>(definition: Def<&'s str>) -> Def<&'s str> {
+pub(crate) fn definition(definition: Def<&str>) -> Def<&str> {
     Def {
         // In front, so that a call at the end is still one that needs no stack.
         body: pipe(check(), term(definition.body)),
@@ -27,8 +27,9 @@ fn pipe<'s>(left: Syntax<'s>, right: Syntax<'s>) -> Syntax<'s> {
     Term::BinOp(Box::new(left), BinaryOp::Pipe(None), Box::new(right))
 }
 
-fn boxed<'s>(inner: Box<Syntax<'s>>) -> Box<Syntax<'s>> {
-    Box::new(term(*inner))
+fn boxed<'s>(mut inner: Box<Syntax<'s>>) -> Box<Syntax<'s>> {
+    *inner = term(std::mem::take(&mut inner));
+    inner
 }
 
 fn term<'s>(syntax: Syntax<'s>) -> Syntax<'s> {
@@ -94,7 +95,7 @@ fn text<'s>(part: StrPart<&'s str, Syntax<'s>>) -> StrPart<&'s str, Syntax<'s>> 
     }
 }
 
-fn pattern<'s>(into: Pattern<&'s str>) -> Pattern<&'s str> {
+fn pattern(into: Pattern<&str>) -> Pattern<&str> {
     match into {
         Pattern::Var(name) => Pattern::Var(name),
         Pattern::Arr(items) => Pattern::Arr(items.into_iter().map(pattern).collect()),
