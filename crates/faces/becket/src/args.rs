@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use becket_agent::provider::ThinkingLevel;
+use becket_host::Surroundings;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};
 use crate::foreign_hooks::HookFlags;
-use crate::surroundings::Surroundings;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
 ///

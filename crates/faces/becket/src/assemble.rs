@@ -28,6 +28,8 @@ use becket_hooks::{
     Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
     read_hook_file,
 };
+use becket_host::signals::unless_cancelled;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_pi::ProjectFolder;
 use becket_providers::scripted::NAME as SCRIPTED;
@@ -49,8 +51,6 @@ use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::extensions::{self, Extensions};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
 use crate::front::{Output, Person, Ui};
@@ -64,9 +64,7 @@ use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::shelf::RunShelf;
-use crate::signals::unless_cancelled;
 use crate::stored_rules::StoredRules;
-use crate::surroundings::Surroundings;
 use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
 use becket_host::project_root::project_root;

@@ -9,13 +9,12 @@ use becket_chibi::{
 };
 use becket_events::{Intersect, ToolOffer, ToolsOffered, ToolsOfferedReply, Union};
 use becket_hooks::Engine;
+use becket_host::files::read_regular;
+use becket_host::{CliError, Surroundings};
 use becket_providers::{ProviderSettings, has_key, select};
 
 use crate::assemble::Setup;
 use crate::config::Config;
-use crate::failure::CliError;
-use crate::files::read_regular;
-use crate::surroundings::Surroundings;
 
 /// The largest file of settings that is read.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -7,14 +7,14 @@ use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_chibi::{LOCAL_SETTINGS_FILE, SettingsOf, model_named, read_settings};
 use becket_events::Fallback;
 use becket_hooks::{SettingsError, parse_table, read_toml};
+use becket_host::CliError;
+use becket_host::files::read_regular;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::chibi_settings::FileSettings;
 use crate::config::error_at;
-use crate::failure::CliError;
-use crate::files::read_regular;
 
 /// The largest file of settings that is read.
 const MAX_BYTES: u64 = 1024 * 1024;

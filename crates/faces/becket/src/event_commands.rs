@@ -11,12 +11,10 @@ use becket_hooks::{
     CommandLane, Dialect, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation,
     Lane, LaneKind, Program, echo_proof, nearest,
 };
+use becket_host::{CliError, Surroundings};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
-
-use crate::failure::CliError;
-use crate::surroundings::Surroundings;
 
 /// How long one command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -129,7 +127,10 @@ impl EventCommands {
                 return;
             };
             for (kind, mut told) in runtime_events(id, &event) {
-                told.insert("timestamp".into(), crate::moments::now().to_rfc3339().into());
+                told.insert(
+                    "timestamp".into(),
+                    becket_host::moments::now().to_rfc3339().into(),
+                );
                 this.start(id, kind, &told, &event, &runtime);
             }
         }));

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use becket_docker_agent::{CONFIG_VARIABLES, HookEntry, HookFlag, Permissions, PersonsSettings};
+use becket_host::{CliError, Folders, Surroundings};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::DockerAgentConfig;
-use crate::failure::CliError;
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 
 /// The flags, one for each event.
 static FLAGS: LazyLock<Vec<HookFlag>> = LazyLock::new(HookFlag::all);

@@ -50,8 +50,6 @@ use std::process::ExitCode;
 pub use args::command_line;
 pub use becket_host::{CliError, Exit};
 pub use config::{Config, config_page};
-// The names by which the rooms of this crate know them.
-use becket_host::{failure, files, folders, moments, signals, surroundings};
 pub use workbench::Replay;
 
 use args::Args;

@@ -2,11 +2,10 @@
 
 use becket_agent::context_files::ContextFiles;
 use becket_agent::vfs::Vfs;
+use becket_host::{CliError, Surroundings};
 use becket_store::{ContextName, Due, SqliteStore};
 
 use crate::assemble::Setup;
-use crate::failure::CliError;
-use crate::surroundings::Surroundings;
 
 /// Destroys the contexts that are due, except the one of this run and the current one. Failing at that is no reason
 /// not to run; a line says so.

@@ -10,11 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_events::{SessionEnd, SessionEndReply};
 use becket_hooks::Engine;
+use becket_host::{CliError, Surroundings};
 use url::Url;
 
 use crate::config::OtelConfig;
-use crate::failure::CliError;
-use crate::surroundings::Surroundings;
 
 /// Where collectors listen by custom.
 const USUAL: &str = "http://127.0.0.1:4318";

@@ -5,8 +5,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use becket_events::Part;
-
-use crate::failure::CliError;
+use becket_host::CliError;
 
 /// The largest picture that is sent.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;

@@ -12,6 +12,7 @@ use becket_chibi::{
 use becket_dialect_kit::Unloaded;
 use becket_events::{Face, Profile};
 use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
+use becket_host::{CliError, Folders, Surroundings};
 use becket_index::{Extract, LanguagePlugin};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use futures_util::future::BoxFuture;
@@ -20,9 +21,6 @@ use toml::Spanned;
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::config::ChibiConfig;
-use crate::failure::CliError;
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 
 /// How many seconds a hook or a tool may take where nothing is said.
 const CALL_SECONDS: u64 = 30;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use becket_hooks::OwnHook;
+use becket_host::files::{Unread, read_regular};
+use becket_host::{CliError, Exit};
 
 use becket_host::project_root::SETTINGS;
 
 use crate::config::{PermissionsConfig, ProjectConfig};
-use crate::failure::{CliError, Exit};
-use crate::files::{Unread, read_regular};
 use crate::trust::{Judged, Kind, Trust, gone};
 
 /// The largest `becket.toml` that is read.

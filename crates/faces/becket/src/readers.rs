@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use becket_host::moments::{parse_moment, parse_since, parse_span};
 use becket_store::{AuditEntry, RawTrace};
 
 use crate::commands::audit::Account;
@@ -11,7 +12,6 @@ use crate::event_commands::EventCommand;
 use crate::front::markdown::render;
 use crate::front::{Style, harmless, harmless_indented, harmless_name};
 use crate::hooks_check::{echoes, shell, written};
-use crate::moments::{parse_moment, parse_since, parse_span};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
 use crate::trust::follow::{Language, follow};

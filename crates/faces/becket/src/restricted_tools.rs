@@ -3,10 +3,10 @@
 
 use std::fmt;
 
+use becket_host::CliError;
 use becket_mcp::{Prefix, tool_name};
 
 use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};
-use crate::failure::CliError;
 use crate::rule_spelling;
 
 /// A name that a setting gives to a tool in order to restrict it.

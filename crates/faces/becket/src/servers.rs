@@ -14,6 +14,7 @@ use becket_chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
 use becket_docker_agent::McpReach;
 use becket_events::Profile;
 use becket_hooks::Program;
+use becket_host::Surroundings;
 use becket_mcp::{
     Asking, Headers, LoadSettings, McpTool, Prefix, Reach, Remark, Secrets, ServerSettings, Servers,
     ToolFilter, tool_name,
@@ -25,7 +26,6 @@ use url::Url;
 use crate::assemble::{Setup, unknown_tool};
 use crate::config::McpServerConfig;
 use crate::plugins::stands_in;
-use crate::surroundings::Surroundings;
 use crate::team::{TeamFile, TeamServer};
 
 /// How many seconds a server may take to start, and for a call, where nothing is said.

@@ -13,12 +13,12 @@ use becket_events::{
     TurnEnded, TurnStart,
 };
 use becket_hooks::{Action, Cause, Engine, Failure, Handler, HandlerInfo, Matcher, Occasion, Registration};
+use becket_host::Surroundings;
 use becket_snapshot::{Keep, Mark, Settings, Snapshots, Span};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::assemble::Setup;
-use crate::surroundings::Surroundings;
 
 /// How long a checkpoint may take that says nothing else. It is less than hooks usually have.
 const USUAL_DEADLINE: Duration = Duration::from_secs(30);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use becket_agent::stored_rule::{RuleKeeper, check};
+use becket_host::Folders;
+use becket_host::files::read_regular;
 use serde::{Deserialize, Serialize};
 
-use crate::files::read_regular;
-use crate::folders::Folders;
 use crate::trust::put;
 
 /// The largest file that is read.

@@ -2,10 +2,10 @@
 
 use becket_agent::{Lasting, Switch};
 use becket_hooks::nearest;
+use becket_host::CliError;
 use becket_store::{Claim, ContextName, SqliteStore};
 
 use crate::args::{Options, PiOptions};
-use crate::failure::CliError;
 
 /// The word that stands for a fresh context, and for the beginning of its name in `new:PREFIX`.
 const FRESH: &str = "new";
@@ -220,7 +220,7 @@ pub fn claim_new(
 
 /// A name that nobody has, in the manner of `20260131_154500`.
 pub fn claim_fresh(prefix: Option<&str>, store: &SqliteStore) -> Result<(ContextName, Claim), CliError> {
-    let moment = crate::moments::now()
+    let moment = becket_host::moments::now()
         .with_timezone(&chrono::Local)
         .format("%Y%m%d_%H%M%S");
     let name = prefix.map_or_else(|| moment.to_string(), |prefix| format!("{prefix}_{moment}"));

@@ -19,6 +19,7 @@ use becket_docker_agent::{
     toolset_tools, with_variables,
 };
 use becket_hooks::{Engine, nearest};
+use becket_host::{CliError, Surroundings};
 use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
@@ -26,9 +27,7 @@ use becket_tools::{
 
 use crate::args::{AgentFileChoice, Options};
 use crate::assemble::other_tools;
-use crate::failure::CliError;
 use crate::servers::RunServers;
-use crate::surroundings::Surroundings;
 
 /// The longest agent file that is read.
 const LONGEST_FILE: u64 = 4 * 1024 * 1024;

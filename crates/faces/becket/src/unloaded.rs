@@ -6,6 +6,8 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use becket_dialect_kit::Unloaded;
+use becket_host::signals::unless_cancelled;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::host_call::{Dialog, DialogAnswer};
 use becket_screen::{Entry, Question, Screen};
 use serde::Deserialize;
@@ -14,11 +16,8 @@ use toml::Spanned;
 
 use crate::args::{Options, RunMode};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::{Ui, harmless};
 use crate::programs::PATIENCE_AT_THE_DOOR;
-use crate::signals::unless_cancelled;
-use crate::surroundings::Surroundings;
 use crate::trust;
 
 /// What the user decides about a guest that could not be loaded.

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use becket_agent::url_policy::{PolicyLists, UrlJudge, UrlPolicy, UrlVerdict};
 use becket_chibi::{UrlAction, UrlRules};
+use becket_host::CliError;
 use toml::Spanned;
 
 use crate::assemble::Setup;
 use crate::chibi_settings::FileSettings;
 use crate::config::{UrlDefault, UrlPolicyConfig};
-use crate::failure::CliError;
 
 impl Setup {
     /// Who judges addresses in this run.

@@ -13,6 +13,7 @@ use becket_agent::{
 use becket_docker_agent::{Piece, command_prompt};
 use becket_events::{EndReason, InputSource, ModelChoice, Part};
 use becket_hooks::{Watcher, nearest};
+use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
 use becket_pi::host_call::HostCall;
 use becket_store::{Claim, ContextName, SqliteStore};
@@ -27,13 +28,11 @@ use super::{ago, piped, runtime, switch};
 use crate::args::{Args, Options, RunMode};
 use crate::assemble::{Assembled, Setup};
 use crate::extensions::{Called, CommandEnd, Extensions};
-use crate::failure::{CliError, Exit};
 use crate::front::{Output, Person, Style, TerminalFront, counted, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
 use crate::scheme::SchemeFiles;
-use crate::surroundings::Surroundings;
 use crate::target::{Target, Wish};
 use crate::team::TeamCommands;
 

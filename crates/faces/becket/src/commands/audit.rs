@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use becket_agent::audit::LedgerCounts;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
 use serde_json::{Value, json};
 
 use super::{print, since, trace};
 use crate::args::{AuditCommand, Options};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::{Progress, counted, harmless};
-use crate::surroundings::Surroundings;
 
 /// Does what is asked for.
 pub fn run(

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use becket_agent::cache::OutputCache;
 use becket_agent::vfs::Vfs;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use super::{ago, print};
 use crate::args::{CacheCommand, Options};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 
 /// Lists or removes outputs.
 pub fn run(options: &Options, command: CacheCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -2,6 +2,7 @@
 
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::ContextName;
 use tokio_util::sync::CancellationToken;
 
@@ -9,10 +10,7 @@ use super::ask::{self, Conversation, Purpose, unless_lost};
 use super::context::wish;
 use super::{cancellable, switch};
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::counted;
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, known};
 
 /// Summarises a context.

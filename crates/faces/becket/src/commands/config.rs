@@ -1,15 +1,14 @@
 //! `becket config`: what is in effect, and where it comes from.
 
 use becket_agent::SubagentSettings;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::Value;
 
 use super::print;
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::config::Config;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// Shows the configuration in effect.

@@ -1,11 +1,10 @@
 //! `becket contexts`: the named conversations.
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
+
 use super::{ago, print};
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::numbered;
-use crate::surroundings::Surroundings;
 
 /// Lists the contexts.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {

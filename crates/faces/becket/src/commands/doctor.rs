@@ -7,19 +7,17 @@ use becket_chibi::{Asking, hook_named};
 use becket_dialect_kit::Unloaded;
 use becket_events::Profile;
 use becket_hooks::Engine;
+use becket_host::signals::unless_cancelled;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use futures_util::future::BoxFuture;
 
 use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::{Loaded, Setup};
 use crate::extensions::Extensions;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::servers::RunServers;
-use crate::signals::unless_cancelled;
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// One thing that was looked at.

@@ -1,14 +1,13 @@
 //! `becket flock`: groups of contexts that share goals, instructions, tasks and files.
 
 use becket_agent::flocks::{Flocks, SITE};
+use becket_host::{CliError, Exit, Surroundings};
 use becket_store::ContextName;
 
 use super::context::wish;
 use super::print;
 use crate::args::{FlockCommand, Options};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 use crate::target::known;
 
 /// Runs what the command line asks for. It is the person's own doing, so no hook is asked.

@@ -6,6 +6,7 @@ use becket_agent::mail::MailSource;
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_chibi::contexts_with_messages;
 use becket_events::{EndReason, MessageBody};
+use becket_host::{CliError, Exit, Surroundings};
 use becket_store::{ContextName, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
@@ -13,10 +14,8 @@ use super::ask::{Conversation, Purpose, conclude, unless_lost};
 use super::{ago, cancellable, print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::mail::InboxFiles;
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, parse_name};
 
 /// What a model is asked that is woken.

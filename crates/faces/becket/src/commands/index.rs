@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use becket_events::EventId;
 use becket_hooks::Watcher;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_index::{IndexProblem, MapWish, SymbolQuery};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -14,9 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{print, tool};
 use crate::args::{IndexCommand, Options};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::{self, harmless};
-use crate::surroundings::Surroundings;
 
 /// Updates the index, or looks something up in it.
 pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -1,8 +1,9 @@
 //! `becket man` and `becket completions`, made from the command line's own description.
 
+use becket_host::{CliError, Exit};
+
 use super::print;
 use crate::args::command_line;
-use crate::failure::{CliError, Exit};
 
 /// Prints the manual page.
 pub fn page() -> Result<Exit, CliError> {

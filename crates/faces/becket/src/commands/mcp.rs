@@ -2,18 +2,17 @@
 
 use becket_agent::tool::Tool;
 use becket_hooks::nearest;
+use becket_host::signals::unless_cancelled;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::{Asking, Known, Offer, Reach, Server, tool_name};
 use serde_json::json;
 
 use super::{print, runtime};
 use crate::args::{McpCommand, Options};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::plugins::Plugins;
 use crate::servers::RunServers;
-use crate::signals::unless_cancelled;
-use crate::surroundings::Surroundings;
 
 /// Looks at servers.
 pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

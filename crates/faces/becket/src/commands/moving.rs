@@ -16,6 +16,7 @@ use becket_agent::{
     SessionJudge,
 };
 use becket_events::SwitchReason;
+use becket_host::{CliError, Surroundings};
 use becket_pi::ProjectFolder;
 use becket_store::{Claim, ContextName, Lifetime, SqliteStore};
 use tokio_util::sync::CancellationToken;
@@ -24,9 +25,7 @@ use super::sessions::{bring, without_moment};
 use crate::args::Options;
 use crate::assemble::{Assembled, Setup};
 use crate::extensions;
-use crate::failure::CliError;
 use crate::lifetimes::destroy_unkept;
-use crate::surroundings::Surroundings;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
 use crate::trust::Trust;
 

@@ -1,14 +1,12 @@
 //! `becket permissions`: the rules that were stored at a question, for each project.
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use serde_json::json;
 
 use super::print;
 use crate::args::{Options, PermissionsCommand};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless;
 use crate::stored_rules::StoredRules;
-use crate::surroundings::Surroundings;
 
 /// A stored rule with its number in the list.
 struct Numbered {

@@ -2,15 +2,14 @@
 
 use becket_chibi::{Asking, Plugin, hook_named, plugins_folder};
 use becket_hooks::nearest;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value, json};
 
 use super::{print, runtime, tool};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
-use crate::surroundings::Surroundings;
 
 /// Lists the plugins, or calls one.
 pub fn run(

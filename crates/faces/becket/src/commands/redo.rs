@@ -1,9 +1,9 @@
 //! `becket redo`: takes back the last undo.
 
+use becket_host::{CliError, Exit, Surroundings};
+
 use super::snapshots::{conflicts, open, problem, tell};
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 
 /// Takes back the last undo.
 pub fn run(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {

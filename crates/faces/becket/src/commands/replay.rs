@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{SessionSummary, SqliteStore};
 use serde_json::{Value, json};
 
 use super::{cancellable, print, since, trace};
 use crate::args::{Options, ReplayArgs};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::{Progress, harmless};
-use crate::surroundings::Surroundings;
 use crate::workbench::{Difference, Lab, Replay, Said, Speaker};
 
 /// Replays what is asked for, and says what differs.

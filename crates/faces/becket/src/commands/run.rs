@@ -1,9 +1,9 @@
 //! `becket run`: an agent file, with one prompt or as a chat.
 
+use becket_host::{CliError, Exit, Surroundings};
+
 use super::{ask, chat};
 use crate::args::{AgentFileChoice, Options};
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 
 /// Runs an agent file.
 pub fn run(

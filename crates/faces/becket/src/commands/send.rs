@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use becket_agent::mail::Sending;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
 
 use super::ask::{Purpose, person, with_some_model};
 use super::{cancellable, print};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::{Output, harmless};
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// Sends a message in the name of the current context, without a session: its context may be at work just now.

@@ -1,15 +1,14 @@
 //! `becket snapshots`: the checkpoints of the working directory. What is done here is the person's own doing: no hook
 //! is asked.
 
+use becket_host::{CliError, Exit, Surroundings};
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};
 use crate::args::{Options, SnapshotsCommand};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 
 /// Lists checkpoints, compares them, or goes back to one.
 pub fn run(

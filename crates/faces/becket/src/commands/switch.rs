@@ -1,13 +1,11 @@
 //! `becket -c NAME` without a prompt, and `-c` before a command about one context: a switch and nothing else.
 
 use becket_events::EndReason;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 
 use super::ask::{Conversation, Purpose, unless_lost};
 use super::runtime;
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, known};
 
 /// Makes the context that `-c` names the current one, if no hook minds.

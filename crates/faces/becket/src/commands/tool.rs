@@ -5,13 +5,12 @@ use std::io::Read;
 use becket_agent::DirectCall;
 use becket_events::EndReason;
 use becket_hooks::Watcher;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
 use super::ask::{Conversation, Purpose, unless_lost};
 use super::cancellable;
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// The longest arguments that are read from standard input.

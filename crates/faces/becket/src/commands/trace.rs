@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
 use serde_json::{Value, json};
 
@@ -15,11 +16,8 @@ use url::Url;
 use super::{print, runtime};
 use crate::args::{Options, TraceArgs, TraceForm};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless;
 use crate::otel;
-use crate::surroundings::Surroundings;
 use crate::workbench::in_ms;
 use becket_host::project_root::nearest_project;
 

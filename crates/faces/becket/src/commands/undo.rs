@@ -1,11 +1,10 @@
 //! `becket undo`: takes back the last turn, call or restore.
 
+use becket_host::{CliError, Exit, Surroundings};
 use becket_snapshot::{Span, Which};
 
 use super::snapshots::{conflicts, open, problem, tell};
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 
 /// Takes back the last step.
 pub fn run(

@@ -1,14 +1,13 @@
 //! `becket url`: what the policy says about addresses of the web.
 
 use becket_agent::url_policy::{UrlClass, UrlJudge, UrlVerdict, read_url, without_credentials};
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{print, runtime};
 use crate::args::{Options, UrlCommand};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// Judges addresses; nothing is fetched, but names are looked up.

@@ -8,15 +8,14 @@ use std::time::SystemTime;
 use becket_agent::judged_path::{reason, size};
 use becket_agent::vfs::{Caller, Entry, Info, Kind, Vfs, VfsPath, VfsPlace, ZONES};
 use becket_chibi::scheme::zone_of;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};
 use crate::args::{Options, VfsCommand};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
 use crate::scheme::{Marks, Trust};
-use crate::surroundings::Surroundings;
 
 /// Does what the command says.
 pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -3,13 +3,11 @@
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_web::{Server, ServerError, Token};
 
 use super::print;
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 use crate::timeline::Record;
 
 /// Names a token to use, for those who ask again and again: a watcher's configuration outlives one server.

@@ -19,6 +19,7 @@ use becket_hooks::{
     Cause, DispatchTrace, Engine, Failure, HandlerKey, HandlerRun, LaneKind, Mark, ScriptHandler,
     Unanswerable,
 };
+use becket_host::Surroundings;
 use becket_js::{Extension, Kit, Report, Reporter};
 use becket_pi::host_call::{
     ContextFile, FlagDefinition, FlagValue, Mode, ProviderDefinition, Shown, ToolDefinition,
@@ -38,7 +39,6 @@ use super::taps::Taps;
 use super::tool::{ExtensionTool, Offer};
 use crate::front::{Failed, Person, Ui};
 use crate::shelf::RunShelf;
-use crate::surroundings::Surroundings;
 
 /// How much of what extensions use is kept until there is a session.
 const MOST_UNTOLD: usize = 1_000;

@@ -3,14 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_pi::{Candidate, Found, ProjectFolder, Resources, Search, Wanted, WantedResources};
 
 use crate::args::Options;
 use crate::config::PiConfig;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::project::TRUST_HINT;
-use crate::surroundings::Surroundings;
 use crate::trust::{Judged, Kind, Trust, gone};
 
 /// Finds the extensions of this run, and judges those of the project. Nothing runs yet.

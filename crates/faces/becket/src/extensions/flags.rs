@@ -7,6 +7,7 @@ use std::fmt;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
+use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::host_call::{FlagDefinition, FlagKind, FlagValue};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -17,9 +18,7 @@ use super::{Extensions, RegisteredFlag};
 use crate::args::{Args, Options};
 use crate::assemble::Setup;
 use crate::commands::runtime;
-use crate::failure::{CliError, Exit};
 use crate::process::check_working_directory;
-use crate::surroundings::Surroundings;
 use crate::trust;
 
 /// An option of an extension, as the command line sets it.

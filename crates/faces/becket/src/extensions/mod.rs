@@ -42,6 +42,7 @@ use becket_agent::tool::{BUILTIN, Tool};
 use becket_dialect_kit::Unloaded;
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
+use becket_host::Surroundings;
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
 };
@@ -66,7 +67,6 @@ use crate::assemble::Setup;
 use crate::config::JsEngine;
 use crate::front::{Output, Person};
 use crate::shelf::RunShelf;
-use crate::surroundings::Surroundings;
 
 /// How often what is still under way may be looked at when the session is over, so that what fails is told, and the
 /// pause between two looks. Looks are counted and not time, which on a busy machine passes without anything happening.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use becket_agent::context_files::{ContextFile, Whose};
 use becket_agent::desk::Site;
 use becket_agent::store::{EntryContent, Origin, StoredEntry};
+use becket_host::moments;
 use becket_js::HostError;
 use becket_pi::host_call::{ContextUsage, SessionInfo};
 use becket_pi::services::ComingSession;
@@ -15,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::board::Board;
 use super::host::refused;
-use crate::moments;
 use crate::session_files::{self, About};
 
 /// How full the model's window is.

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_host::Exit;
 use becket_js::Watch;
 
 use super::board::Board;
-use crate::failure::Exit;
 
 /// How often somebody looks. Looks are counted and not time, which goes on while the whole program stands still.
 const LOOK: Duration = Duration::from_secs(1);

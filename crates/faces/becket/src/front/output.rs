@@ -5,11 +5,11 @@ use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
 
 use becket_events::Message;
+use becket_host::CliError;
 use becket_screen::Slot;
 use serde_json::{Map, Value};
 
 use super::style::Style;
-use crate::failure::CliError;
 use becket_host::harmless_indented;
 use becket_host::{Detail, OpenScreen};
 

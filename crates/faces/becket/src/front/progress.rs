@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use becket_host::Surroundings;
+
 use crate::args::Options;
-use crate::surroundings::Surroundings;
 
 /// How often the line is written.
 const PACE: Duration = Duration::from_millis(100);

@@ -1,7 +1,8 @@
 //! Colours, or none.
 
+use becket_host::Surroundings;
+
 use crate::args::ColorChoice;
-use crate::surroundings::Surroundings;
 
 /// Whether a stream gets colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use becket_docker_agent::{
 };
 use becket_events::EVENTS;
 use becket_hooks::{OwnHook, nearest, trouble_of_answer};
+use becket_host::files::read_regular;
 use serde_json::{Map, Value};
 
 use super::{Finding, Hook, HookFile, Kind, LARGEST, Severity, Subject, scripts, written};
-use crate::files::read_regular;
 
 /// What is wrong with the answers of a hook.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {

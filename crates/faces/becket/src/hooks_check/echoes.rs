@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use becket_hooks::CommandLine;
+use becket_host::files::read_regular;
 use becket_shell::{Command, End, Part, Word};
 use regex::Regex;
 
 use super::{Finding, Hook, Kind, LARGEST, Severity, Subject, scripts};
-use crate::files::read_regular;
 
 /// Programs that read values out of JSON.
 const DECODERS: &str = r"\b(jq|jaq|gojq|yq|python3?|node|bun|ruby|perl|php)\b";

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use becket_hooks::nearest;
+use becket_host::files::read_regular;
 use becket_js::{ApiCall, DefaultExport, Outline, Transformer, missing_imports, outline};
 
 use super::{Finding, Hook, Kind, LARGEST, Subject, answers, written};
 use crate::assemble::tool_elsewhere;
-use crate::files::read_regular;
 
 /// The type by which extensions in TypeScript know pi's API.
 const API_TYPE: &str = "ExtensionAPI";

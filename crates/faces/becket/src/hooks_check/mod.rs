@@ -26,11 +26,11 @@ use std::time::Duration;
 use becket_docker_agent::{Contract, HookEntry, HookKind, OnError};
 use becket_events::{Class, EventId};
 use becket_hooks::{Cause, CommandLine, Failure, HookEnvironment, OwnHook, Pattern, Program, nearest};
+use becket_host::files::read_regular;
 use becket_shell::is_wrapper;
 use serde::Serialize;
 
 use crate::assemble::{meant_tool, tool_names, tools_without_operation, unknown_tool};
-use crate::files::read_regular;
 use crate::own_jq;
 
 pub use sarif::sarif;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_hooks::{Cause, CommandLine, Failure, Program, plain_words};
+use becket_host::files::read_regular;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject};
-use crate::files::read_regular;
 
 /// Shells that run the script behind them.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];

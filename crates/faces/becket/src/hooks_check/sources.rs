@@ -8,6 +8,8 @@ use becket_docker_agent::{
     is_drop_in, read_drop_in,
 };
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
+use becket_host::files::read_regular;
+use becket_host::{CliError, Folders, Surroundings};
 
 use super::guests::{Guest, GuestKind};
 use super::{Finding, Hook, HookFile, Kind, Severity};
@@ -15,16 +17,12 @@ use crate::args::Options;
 use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
 use crate::extensions;
-use crate::failure::CliError;
-use crate::files::read_regular;
-use crate::folders::Folders;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
 use crate::plugins;
 use becket_host::project_root::project_root;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
-use crate::surroundings::Surroundings;
 use crate::trust::Trust;
 
 /// What a file is read as.

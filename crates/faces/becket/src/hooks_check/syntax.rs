@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use becket_hooks::Program;
+use becket_host::files::read_regular;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject, scripts};
-use crate::files::read_regular;
 
 /// The shell that scripts name which say nothing else.
 const SHELL: &str = "/bin/sh";

@@ -9,6 +9,7 @@ use becket_agent::CompactEnd;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_events::CompactReason;
 use becket_hooks::ReportedFailure;
+use becket_host::{CliError, Surroundings};
 use becket_pi::host_call::{Delivery, Dialog, DialogAnswer, Shown};
 use becket_pi::rpc::{UiResponse, dialog_request, shown_request};
 use becket_pi::{Compacted, Stream};
@@ -17,9 +18,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::args::Options;
-use crate::failure::CliError;
 use crate::front::{Choice, Failed, STORE, Ui, about_rule, harmless, rule_of};
-use crate::surroundings::Surroundings;
 use crate::trust::{Pending, QUESTION};
 
 /// A program that does not answer for this long has said no; nothing waits for ever.

@@ -7,12 +7,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use becket_host::CliError;
 use becket_pi::Lines;
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-
-use crate::failure::CliError;
 
 /// How much may wait to be read before events wait as well.
 const MOST_WAITING: usize = 4 * 1024 * 1024;

@@ -12,13 +12,13 @@ mod rpc;
 use std::sync::Arc;
 
 use becket_agent::front::Front;
+use becket_host::CliError;
 use becket_pi::Stream;
 use tokio_util::sync::CancellationToken;
 
 pub use client::PATIENCE_AT_THE_DOOR;
 pub use rpc::run;
 
-use crate::failure::CliError;
 use crate::front::Person;
 use client::{Client, Told};
 use lines::Writer;

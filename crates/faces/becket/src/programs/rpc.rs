@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use becket_agent::desk::{Delivery, Pace};
 use becket_events::EndReason;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::rpc::{Command, Line, QueueMode, read, response};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -19,9 +20,7 @@ use super::lines::{Read, read_line};
 use crate::args::Options;
 use crate::commands::ask::{Company, Conversation, Purpose, front};
 use crate::commands::runtime;
-use crate::failure::{CliError, Exit};
 use crate::front::{Output, Person};
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// What came in, in its order: something to do, or the response to what could not be read.

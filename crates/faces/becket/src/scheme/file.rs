@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use becket_chibi::scheme::{self, Reach, Tier};
 use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
+use becket_host::Signals;
 use becket_scheme::{
     Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
     Suspended, Value,
@@ -23,7 +24,6 @@ use super::chain::Chain;
 use super::harness::{self, State};
 use super::io::Io;
 use super::web::{Reply as WebReply, Request as WebRequest, Web};
-use crate::signals::Signals;
 
 /// Steps of a sandboxed run.
 const SANDBOXED_STEPS: u64 = 10_000_000;

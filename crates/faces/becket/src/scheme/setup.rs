@@ -11,6 +11,7 @@ use becket_chibi::scheme::{FileSettings, HttpAllow, HttpSettings, Reach, Tier};
 use becket_chibi::{HOME_SETTINGS_FILE, Host};
 use becket_events::Profile;
 use becket_hooks::Engine;
+use becket_host::{CliError, Surroundings};
 
 use super::attempts::Attempts;
 use super::calls::Callers;
@@ -22,9 +23,7 @@ use super::marks::Marks;
 use super::web::Web;
 use crate::assemble::{Setup, tool_names};
 use crate::config::{HttpAllowConfig, ToolsConfig};
-use crate::failure::CliError;
 use crate::plugins::call_seconds;
-use crate::surroundings::Surroundings;
 
 impl Setup {
     /// What code in Scheme lives in that may do nothing.

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 use becket_events::Class;
 use becket_hooks::{OwnHook, Preparation};
+use becket_host::files::read_regular;
+use becket_host::{Folders, Surroundings};
 use serde_json::{Value, json};
 
 pub use absence::gone;
@@ -33,9 +35,6 @@ pub use question::{Pending, QUESTION, ask, described, is_somebody_there, may_run
 pub use store::{Record, Store, put};
 
 use crate::args::Options;
-use crate::files::read_regular;
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 use gather::Gatherer;
 
 /// Says what is trusted in a project.

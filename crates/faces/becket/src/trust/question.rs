@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::{BufRead, Write as _};
 use std::path::PathBuf;
 
+use becket_host::files::read_regular;
+use becket_host::{CliError, Surroundings};
 use similar::TextDiff;
 
 use super::item::{File, State};
@@ -11,10 +13,7 @@ use super::store::{Record, RecordedFile, recorded};
 use super::{Judged, Kind, Standing, Store, Trust};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::failure::CliError;
-use crate::files::read_regular;
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 
 /// So many lines of a difference, or of a file, are shown at most.
 const MOST_LINES: usize = 200;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use becket_events::{Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
 use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
+use becket_host::signals::unless_cancelled;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value};
@@ -13,10 +15,7 @@ use super::payload::{Wish, fields_of};
 use crate::args::Options;
 use crate::assemble::{Assembled, Setup};
 use crate::commands::{Purpose, person, with_some_model};
-use crate::failure::{CliError, Exit};
 use crate::front::Output;
-use crate::signals::unless_cancelled;
-use crate::surroundings::Surroundings;
 
 /// Everything that a run would ask its hooks with.
 pub struct Lab {

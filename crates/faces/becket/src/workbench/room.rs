@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::failure::CliError;
-use crate::surroundings::Surroundings;
+use becket_host::{CliError, Surroundings};
 
 /// A folder that nobody else uses.
 pub struct TestRoom(PathBuf);

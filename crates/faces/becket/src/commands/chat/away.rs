@@ -7,15 +7,14 @@ use std::time::Duration;
 use becket_agent::desk::{Destination, Moved};
 use becket_agent::store::Tree;
 use becket_agent::{GoTo, Position};
+use becket_host::{CliError, Surroundings};
 use becket_screen::{Entry, Question, Screen};
 
 use crate::commands::ask::Conversation;
 use crate::commands::moving::End;
 use crate::commands::sessions::{drawn_lines, in_one_line, is_persons, meant};
 use crate::commands::{ago, print};
-use crate::failure::CliError;
 use crate::front::{counted, harmless_name};
-use crate::surroundings::Surroundings;
 
 /// How long the person may think about where to go.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

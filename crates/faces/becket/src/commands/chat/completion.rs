@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::IgnoreFiles;
+use becket_host::Surroundings;
 use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 
 use super::COMMANDS;
 use crate::extensions::Board;
-use crate::surroundings::Surroundings;
 
 /// How many files are looked at for one request.
 const MOST_FILES: usize = 20_000;

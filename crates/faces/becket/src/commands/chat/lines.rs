@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use becket_agent::desk::Desk;
+use becket_host::{CliError, Exit, Signals, Surroundings};
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
@@ -15,10 +16,7 @@ use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::{compact, print};
 use crate::extensions::{Called, CommandEnd};
-use crate::failure::{CliError, Exit};
 use crate::front::{PROMPT, Style, harmless_name};
-use crate::signals::Signals;
-use crate::surroundings::Surroundings;
 
 /// The longest line that a terminal hands out at once.
 const LONGEST_LINE: usize = 4096;

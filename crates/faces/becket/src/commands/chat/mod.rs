@@ -12,16 +12,14 @@ mod talk;
 
 use away::Away;
 use becket_events::EndReason;
+use becket_host::signals::leave_terminal;
+use becket_host::{CliError, Exit, Folders, Signals, Surroundings};
 
 use super::ask::{Conversation, unless_lost};
 use super::{redo, runtime, snapshots, undo};
 use crate::args::Options;
 use crate::extensions::CommandEnd;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless_name;
-use crate::signals::{Signals, leave_terminal};
-use crate::surroundings::Surroundings;
 pub(super) use lines::{Lines, PromptMark, ReadLine};
 pub use shell::Shell;
 

@@ -17,6 +17,7 @@ use becket_agent::store::ShellRun;
 use becket_agent::{Judged, SessionJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
+use becket_host::Surroundings;
 use becket_screen::Row;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
@@ -27,7 +28,6 @@ use tokio_util::sync::CancellationToken;
 use super::given::{Given, Kept};
 use crate::extensions::Board;
 use crate::front::{Output, Style, harmless};
-use crate::surroundings::Surroundings;
 
 /// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use becket_agent::Input;
 use becket_agent::desk::{Delivery, Desk};
 use becket_events::InputSource;
+use becket_host::{CliError, Exit, Signals, Surroundings};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
@@ -32,10 +33,7 @@ use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::compact;
 use crate::extensions::{Board, Called};
-use crate::failure::{CliError, Exit};
 use crate::front::{Output, PROMPT, Style, harmless};
-use crate::signals::Signals;
-use crate::surroundings::Surroundings;
 
 /// How soon the second of two Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(5);

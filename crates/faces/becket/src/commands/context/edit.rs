@@ -6,15 +6,15 @@ use std::time::SystemTime;
 
 use becket_agent::context_files::ContextFile;
 use becket_hooks::nearest;
+use becket_host::CliError;
+use becket_host::files::read_regular;
+use becket_host::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
 use becket_store::{ContextName, Lifetime};
 
 use super::Place;
 use crate::commands::print;
 use crate::context_settings::{self, KEYS};
-use crate::failure::CliError;
-use crate::files::read_regular;
 use crate::front::harmless;
-use crate::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
 
 /// The largest system prompt.
 const MAX_PROMPT_BYTES: u64 = 256 * 1024;

@@ -7,17 +7,15 @@ use std::time::Duration;
 use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::ContextName;
 
 use super::{Place, wish};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, Purpose, unless_lost};
 use crate::commands::cancellable;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::counted;
 use crate::lifetimes::remove_files;
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, claim, known, parse_name};
 
 /// A person who does not answer for this long has said no; nothing waits for ever.

@@ -10,13 +10,12 @@ use std::path::PathBuf;
 
 use becket_agent::context_files::ContextFiles;
 use becket_agent::flocks::Flocks;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_store::{ContextName, SqliteStore};
 
 use super::{runtime, switch};
 use crate::args::{ContextCommand, Options};
 use crate::assemble::Setup;
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, known, parse_name};
 
 /// The place where contexts live, for one command.

@@ -1,14 +1,14 @@
 //! Shows what there is to know about a context.
 
 use becket_agent::context_files::ContextFile;
+use becket_host::CliError;
+use becket_host::moments::{moment_in_words, span_in_words};
 use becket_store::ContextName;
 use serde_json::{Value, json};
 
 use super::Place;
 use crate::commands::print;
-use crate::failure::CliError;
 use crate::front::harmless;
-use crate::moments::{moment_in_words, span_in_words};
 
 /// One thing to know: its name, its value for programs, its words for people.
 type Fact = (&'static str, Value, Option<String>);

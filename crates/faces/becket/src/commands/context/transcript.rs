@@ -5,6 +5,8 @@
 
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{Message, MessageBody, Part, ToolCall};
+use becket_host::CliError;
+use becket_host::moments::moment_in_words;
 use becket_store::ContextName;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,9 +14,7 @@ use serde_json::{Map, Value, json};
 use super::Place;
 use crate::commands::print;
 use crate::commands::trace::LOST_ANSWER;
-use crate::failure::CliError;
 use crate::front::{counted, harmless_indented, harmless_name};
-use crate::moments::moment_in_words;
 
 /// The person, as lines call them.
 const PERSON: &str = "user";

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_hooks::{HookEnvironment, guest_environment};
+use becket_host::{CliError, Exit, Folders, Surroundings};
 
 use crate::args::{CheckForm, Options};
 use crate::assemble::Setup;
 use crate::commands::print;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::{counted, harmless};
 use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given, sarif, untrusted};
 use crate::own_jq;
-use crate::surroundings::Surroundings;
 
 /// Checks the hooks of some files, or all that count here. Ends with 1 if something is wrong.
 pub fn run(

@@ -2,11 +2,11 @@
 
 use becket_dialect_kit::RowInfo;
 use becket_dialects::{dialect_names, rows};
+use becket_host::{CliError, Exit};
 use serde_json::json;
 
 use crate::args::Options;
 use crate::commands::print;
-use crate::failure::{CliError, Exit};
 use crate::workbench::dialect_named;
 
 /// Lists the dialects, or the names of one.

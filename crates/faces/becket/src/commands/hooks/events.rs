@@ -3,11 +3,11 @@
 use becket_dialect_kit::RowInfo;
 use becket_dialects::rows;
 use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
+use becket_host::{CliError, Exit};
 use serde_json::json;
 
 use crate::args::Options;
 use crate::commands::print;
-use crate::failure::{CliError, Exit};
 use crate::workbench::event_called;
 
 /// Lists the events, or describes one.

@@ -8,6 +8,7 @@ use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
+use becket_host::{CliError, Exit, Surroundings};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -15,9 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Options;
 use crate::commands::{cancellable, print, tool_arguments};
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::workbench::{Lab, effect_words, in_ms, verdict_words};
 
 /// Judges the call and tells every step. The tool does not run.

@@ -4,13 +4,12 @@ use std::io::Read;
 use std::path::Path;
 
 use becket_events::EventId;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
 use crate::args::{FireArgs, Options};
 use crate::commands::{cancellable, print};
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::workbench::{Fired, Lab, Occurrence, Wish, dialect_named, event_called, fired_json, fired_text};
 
 /// The longest payload that is read.

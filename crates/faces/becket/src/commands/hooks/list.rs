@@ -6,6 +6,7 @@ use std::path::Path;
 
 use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
+use becket_host::{CliError, Exit, Surroundings};
 use becket_js::Extension;
 use becket_store::StoredTrace;
 use serde_json::{Value, json};
@@ -13,9 +14,7 @@ use serde_json::{Value, json};
 use crate::args::Options;
 use crate::commands::{ago, print, runtime};
 use crate::extensions::Guest;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::workbench::{Lab, class_words, event_called, in_ms};
 
 /// How many dispatches of the past are looked at.

@@ -10,9 +10,9 @@ mod list;
 mod test;
 mod trust;
 
+use becket_host::{CliError, Exit, Surroundings};
+
 use crate::args::{HooksCommand, Options};
-use crate::failure::{CliError, Exit};
-use crate::surroundings::Surroundings;
 
 /// Runs one of them.
 pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -9,15 +9,14 @@ use becket_dialects::lets_through;
 use becket_docker_agent::read_drop_in;
 use becket_events::{Class, EventId, Scope, Verdict};
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
+use becket_host::files::read_regular;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{AgentFileChoice, Options, TestArgs};
 use crate::commands::{print, runtime};
-use crate::failure::{CliError, Exit};
-use crate::files::read_regular;
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::trust::may_run;
 use crate::workbench::{
     Case, Ended, Fired, Lab, Play, Suite, TestRoom, Wish, dialect_named, event_called, in_ms, rewritten,

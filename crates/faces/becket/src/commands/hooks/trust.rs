@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use crate::args::{Options, TrustArgs};
 use crate::assemble::Setup;
 use crate::commands::print;
-use crate::failure::{CliError, Exit};
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 use crate::trust::{self, Judged, LOCK_FILE, Lock, Record, Trust, described, put};
 
 /// Trusts, shows, revokes or locks.

@@ -11,18 +11,16 @@ use std::sync::{Arc, Mutex};
 use becket_agent::Parent;
 use becket_chibi::scheme::{self, Tier};
 use becket_events::EndReason;
+use becket_host::signals::leave_terminal;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose};
 use super::chat::Lines;
 use super::{cancellable, print};
 use crate::args::Options;
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless;
 use crate::scheme::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
-use crate::signals::leave_terminal;
-use crate::surroundings::Surroundings;
 use crate::target::Wish;
 
 /// The longest program that is read from standard input.

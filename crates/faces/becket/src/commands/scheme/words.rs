@@ -4,12 +4,11 @@ use std::path::Path;
 
 use becket_chibi::scheme;
 use becket_hooks::nearest;
+use becket_host::{CliError, Surroundings};
 
 use super::{Desk, Next, Shown};
 use crate::commands::print;
-use crate::failure::CliError;
 use crate::front::harmless;
-use crate::surroundings::Surroundings;
 
 /// A word to the prompt.
 pub struct Command {

@@ -4,15 +4,14 @@ use std::collections::HashSet;
 
 use becket_agent::store::{EntryContent, StoredEntry, Tree};
 use becket_events::{Message, MessageBody, Part};
+use becket_host::moments::moment_in_words;
+use becket_host::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{meant, place};
 use crate::args::Options;
 use crate::commands::print;
-use crate::failure::{CliError, Exit};
 use crate::front::{harmless, harmless_name};
-use crate::moments::moment_in_words;
-use crate::surroundings::Surroundings;
 
 /// How many characters of an entry's words are shown in the tree.
 const WIDTH: usize = 60;

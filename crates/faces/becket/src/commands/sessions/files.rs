@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use becket_agent::store::{NewSession, Store, fresh_id};
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_pi::session_file;
 use becket_store::{Claim, ContextName, SqliteStore};
 
@@ -11,11 +12,8 @@ use super::place;
 use crate::args::{Options, SessionFormat};
 use crate::assemble::Setup;
 use crate::commands::{print, runtime};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::{counted, harmless_name};
 use crate::session_files::{self, About};
-use crate::surroundings::Surroundings;
 use crate::target::claim_new;
 
 /// The folder of pi's home that holds its sessions.

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::SessionSummary;
 
 use crate::args::Options;
 use crate::commands::{ago, print};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
 use crate::front::harmless_name;
-use crate::surroundings::Surroundings;
 
 /// Lists the sessions, newest first, and below each those of its sub-agents in the order in which they began.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {

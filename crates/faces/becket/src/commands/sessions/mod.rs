@@ -11,14 +11,12 @@ pub(super) use files::bring;
 pub(super) use walk::{is_persons, without_moment};
 
 use becket_agent::store::Tree;
+use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{ContextName, SqliteStore};
 
 use super::context::wish;
 use super::switch;
 use crate::args::{Options, SessionsCommand};
-use crate::failure::{CliError, Exit};
-use crate::folders::Folders;
-use crate::surroundings::Surroundings;
 use crate::target::known;
 
 /// Runs what the command line asks for.

@@ -5,6 +5,7 @@ use becket_agent::desk::Moved;
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_agent::{GoTo, GoToEnd, Position};
 use becket_events::{EndReason, MessageBody};
+use becket_host::{CliError, Exit, Surroundings};
 use becket_store::ContextName;
 use tokio_util::sync::CancellationToken;
 
@@ -12,9 +13,7 @@ use super::{meant, place};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, Purpose, unless_lost};
 use crate::commands::{cancellable, print};
-use crate::failure::{CliError, Exit};
 use crate::front::{harmless, harmless_name};
-use crate::surroundings::Surroundings;
 use crate::target::{Wish, claim_new};
 
 /// How to go to another entry, as the command line says it.
