@@ -2,6 +2,8 @@
 //! invariant each one keeps.
 
 mod boundaries;
+mod circles;
+mod modules;
 mod shape;
 
 use std::fmt;
@@ -53,9 +55,11 @@ const CHECKS: &[Check] = &[
 /// Runs all checks.
 pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     let mut findings: Vec<Finding> = Vec::new();
-    for file in workspace.rust_files()? {
-        findings.extend(CHECKS.iter().flat_map(|check| check(&file)));
+    let files = workspace.rust_files()?;
+    for file in &files {
+        findings.extend(CHECKS.iter().flat_map(|check| check(file)));
     }
+    findings.extend(circles::modules_use_each_other_one_way(&files));
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
         let text = workspace.read(path)?;

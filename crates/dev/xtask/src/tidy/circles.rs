@@ -1,0 +1,124 @@
+//! No circles: modules of a crate do not use each other in turn, by whatever path.
+
+use std::collections::BTreeMap;
+
+use super::Finding;
+use super::modules::{Knot, Module, Modules};
+use crate::workspace::SourceFile;
+
+/// Crates whose circles are still to be untied, each with the size of its largest knot. A knot may only get smaller.
+const TO_BE_UNTIED: &[(&str, usize)] = &[
+    ("becket", 120),
+    ("becket-agent", 26),
+    ("becket-chibi", 5),
+    ("becket-docker-agent", 2),
+    ("becket-hooks", 6),
+    ("becket-jq", 2),
+    ("becket-js", 21),
+    ("becket-mcp", 2),
+    ("becket-pi", 4),
+    ("becket-providers", 3),
+    ("becket-scheme", 8),
+    ("becket-snapshot", 7),
+    ("becket-store", 6),
+    ("becket-tools", 3),
+    ("bench", 18),
+    ("xtask", 11),
+];
+
+/// Finds the circles of all crates.
+pub fn modules_use_each_other_one_way(files: &[SourceFile]) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.is_shipped()) {
+        crates.entry(file.crate_name()).or_default().push(file);
+    }
+    crates
+        .iter()
+        .flat_map(|(name, files)| circles_of(name, files))
+        .collect()
+}
+
+fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
+    let modules = Modules::of(files);
+    let known = TO_BE_UNTIED.iter().find(|(known, _)| *known == name);
+    let mut findings = Vec::new();
+    let mut largest = 0;
+    for Knot { size, circle } in modules.knots() {
+        largest = largest.max(size);
+        if known.is_some_and(|(_, most)| size <= *most) {
+            continue;
+        }
+        let way: Vec<String> = circle.iter().map(shown).collect();
+        let file = files
+            .iter()
+            .find(|file| Some(&file.path) == modules.files.get(&circle[0]));
+        let message = format!(
+            "{size} modules of {name} use each other in a circle: {}",
+            way.join(" → ")
+        );
+        findings.extend(file.map(|file| Finding::new(file, 1, message)));
+    }
+    if let (Some((_, most)), Some(file)) = (known, files.first())
+        && largest < *most
+    {
+        let message =
+            format!("the largest knot of {name} has {largest} modules now: lower its number in circles.rs");
+        findings.push(Finding::new(file, 1, message));
+    }
+    findings
+}
+
+fn shown(module: &Module) -> String {
+    match module.is_empty() {
+        true => "crate".to_owned(),
+        false => module.join("::"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let file = |(path, text): &(&str, &str)| SourceFile {
+            path: format!("crates/engine/x/src/{path}"),
+            text: (*text).into(),
+        };
+        let files: Vec<SourceFile> = files.iter().map(file).collect();
+        let findings = modules_use_each_other_one_way(&files);
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn circles_are_found_by_any_path() {
+        let lib = ("lib.rs", "mod a;\nmod b;\npub use b::Thing;\n");
+        let told = "crates/engine/x/src/a.rs:1: 2 modules of x use each other in a circle: a → b → a";
+        for (a, b) in [
+            ("use crate::b::Other;", "use super::a::{self, Name};"),
+            (
+                "use crate::{c::{d, e}, b::{Other as O}};",
+                "fn f() { crate::a::g(); }",
+            ),
+            (
+                "fn f() -> crate::Thing {}",
+                "let x = format!(\"{}\", super::a::g());",
+            ),
+            (
+                "use super::Thing;",
+                "let quote = '\"'; super::a::g(); let end = '\"';",
+            ),
+        ] {
+            assert_eq!(found(&[lib, ("a.rs", a), ("b.rs", b)]), [told], "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn what_is_passed_on_tests_texts_and_comments_make_no_circle() {
+        let lib = (
+            "lib.rs",
+            "mod a;\nmod b;\npub use a::Name;\npub use b::{Thing, more::*};\n",
+        );
+        let b = "// crate::a::x\nlet x = \"crate::a::x\";\n#[cfg(test)]\nuse crate::a::y;\n";
+        assert!(found(&[lib, ("a.rs", "use crate::Thing;\nuse super::b;"), ("b.rs", b)]).is_empty());
+    }
+}
