@@ -27,8 +27,6 @@ const SHOWING: &[&[&str]] = &[
     &["trace", "long", "--before", "5000"],
     &["trace", "--turns", "0"],
     &["--json", "trace"],
-    &["trace", "--export", "chrome"],
-    &["trace", "--export", "otlp"],
     &["sessions"],
     &["sessions", "tree"],
     &["contexts"],
@@ -43,7 +41,12 @@ const SHOWING: &[&[&str]] = &[
 ];
 
 /// Commands that go through everything once.
-const GOING_THROUGH: &[&[&str]] = &[&["audit", "verify"], &["replay"]];
+const GOING_THROUGH: &[&[&str]] = &[
+    &["trace", "--export", "chrome"],
+    &["trace", "--export", "otlp"],
+    &["audit", "verify"],
+    &["replay"],
+];
 
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(&programs.becket);
