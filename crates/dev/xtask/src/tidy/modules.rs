@@ -72,8 +72,9 @@ impl Modules {
             .map(|module| (module, graph.add_node(module)))
             .collect();
         for (module, used) in &self.uses {
-            let used = used.iter().filter_map(|used| nodes.get(used));
-            used.for_each(|used| drop(graph.add_edge(nodes[module], *used, ())));
+            for used in used.iter().filter_map(|used| nodes.get(used)) {
+                graph.add_edge(nodes[module], *used, ());
+            }
         }
         let tied = tarjan_scc(&graph).into_iter().filter(|knot| knot.len() > 1);
         tied.filter_map(|knot| {
