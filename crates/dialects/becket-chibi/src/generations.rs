@@ -3,10 +3,10 @@
 //! In the older one, commands and whole files were the business of two plugins that everybody had; becket's own tools
 //! stand in for them under their names.
 
+use becket_dialect_kit::words::{self, schema};
 use becket_events::{Face, OperationKind, Profile, Telling};
 
 use super::{Generation, profile, results};
-use becket_dialect_kit::words::{self, schema};
 
 /// What the older generation called an operation, where it had a tool for it whose name has changed.
 pub fn older_name(operation: OperationKind) -> Option<&'static str> {

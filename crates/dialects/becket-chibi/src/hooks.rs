@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_dialect_kit::Unloaded;
 use becket_events::{Class, CompactScope, Event, EventId, Scope};
 use becket_hooks::{
     Action, Cause, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
@@ -20,7 +21,6 @@ use super::dialect::DIALECT;
 use super::plugin::{Generation, Host, Plugin};
 use super::words::Words;
 use super::{read, scheme, show};
-use becket_dialect_kit::Unloaded;
 
 /// One hook: an event in chibi's words.
 pub trait Hook: Send + Sync {

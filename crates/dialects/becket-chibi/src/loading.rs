@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use becket_dialect_kit::Unloaded;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use super::plugin::{Generation, Host, Plugin};
 use super::schema;
 use super::schema_cache::{Cache, Entry, Fingerprint, scripts_beside};
 use super::traits::Traits;
-use becket_dialect_kit::Unloaded;
 
 /// How many plugins are asked for their schemas at the same time.
 const AT_ONCE: usize = 8;

@@ -28,7 +28,7 @@ enum Service {
     None,
 }
 
-/// The keys of chibi's settings. A key covers everything below it.
+/// The keys of a chibi settings file. A key covers everything below it.
 const KEYS: &[(&str, Service)] = &[
     ("api.frequency_penalty", Service::Served),
     ("api.max_tokens", Service::Served),

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use becket_dialect_kit::misspelt_guard;
 use becket_events::Class;
 use becket_hooks::{Invocation, Lane, nearest};
 use serde_json::{Map, Value};
@@ -15,7 +16,6 @@ use super::call::{Call, lane};
 use super::discovery::Candidate;
 use super::hooks::hooks;
 use super::plugin::{Host, PluginTool};
-use becket_dialect_kit::misspelt_guard;
 
 /// The fields of a schema.
 const FIELDS: &[&str] = &[

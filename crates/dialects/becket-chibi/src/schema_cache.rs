@@ -9,12 +9,12 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use becket_dialect_kit::Remembered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::discovery::Candidate;
 use super::traits::Traits;
-use becket_dialect_kit::Remembered;
 
 /// The form of the file. Another number is another form, and is ignored.
 const VERSION: u32 = 4;

@@ -4,11 +4,11 @@
 //! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
 //! `results.rs`, the translation of `file_edit` in `edit.rs`.
 
+use becket_dialect_kit::words::{self, Renames, defaulting, schema};
 use becket_events::{Face, Manner, OWN_EXTRAS, OperationKind, Profile, Telling, Wording};
 use serde_json::{Map, Value, json};
 
 use super::{edit, results};
-use becket_dialect_kit::words::{self, Renames, defaulting, schema};
 
 const SHELL: Renames = &[("timeout_secs", "timeout_seconds")];
 const HEAD: Renames = &[("lines", "limit")];

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::time::Duration;
 
+use becket_dialect_kit::yaml::{Spanned, line_of};
 use becket_hooks::{Pattern, SettingsError, nearest};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
@@ -15,7 +16,6 @@ use super::contract::{ABSENT_EVENTS, Contract};
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
 use super::template::Template;
-use becket_dialect_kit::yaml::{Spanned, line_of};
 
 /// The hooks of a file or of an agent, by event. What is wrong with them is found by `entries`.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,12 @@
 //! The messages of a request in the form that hooks read and write, which is the one of OpenAI's chat interface.
 
+use becket_dialect_kit::alignment::{Origin, origins};
 use becket_events::{Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use becket_hooks::Failure;
 use serde_json::{Map, Value, json};
 
 use super::output::wrong;
 use super::show::{Input, usage};
-use becket_dialect_kit::alignment::{Origin, origins};
 
 /// A message as hooks read it.
 pub(super) fn shown(message: &Message) -> Value {

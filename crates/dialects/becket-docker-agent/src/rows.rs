@@ -1,6 +1,7 @@
 //! docker-agent's events: for each its contract, the event of becket's that stands behind it, what a hook reads
 //! (`show.rs`) and what its answer means (`read.rs`).
 
+use becket_dialect_kit::called::Called;
 use becket_events::{
     AgentSwitch, ApprovalDecided, Attention, Class, ErrorRaised, Event, EventId, InputSource, IterationLimit,
     LimitRaised, ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool,
@@ -14,7 +15,6 @@ use super::hook::{Builtin, HookEntry, HookKind, Owner};
 use super::read::{self, Answer};
 use super::run::{self, HookHost};
 use super::show::{self, Input};
-use becket_dialect_kit::called::Called;
 
 /// One of docker-agent's events.
 pub(super) trait Row: Send + Sync {

@@ -1,5 +1,6 @@
 //! What hooks read, event by event. Zero values are left out, as docker-agent leaves them out.
 
+use becket_dialect_kit::called::{Called, calls};
 use becket_events::{
     AgentSwitchPayload, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, AttentionPayload,
     CompactReason, EndReason, ErrorRaisedPayload, IterationLimitPayload, Level, LimitRaisedPayload,
@@ -12,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::messages;
 use super::words::{PROFILE, category, otherwise};
-use becket_dialect_kit::called::{Called, calls};
 
 /// Every key that a hook may find, for templates.
 pub(super) const KEYS: &[&str] = &[

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use becket_dialect_kit::yaml::read_yaml;
 use becket_hooks::SettingsError;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -11,7 +12,6 @@ use super::config::HooksConfig;
 use super::file::Permissions;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
-use becket_dialect_kit::yaml::read_yaml;
 
 /// The variables that name docker-agent's configuration folder; the first that is set counts.
 pub const CONFIG_VARIABLES: &[&str] = &["DOCKER_AGENT_CONFIG_DIR", "CAGENT_CONFIG_DIR"];

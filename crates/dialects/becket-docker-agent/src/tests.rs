@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becket_dialect_kit::yaml::read_yaml;
 use becket_events::{
     AgentModel, AgentSwitch, AgentSwitchPayload, ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision,
     ApprovalSource, CompactReason, CompactScope, Event, InputSource, LimitRaised, LimitRaisedPayload,
@@ -20,7 +21,6 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use becket_dialect_kit::yaml::read_yaml;
 
 /// Answers builtins and judges as a test wants, and remembers what it was asked.
 #[derive(Default)]

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use becket_dialect_kit::words::{self, Renames, schema};
 use becket_events::{
     AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, Telling, ToOwn, Wording,
 };
 use serde_json::{Map, Value, json};
 
 use super::results;
-use becket_dialect_kit::words::{self, Renames, schema};
 
 const SHELL: Renames = &[("cmd", "command"), ("timeout", "timeout_seconds")];
 const READ: Renames = &[("line", "offset")];

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use becket_dialect_kit::called::Called;
 use becket_events::{OperationKind, Profile};
 use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
 use super::output::wrong;
 use super::tools::profile;
-use becket_dialect_kit::called::Called;
 
 pub(super) static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
 

@@ -18,8 +18,8 @@ pub fn project_root(cwd: &Path) -> PathBuf {
 /// The project that a conversation belongs to: the nearest folder with a mark of a root or with settings of its own,
 /// else the folder itself. Links are followed first, so that a folder is the same by whichever way it is entered.
 ///
-/// Not [`project_root`]: settings of folders above must count below them, and conversations must not. So the person's
-/// home and `/` are no project of what lies in them, whatever else they hold.
+/// Not [`project_root`]: settings of folders above must count below them, and conversations must not. So the user's
+/// home and `/` are never the project of what lies in them.
 pub fn nearest_project(cwd: &Path, persons_home: Option<&Path>) -> PathBuf {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let (cwd, home) = (real(cwd), persons_home.map(real));

@@ -7,13 +7,13 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use becket_dialect_kit::Unloaded;
 use serde::{Deserialize, Serialize};
 
 use super::extension_files::{in_folder, of_package, places_in, wanted_of};
 use super::packages::{Source, installed};
 use super::patterns::{Overrides, chosen, is_pattern};
 use super::settings_file::{Package, Settings};
-use becket_dialect_kit::Unloaded;
 
 /// The variable that names pi's folder.
 pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
@@ -26,7 +26,7 @@ pub fn has_project_extensions(folder: &Path) -> bool {
     folder.ends_with(Path::new(PROJECT_FOLDER).join(EXTENSIONS))
 }
 
-/// What a guest of pi's is called in messages.
+/// The word for a pi extension in messages.
 pub const EXTENSION: &str = "extension";
 
 /// Where extensions lie in either of them.

@@ -3,6 +3,7 @@
 //! pi's messages have no ids. One that comes back as it was shown stays what it was, with everything that extensions do
 //! not see; one that was changed keeps what pi has no word for.
 
+use becket_dialect_kit::alignment::{Origin, origins};
 use becket_events::{
     BRANCH_NOTE, Message, MessageBody, MessageRecord, NoteDraft, Part, SHELL_NOTE, ShellResult,
     StandingSummary, StopReason, ToolCall, Usage,
@@ -12,7 +13,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::words::{ModelName, called_tool, own_arguments, written_call};
-use becket_dialect_kit::alignment::{Origin, origins};
 
 /// What an answer says that somebody has ended.
 pub const ABORTED: &str = "Request was aborted";

@@ -1,5 +1,6 @@
 //! What answers of extensions mean, event by event. An extension can refuse, but it never allows.
 
+use becket_dialect_kit::called::Called;
 use becket_events::{
     AgentStart, AgentStartReply, Answer, Append, EntryDraft, Event, First, Handled, Json, Last, MessageEnd,
     MessageEndReply, ModelContext, ModelContextReply, Part, PreCompact, PreCompactReply, PreRequest,
@@ -13,7 +14,6 @@ use serde_json::{Map, Value};
 
 use super::messages::{self, brief, written_parts, wrong};
 use super::words::{ModelName, call_of};
-use becket_dialect_kit::called::Called;
 
 /// What the model reads when a call is blocked without a reason.
 const BLOCKED: &str = "Tool execution was blocked";

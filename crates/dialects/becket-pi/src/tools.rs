@@ -4,11 +4,11 @@
 //! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
 //! age finds its fields: a single replacement is shown in both forms, and both are read.
 
+use becket_dialect_kit::words::{self, Renames, schema};
 use becket_events::{Face, Manner, OperationKind, Profile, TailLimit, Telling, Wording};
 use serde_json::{Map, Value, json};
 
 use super::{arguments, results};
-use becket_dialect_kit::words::{self, Renames, schema};
 
 const BASH: Renames = &[("timeout", "timeout_seconds")];
 const GREP: Renames = &[("ignoreCase", "ignore_case")];

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use becket_dialect_kit::called::calls;
 use becket_events::{
     Face, OperationKind, PreToolOutputPayload, PreToolPayload, Profile, Scope, ToolUpdatePayload,
 };
 use serde_json::{Map, Value, json};
 
 use super::tools::profile;
-use becket_dialect_kit::called::calls;
 
 pub(super) static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
 static OWN: LazyLock<Profile> = LazyLock::new(Profile::own);

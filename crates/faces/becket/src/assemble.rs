@@ -28,6 +28,7 @@ use becket_hooks::{
     Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
     read_hook_file,
 };
+use becket_host::project_root::project_root;
 use becket_host::signals::unless_cancelled;
 use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
@@ -67,7 +68,6 @@ use crate::shelf::RunShelf;
 use crate::stored_rules::StoredRules;
 use crate::team::{Resources, TeamFile};
 use crate::trust::{Kind, Trust};
-use becket_host::project_root::project_root;
 
 /// Variables with secrets of becket's own and of chibi, besides the keys of providers.
 pub const SECRET_VARIABLES: &[&str] = &[

@@ -96,7 +96,7 @@ impl Setup {
         })
     }
 
-    /// The files of chibi's settings that count: the one of the context, then the one of the home.
+    /// The chibi settings files that count: first the context's, then the home's.
     pub fn chibi_files(&self) -> Vec<&FileSettings> {
         let home = self.chibi_home_settings().ok().flatten();
         self.context.local.iter().chain(home).collect()

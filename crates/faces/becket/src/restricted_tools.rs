@@ -53,7 +53,7 @@ impl RestrictedTool {
 }
 
 impl Loaded {
-    /// Whether there is a tool of that name, or a name of chibi's for one.
+    /// Whether a tool has that name, in becket's words or in chibi's.
     fn has_tool(&self, name: &str) -> bool {
         let Self {
             extensions,

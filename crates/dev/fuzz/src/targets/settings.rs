@@ -203,7 +203,7 @@ pub fn chibi_settings(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The servers of chibi's bridge.
+/// `mcp-bridge.toml`: the MCP servers of a chibi home.
 pub fn bridge(u: &mut Unstructured<'_>) -> Result<()> {
     const SERVERS: &[&str] = &[
         "[servers.a]\ncommand = \"a\"\nargs = [\"b\"]\n[servers.b]\nurl = \"http://a/\"\n[servers.b.headers]\nA = \"b\"\n",

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use becket_dialect_kit::yaml::{Spanned, line_of};
+
 use super::super::{Builtin, HookEntry, HookKind, USUAL_TIMEOUT};
 use super::written::WrittenAgent;
-use becket_dialect_kit::yaml::{Spanned, line_of};
 
 /// The hooks that the flags of an agent stand for, besides those that it has already. Secrets are taken out unless the
 /// file says otherwise.

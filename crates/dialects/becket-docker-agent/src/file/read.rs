@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
+use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
 
 use super::flags::hooks_of_flags;
 use super::toolset::toolset;
 use super::written::{Unserved, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider};
 use super::{AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Sampling};
-use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 
 /// Providers that speak OpenAI's interface, with their addresses and the variables that hold their keys.
 const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[

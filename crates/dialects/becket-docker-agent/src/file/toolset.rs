@@ -1,12 +1,12 @@
 //! Reads toolsets: which types there are, and which keys belong to which.
 
+use becket_dialect_kit::yaml::{Spanned, line_of};
 use becket_hooks::{SettingsError, nearest};
 
 use super::read::Reader;
 use super::written::{Ordered, WrittenRemote, WrittenScript, WrittenToolset};
 use super::{McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
 use crate::toolset_tools;
-use becket_dialect_kit::yaml::{Spanned, line_of};
 
 const MCP: &str = "mcp";
 const SCRIPT: &str = "script";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use becket_dialect_kit::yaml::{Spanned, line_of};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -11,7 +12,6 @@ use serde_json::{Map, Value};
 
 use super::super::HooksConfig;
 use super::Permissions;
-use becket_dialect_kit::yaml::{Spanned, line_of};
 
 /// A key that docker-agent knows and becket does not serve.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use becket_host::project_root::nearest_project;
 use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
 use serde_json::{Value, json};
@@ -19,7 +20,6 @@ use crate::assemble::Setup;
 use crate::front::harmless;
 use crate::otel;
 use crate::workbench::in_ms;
-use becket_host::project_root::nearest_project;
 
 use tree::{Family, Node, What};
 

@@ -1,9 +1,9 @@
 //! Markdown on a terminal, block by block while it arrives.
 
+use becket_host::harmless;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::style::Style;
-use becket_host::harmless;
 
 /// A block that is longer than this is not rendered again and again while it grows.
 const LONG_BLOCK: usize = 10_000;

@@ -6,11 +6,11 @@ use std::sync::{Mutex, OnceLock};
 
 use becket_events::Message;
 use becket_host::CliError;
+use becket_host::harmless_indented;
 use becket_screen::Slot;
 use serde_json::{Map, Value};
 
 use super::style::Style;
-use becket_host::harmless_indented;
 use becket_host::{Detail, OpenScreen};
 
 /// The mark in front of what the person types.

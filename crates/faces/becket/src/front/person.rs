@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use becket_agent::front::{Again, OfferedRule, PersonsAnswer, Question};
+use becket_host::{harmless_indented, harmless_name};
 use becket_screen::{Entry, Screen, Unanswered};
 
 use super::style::Style;
-use becket_host::{harmless_indented, harmless_name};
 
 /// A person who does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

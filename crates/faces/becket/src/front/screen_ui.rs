@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
+use becket_host::OpenScreen;
 use becket_pi::host_call::{Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
 use futures_util::future::BoxFuture;
 
 use super::ui::{Failed, Ui};
-use becket_host::OpenScreen;
 
 /// How many lines of a widget are shown.
 const WIDGET_LINES: usize = 10;

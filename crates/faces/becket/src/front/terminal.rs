@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
+use becket_host::{harmless, harmless_indented, harmless_name};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -12,7 +13,6 @@ use super::markdown::MarkdownStream;
 use super::output::{Output, Whose};
 use super::person;
 use super::style::{Style, counted};
-use becket_host::{harmless, harmless_indented, harmless_name};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;

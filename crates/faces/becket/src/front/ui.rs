@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
+use becket_host::OpenScreen;
 use becket_pi::host_call::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Shown};
 use futures_util::future::BoxFuture;
 
 use super::screen_ui::ScreenUi;
-use becket_host::OpenScreen;
 
 /// How extensions reach the person.
 pub trait Ui: Send + Sync {

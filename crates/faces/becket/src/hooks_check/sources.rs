@@ -9,6 +9,7 @@ use becket_docker_agent::{
 };
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
 use becket_host::files::read_regular;
+use becket_host::project_root::project_root;
 use becket_host::{CliError, Folders, Surroundings};
 
 use super::guests::{Guest, GuestKind};
@@ -20,7 +21,6 @@ use crate::extensions;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
 use crate::plugins;
-use becket_host::project_root::project_root;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
 use crate::trust::Trust;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use becket_host::project_root::SETTINGS;
+
 use super::item::{Item, Kind};
 use super::{Judged, LOCK_FILE, Lock, Trust};
-use becket_host::project_root::SETTINGS;
 
 /// A guard, by what it is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
