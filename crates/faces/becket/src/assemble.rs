@@ -67,7 +67,7 @@ use crate::servers::RunServers;
 use crate::shelf::RunShelf;
 use crate::stored_rules::StoredRules;
 use crate::team::{Resources, TeamFile};
-use crate::trust::{Kind, Trust};
+use becket_trust::{Kind, Trust};
 
 /// Variables with secrets of becket's own and of chibi, besides the keys of providers.
 pub const SECRET_VARIABLES: &[&str] = &[
@@ -199,7 +199,7 @@ impl Setup {
         let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
         let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
-        let trust = Trust::open(options, &folders, surroundings, &project_root);
+        let trust = Trust::open(options.trust, &folders, surroundings, &project_root);
         let mut project = read_project(&surroundings.cwd, &project_root, &trust);
         hooks.append(&mut project.hooks);
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);

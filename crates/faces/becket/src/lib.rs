@@ -26,6 +26,7 @@ mod plugins;
 mod process;
 mod programs;
 mod project;
+mod project_trust;
 #[doc(hidden)]
 pub mod readers;
 mod restricted_tools;
@@ -40,7 +41,6 @@ mod stored_rules;
 mod target;
 mod team;
 mod timeline;
-mod trust;
 mod unloaded;
 mod urls;
 mod workbench;

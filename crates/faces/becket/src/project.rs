@@ -10,7 +10,7 @@ use becket_host::{CliError, Exit};
 use becket_host::project_root::SETTINGS;
 
 use crate::config::{PermissionsConfig, ProjectConfig};
-use crate::trust::{Judged, Kind, Trust, gone};
+use becket_trust::{Judged, Kind, Trust, gone};
 
 /// The largest `becket.toml` that is read.
 pub const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
@@ -72,7 +72,11 @@ pub fn read_project(cwd: &Path, root: &Path, trust: &Trust) -> Project {
             }
         }
     }
-    let absences = trust.absences(&project.things, &[Kind::Hook, Kind::Rules]);
+    let is_settings = |file: &Path, folder: &Path| {
+        let mut folders = folder.ancestors();
+        folders.any(|folder| SETTINGS.iter().any(|name| file == folder.join(name)))
+    };
+    let absences = trust.absences(&project.things, &[Kind::Hook, Kind::Rules], is_settings);
     refusals.extend(gone(&absences));
     project.things.extend(absences);
     if !refusals.is_empty() {

@@ -14,9 +14,9 @@ use crate::front::{Style, harmless, harmless_indented, harmless_name};
 use crate::hooks_check::{echoes, shell, written};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
-use crate::trust::follow::{Language, follow};
-use crate::trust::{Lock, Record};
 use crate::workbench::Suite;
+use becket_trust::follow::{Language, follow};
+use becket_trust::{Lock, Record};
 
 /// Reads a text, whatever comes of it.
 pub type Reader = fn(&str);

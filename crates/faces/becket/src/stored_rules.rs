@@ -10,7 +10,7 @@ use becket_host::Folders;
 use becket_host::files::read_regular;
 use serde::{Deserialize, Serialize};
 
-use crate::trust::put;
+use becket_trust::put;
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 1024 * 1024;

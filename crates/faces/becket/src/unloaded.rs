@@ -18,7 +18,7 @@ use crate::args::{Options, RunMode};
 use crate::assemble::Setup;
 use crate::front::{Ui, harmless};
 use crate::programs::PATIENCE_AT_THE_DOOR;
-use crate::trust;
+use crate::project_trust;
 
 /// What the user decides about a guest that could not be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Setup {
             return Ok(Vec::new());
         }
         let is_program = options.pi.mode == Some(RunMode::Rpc);
-        if !is_program && !trust::is_somebody_there(options, surroundings) {
+        if !is_program && !project_trust::is_somebody_there(options, surroundings) {
             return Err(refusal(unloaded));
         }
         for guest in unloaded {

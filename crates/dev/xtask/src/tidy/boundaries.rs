@@ -64,14 +64,11 @@ const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
 
 /// The floors of the house, from the lowest. A crate uses those below it and its neighbours.
 const FLOORS: &[&str] = &[
-    "base", "engine", "lanes", "agent", "dialects", "run", "faces", "dev",
+    "base", "engine", "lanes", "agent", "host", "dialects", "run", "faces", "dev",
 ];
 
 /// Floors whose crates do not know each other, each with the neighbours that all of them may use.
-const STRANGERS: &[(&str, &[&str])] = &[
-    ("lanes", &[]),
-    ("dialects", &["becket-dialect-kit", "becket-host"]),
-];
+const STRANGERS: &[(&str, &[&str])] = &[("lanes", &[]), ("dialects", &[])];
 
 /// Crates that are lists of their neighbours.
 const LISTS: &[&str] = &["becket-dialects"];

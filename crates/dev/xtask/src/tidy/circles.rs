@@ -8,7 +8,7 @@ use crate::workspace::SourceFile;
 
 /// Crates whose circles are still to be untied, each with the size of its largest knot. A knot may only get smaller.
 const TO_BE_UNTIED: &[(&str, usize)] = &[
-    ("becket", 120),
+    ("becket", 117),
     ("becket-agent", 26),
     ("becket-chibi", 5),
     ("becket-docker-agent", 2),
@@ -25,6 +25,18 @@ const TO_BE_UNTIED: &[(&str, usize)] = &[
     ("bench", 18),
     ("xtask", 11),
 ];
+
+/// Circles that must be: the crate, the modules of the circle, and why.
+const MUST_BE: &[(&str, &[&str], &str)] = &[(
+    "becket-trust",
+    &[
+        "follow::calls",
+        "follow::javascript",
+        "follow::python",
+        "follow::shell",
+    ],
+    "code of one language stands in a text of another: `python3 -c` in a shell line, a shell line in Python",
+)];
 
 /// Finds the circles of all crates.
 pub fn modules_use_each_other_one_way(files: &[SourceFile]) -> Vec<Finding> {
@@ -43,7 +55,15 @@ fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
     let known = TO_BE_UNTIED.iter().find(|(known, _)| *known == name);
     let mut findings = Vec::new();
     let mut largest = 0;
-    for Knot { size, circle } in modules.knots() {
+    for Knot {
+        modules: tied,
+        circle,
+    } in modules.knots()
+    {
+        if must_be(name, &tied) {
+            continue;
+        }
+        let size = tied.len();
         largest = largest.max(size);
         if known.is_some_and(|(_, most)| size <= *most) {
             continue;
@@ -66,6 +86,13 @@ fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
         findings.push(Finding::new(file, 1, message));
     }
     findings
+}
+
+/// Whether all of these modules are listed with a reason.
+fn must_be(name: &str, tied: &[Module]) -> bool {
+    let is_listed = |module: &Module, modules: &[&str]| modules.contains(&shown(module).as_str());
+    let mut listed = MUST_BE.iter().filter(|(known, ..)| *known == name);
+    listed.any(|(_, modules, _)| tied.iter().all(|module| is_listed(module, modules)))
 }
 
 fn shown(module: &Module) -> String {

@@ -23,8 +23,8 @@ pub struct Modules {
 
 /// Modules that use each other in turn.
 pub struct Knot {
-    /// How many they are.
-    pub size: usize,
+    /// All of them.
+    pub modules: Vec<Module>,
     /// The shortest circle through the first of them.
     pub circle: Vec<Module>,
 }
@@ -83,9 +83,10 @@ impl Modules {
             let back = ways.filter_map(|next| astar(&graph, next, |at| at == start, |_| 1, |_| 0));
             let (_, back) = back.min_by_key(|(length, _)| *length)?;
             let circle = [vec![start], back].concat();
+            let names = |nodes: Vec<NodeIndex>| nodes.into_iter().map(|node| graph[node].clone()).collect();
             Some(Knot {
-                size: knot.len(),
-                circle: circle.into_iter().map(|node| graph[node].clone()).collect(),
+                modules: names(knot),
+                circle: names(circle),
             })
         })
         .collect()

@@ -44,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{AgentFileChoice, Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
 use crate::programs;
-use crate::trust;
+use crate::project_trust;
 pub(crate) use ask::{Purpose, person, with_some_model};
 pub(crate) use tool::read_arguments as tool_arguments;
 
@@ -61,7 +61,7 @@ pub fn run(args: Args, surroundings: &Surroundings) -> Result<Exit, CliError> {
         check_context_options(&options, command)?;
     }
     if may_need_trust(command.as_ref()) {
-        trust::ask(&options, surroundings)?;
+        project_trust::ask(&options, surroundings)?;
     }
     match command {
         None => without_command(&options, prompt, surroundings),

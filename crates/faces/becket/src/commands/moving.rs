@@ -27,7 +27,7 @@ use crate::assemble::{Assembled, Setup};
 use crate::extensions;
 use crate::lifetimes::destroy_unkept;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
-use crate::trust::Trust;
+use becket_trust::Trust;
 
 /// After how long without use a context is destroyed that was not to be kept, where the program could not do it.
 const LEFT_BEHIND_MS: u64 = 24 * 60 * 60 * 1000;
@@ -376,7 +376,7 @@ impl Seat {
         let told = |error: CliError| error.to_string();
         let (config, folders) = (&setup.config.pi, &setup.folders);
         // What has changed since is judged anew.
-        let trust = Trust::open(options, folders, surroundings, &setup.project_root);
+        let trust = Trust::open(options.trust, folders, surroundings, &setup.project_root);
         let (found, judged) =
             extensions::find(options, config, folders, surroundings, &trust).map_err(told)?;
         if let Some(refusal) = extensions::refusal(&found, &judged, &trust) {

@@ -9,7 +9,7 @@ use becket_pi::{Candidate, Found, ProjectFolder, Resources, Search, Wanted, Want
 use crate::args::Options;
 use crate::config::PiConfig;
 use crate::project::TRUST_HINT;
-use crate::trust::{Judged, Kind, Trust, gone};
+use becket_trust::{Judged, Kind, Trust, gone};
 
 /// Finds the extensions of this run, and judges those of the project. Nothing runs yet.
 pub fn find(
@@ -44,7 +44,7 @@ pub fn find(
     let told = search(ProjectFolder::Untrusted)?.untrusted;
     let is_searched = around == Around::Searched && config.enabled != Some(false);
     let absences = |judged: &[Judged]| match is_searched {
-        true => trust.absences(judged, &[Kind::Extension]),
+        true => trust.absences(judged, &[Kind::Extension], is_of_project),
         false => Vec::new(),
     };
     if told.is_empty() {
@@ -75,6 +75,12 @@ pub fn find(
     let gone = absences(&judged);
     judged.extend(gone);
     Ok((found, judged))
+}
+
+/// Whether a file of the project would be looked for where a run works in that folder.
+fn is_of_project(file: &Path, folder: &Path) -> bool {
+    let settings = becket_pi::project_settings(folder);
+    settings.parent().is_some_and(|brings| file.starts_with(brings))
 }
 
 /// Takes an extension, unless it is one of the project's that is not trusted.

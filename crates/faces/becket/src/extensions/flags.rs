@@ -19,7 +19,7 @@ use crate::args::{Args, Options};
 use crate::assemble::Setup;
 use crate::commands::runtime;
 use crate::process::check_working_directory;
-use crate::trust;
+use crate::project_trust;
 
 /// An option of an extension, as the command line sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn with_flags(
 /// The extensions of a command line, and the runtime in which they live; `None` if there are none.
 fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<(Runtime, Extensions)>, CliError> {
     check_working_directory()?;
-    trust::ask(options, surroundings)?;
+    project_trust::ask(options, surroundings)?;
     let setup = Setup::read(options, surroundings)?;
     if let Some(refusal) = &setup.project.refusal {
         return Err(refusal.clone());

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::trust::follow::look;
+use becket_trust::follow::look;
 
 /// What the shell does itself, in `sh`, `bash` and `zsh`.
 const BUILTINS: &[&str] = &[

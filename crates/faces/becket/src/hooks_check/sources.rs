@@ -23,7 +23,7 @@ use crate::foreign_rules::ForeignRules;
 use crate::plugins;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
-use crate::trust::Trust;
+use becket_trust::Trust;
 
 /// What a file is read as.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ pub fn everything(
             files.push(read(&file, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
         }
     }
-    let trust = Trust::open(options, folders, surroundings, &project_root(cwd));
+    let trust = Trust::open(options.trust, folders, surroundings, &project_root(cwd));
     let (found, _) = extensions::find(options, &config.pi, folders, surroundings, &trust)?;
     let found = found
         .extensions

@@ -2,7 +2,7 @@
 
 use super::{Finding, Kind, Severity};
 use crate::assemble::Setup;
-use crate::trust::{Item, Judged, Kind as Thing, LOCK_FILE};
+use becket_trust::{Item, Judged, Kind as Thing, LOCK_FILE};
 
 /// What is found about everything that the project brings.
 pub fn untrusted(setup: &Setup) -> Vec<Finding> {

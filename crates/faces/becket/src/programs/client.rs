@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::args::Options;
 use crate::front::{Choice, Failed, STORE, Ui, about_rule, harmless, rule_of};
-use crate::trust::{Pending, QUESTION};
+use crate::project_trust::{Pending, QUESTION};
 
 /// A program that does not answer for this long has said no; nothing waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::{AgentFileChoice, Options, TestArgs};
 use crate::commands::{print, runtime};
 use crate::front::harmless;
-use crate::trust::may_run;
+use crate::project_trust::may_run;
 use crate::workbench::{
     Case, Ended, Fired, Lab, Play, Suite, TestRoom, Wish, dialect_named, event_called, in_ms, rewritten,
     unmet_files,

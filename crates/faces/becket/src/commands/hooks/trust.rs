@@ -9,7 +9,8 @@ use crate::args::{Options, TrustArgs};
 use crate::assemble::Setup;
 use crate::commands::print;
 use crate::front::harmless;
-use crate::trust::{self, Judged, LOCK_FILE, Lock, Record, Trust, described, put};
+use crate::project_trust;
+use becket_trust::{Judged, LOCK_FILE, Lock, Record, Trust, described, put};
 
 /// Trusts, shows, revokes or locks.
 pub fn run(options: &Options, wanted: &TrustArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -90,7 +91,7 @@ fn ending(setup: &Setup) -> Exit {
 
 /// Asks on a terminal; elsewhere it says what would be asked.
 fn asked(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    trust::ask(options, surroundings)?;
+    project_trust::ask(options, surroundings)?;
     let setup_now = Setup::read(options, surroundings)?;
     let (before, after) = (setup.project.untrusted(), setup_now.project.untrusted());
     if after.is_empty() {

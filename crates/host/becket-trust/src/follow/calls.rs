@@ -3,8 +3,10 @@
 
 use std::collections::HashSet;
 
-use super::super::item::shell_quoted;
-use super::{Base, Followed, Language, line_of, shell, shown};
+use super::followed::{Base, Followed, line_of, shown};
+use super::language::Language;
+use super::shell;
+use crate::item::shell_quoted;
 
 /// A word for the shell of which nobody knows what it will be.
 const UNKNOWN: &str = "\"$UNKNOWN\"";

@@ -1,21 +1,4 @@
-//! Trust in what is merely found in the working directory, for every dialect the same.
-//!
-//! What a project brings comes as things one by one (`item.rs`): a hook, the rules of a file, an extension. Each is
-//! known by its content: its entry, and the bytes of all files that it runs and that these load (`gather.rs`, with
-//! `follow/` for the languages). The person trusts identities (`store.rs`), alone or by a lock that the project brings
-//! (`lock.rs`). A guard that was trusted and is gone is asked about like one that is new (`absence.rs`). What runs is a
-//! copy of the very bytes that were hashed (`copy.rs`). `question.rs` asks on a terminal.
-//!
-//! Nothing here runs anything, and nothing of a project counts before it was judged here.
-
-mod absence;
-mod copy;
-pub(crate) mod follow;
-mod gather;
-mod item;
-mod lock;
-mod question;
-mod store;
+//! Judges what a project brings, thing by thing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,15 +10,11 @@ use becket_host::files::read_regular;
 use becket_host::{Folders, Surroundings};
 use serde_json::{Value, json};
 
-pub use absence::gone;
-use copy::Kept;
-pub use item::{Item, Kind};
-pub use lock::{LOCK_FILE, Lock};
-pub use question::{Pending, QUESTION, ask, described, is_somebody_there, may_run};
-pub use store::{Record, Store, put};
-
-use crate::args::Options;
-use gather::Gatherer;
+use super::copy::{self, Kept};
+use super::gather::Gatherer;
+use super::item::{self, Item, Kind};
+use super::lock::{self, LOCK_FILE, Lock};
+use super::store::{self, Store};
 
 /// Says what is trusted in a project.
 #[derive(Debug, Clone)]
@@ -44,8 +23,8 @@ pub struct Trust {
     of_run: bool,
     pub store: Store,
     /// The project's root and the working directory, as they really lie.
-    root: PathBuf,
-    cwd: PathBuf,
+    pub(super) root: PathBuf,
+    pub(super) cwd: PathBuf,
     /// Where the person's Python finds modules.
     python_path: Option<String>,
     lock: Option<Locked>,
@@ -116,12 +95,12 @@ impl Judged {
 }
 
 impl Trust {
-    /// What is trusted in the project at that root.
-    pub fn open(options: &Options, folders: &Folders, surroundings: &Surroundings, root: &Path) -> Self {
+    /// What is trusted in the project at that root. `of_run` says that everything is, for this run.
+    pub fn open(of_run: bool, folders: &Folders, surroundings: &Surroundings, root: &Path) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let (root, cwd) = (real(root), real(&surroundings.cwd));
         let mut trust = Self {
-            of_run: options.trust,
+            of_run,
             store: Store::new(folders.trust_folder(), &root),
             root,
             cwd,
@@ -170,7 +149,7 @@ impl Trust {
         name.or_else(|| Some(real.ok()?.strip_prefix(&self.root).ok()?.to_path_buf()))
     }
 
-    fn judge(&self, item: Item) -> Judged {
+    pub fn judge(&self, item: Item) -> Judged {
         let lock = self
             .lock
             .as_ref()
@@ -190,11 +169,11 @@ impl Trust {
         }
     }
 
-    fn gatherer(&self, folder: &Path) -> Gatherer<'_> {
+    pub fn gatherer(&self, folder: &Path) -> Gatherer<'_> {
         Gatherer::new(&self.root, &self.cwd, folder)
     }
 
-    fn item(&self, kind: Kind, name: &str, source: &Path, entry: String, files: Gatherer<'_>) -> Item {
+    pub fn item(&self, kind: Kind, name: &str, source: &Path, entry: String, files: Gatherer<'_>) -> Item {
         let source = source.strip_prefix(&self.root).unwrap_or(source);
         let module_folders = files.module_folders();
         let Gatherer {

@@ -4,39 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use becket_host::project_root::SETTINGS;
-
-use super::item::{Item, Kind};
-use super::{Judged, LOCK_FILE, Lock, Trust};
-
-/// A guard, by what it is called.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Known {
-    pub kind: Kind,
-    pub source: String,
-    pub name: String,
-}
-
-impl Known {
-    fn is(&self, item: &Item) -> bool {
-        (self.kind, &self.source, &self.name) == (item.kind, &item.source, &item.name)
-    }
-
-    /// Whether it would count in a folder of the project.
-    fn concerns(&self, folder: &Path) -> bool {
-        let source = Path::new(&self.source);
-        match self.kind {
-            Kind::Extension => {
-                let settings = becket_pi::project_settings(folder);
-                settings.parent().is_some_and(|brings| source.starts_with(brings))
-            }
-            _ => SETTINGS.iter().any(|name| {
-                let mut folders = folder.ancestors();
-                folders.any(|folder| source == folder.join(name))
-            }),
-        }
-    }
-}
+use super::item::{Item, Kind, Known};
+use super::lock::{LOCK_FILE, Lock};
+use super::trust::{Judged, Trust};
 
 /// Says which guards are gone without a yes.
 pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
@@ -51,7 +21,14 @@ pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
 impl Trust {
     /// The guards of these kinds that are gone, seen beside what is there. Each is known by the guards that are left,
     /// so that a yes means exactly this.
-    pub fn absences(&self, things: &[Judged], kinds: &[Kind]) -> Vec<Judged> {
+    ///
+    /// `counts` says whether a file, by its path from the root, would count in a folder of the project.
+    pub fn absences(
+        &self,
+        things: &[Judged],
+        kinds: &[Kind],
+        counts: impl Fn(&Path, &Path) -> bool,
+    ) -> Vec<Judged> {
         let left: Vec<&Item> = things
             .iter()
             .map(|judged| &judged.item)
@@ -64,7 +41,8 @@ impl Trust {
             .known_guards()
             .into_iter()
             .filter(|known| kinds.contains(&known.kind));
-        let gone = known.filter(|known| known.concerns(folder) && !left.iter().any(|item| known.is(item)));
+        let is_left = |known: &Known| left.iter().any(|item| known.is(item));
+        let gone = known.filter(|known| counts(Path::new(&known.source), folder) && !is_left(known));
         let gone = gone.map(|known| {
             let mut entry = format!(
                 "what was trusted: {}\nthe guards that are left:\n",

@@ -1,6 +1,7 @@
 //! Scheme: `load` and `include` of files that are named in the text, and libraries that may lie beside the script.
 
-use super::{Base, Followed, Language};
+use super::followed::{Base, Followed, line_of};
+use super::language::Language;
 
 /// Forms whose strings are names of files.
 const FORMS: &[&str] = &[
@@ -21,7 +22,7 @@ pub fn follow(text: &str) -> Followed {
             if names.peek().is_none() {
                 let form = form.trim_matches(['(', ' ']);
                 followed.open(
-                    super::line_of(text, at),
+                    line_of(text, at),
                     format!("`{form}` of a file that is not named there"),
                 );
             }

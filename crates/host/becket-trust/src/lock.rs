@@ -8,8 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::absence::Known;
-use super::item::{Item, Kind, State};
+use super::item::{Item, Kind, Known, State};
 
 /// Its name, at the project's root.
 pub const LOCK_FILE: &str = "hooks.lock";

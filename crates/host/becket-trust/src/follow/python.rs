@@ -2,7 +2,8 @@
 //! only looks like an import names files that are not there, and does no harm.
 
 use super::calls::{self, Starters, Takes};
-use super::{Base, Followed, Language, line_of, shown};
+use super::followed::{Base, Followed, line_of, shown};
+use super::language::Language;
 
 /// The name of a module is not longer than this. Every package in it is a file that may be meant.
 const LONGEST_MODULE: usize = 500;
@@ -200,7 +201,7 @@ mod tests {
             ("import os\nos.system('sh rules.sh')", "rules.sh"),
         ] {
             let found = follow(text, Base::Script);
-            let is_it = |used: &super::super::Use| used.path.to_str() == Some(file);
+            let is_it = |used: &super::super::followed::Use| used.path.to_str() == Some(file);
             assert!(
                 found.uses.iter().any(is_it) && found.open.is_empty(),
                 "{text}: {found:?}"

@@ -12,8 +12,10 @@ use becket_shell::{
     Assignment, Command, End, Kind, Part, RedirectKind, Script, Tail, Word, command_start, read,
 };
 
+use super::followed::{Base, Followed, Use, shown};
+use super::language::Language;
 use super::table::{FileAt, Holds, Meaning, holds, meaning, reads};
-use super::{Base, Followed, Language, Use, javascript, python, shown};
+use super::{javascript, python};
 
 /// Options of interpreters that have a file behind them, and those with something else.
 const WITH_FILES: &[&str] = &[

@@ -1,9 +1,11 @@
 //! What words mean to a follower: commands of the shell, and variables that decide which code is found. Whatever stands
 //! in no table is a program that may run the scripts it is given.
 
+use std::path::Path;
+
 use becket_shell::is_wrapper;
 
-use super::Language;
+use super::language::Language;
 
 /// What a command does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +191,36 @@ pub fn meaning(name: &str) -> Option<Meaning> {
     match is_called(name).or_else(|| is_called(plain)) {
         Some((meaning, _)) => Some(*meaning),
         None => is_wrapper(name).then_some(Meaning::Wraps),
+    }
+}
+
+impl Language {
+    /// By the name of the program that runs it.
+    pub fn of_program(name: &str) -> Option<Self> {
+        match meaning(name.rsplit('/').next().unwrap_or(name))? {
+            Meaning::Interprets(language) => Some(language),
+            Meaning::InterpretsArgument => Some(Self::Other),
+            _ => None,
+        }
+    }
+
+    /// By the first line and the name of a file. `None` for what is no script.
+    pub fn of_file(file: &Path, text: &str) -> Option<Self> {
+        if let Some(first) = text.strip_prefix("#!") {
+            let words = first.lines().next().unwrap_or_default().split_whitespace();
+            let mut programs = words.filter(|word| !word.starts_with('-') && !word.contains('='));
+            let program = programs.find(|word| word.rsplit('/').next() != Some("env"));
+            return Some(program.and_then(Self::of_program).unwrap_or(Self::Other));
+        }
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        Some(match ending? {
+            "sh" | "bash" | "zsh" | "ksh" => Self::Shell,
+            "py" => Self::Python,
+            "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Self::JavaScript,
+            "scm" | "ss" | "sld" | "sls" => Self::Scheme,
+            "rb" | "pl" | "pm" | "lua" | "php" | "awk" | "fish" | "tcl" | "mk" => Self::Other,
+            _ => return None,
+        })
     }
 }
 

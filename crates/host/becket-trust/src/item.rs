@@ -76,6 +76,20 @@ pub struct Item {
     pub module_folders: Option<Vec<String>>,
 }
 
+/// A guard, by what it is called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    pub kind: Kind,
+    pub source: String,
+    pub name: String,
+}
+
+impl Known {
+    pub fn is(&self, item: &Item) -> bool {
+        (self.kind, &self.source, &self.name) == (item.kind, &item.source, &item.name)
+    }
+}
+
 /// A file by its name in the project.
 #[derive(Debug, Clone)]
 pub struct File {

@@ -2,7 +2,8 @@
 //! own resolver, which knows packages.
 
 use super::calls::{self, Starters, Takes};
-use super::{Followed, Language};
+use super::followed::Followed;
+use super::language::Language;
 
 /// Functions that run something.
 const STARTERS: &[Starters] = &[
