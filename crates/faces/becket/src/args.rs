@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use becket_agent::provider::ThinkingLevel;
-use becket_host::Surroundings;
+use becket_system::Surroundings;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};

@@ -28,14 +28,14 @@ use becket_hooks::{
     Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
     read_hook_file,
 };
-use becket_host::project_root::project_root;
-use becket_host::signals::unless_cancelled;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_pi::ProjectFolder;
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
+use becket_system::project_root::project_root;
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_tools::{
     CALL_USER, ContextToolSettings, Models, NotesSettings, Preset, SubagentToolSettings, ToolSettings,
     context_tool_names, context_tools, memory_tool_names, memory_tools, operation_tools, own_tool_names,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use becket_agent::url_policy::UrlJudge;
 use becket_docker_agent::{Builtin, BuiltinCall, Builtins, Moment, Output};
 use becket_hooks::Engine;
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 use becket_tools::facts::{
     DiffDetail, GitFacts, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
     redact_value, user_text,
@@ -91,7 +91,7 @@ impl ProgramBuiltins {
     async fn without_folder(&self, call: BuiltinCall<'_>) -> Result<Output, String> {
         Ok(match call.builtin {
             Builtin::AddDate => {
-                let today = becket_host::moments::now()
+                let today = becket_system::moments::now()
                     .with_timezone(&chrono::Local)
                     .format("%Y-%m-%d");
                 Output::with_context(Some(format!("Today's date: {today}")))

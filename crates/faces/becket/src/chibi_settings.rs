@@ -9,9 +9,9 @@ use becket_chibi::{
 };
 use becket_events::{Intersect, ToolOffer, ToolsOffered, ToolsOfferedReply, Union};
 use becket_hooks::Engine;
-use becket_host::files::read_regular;
-use becket_host::{CliError, Surroundings};
 use becket_providers::{ProviderSettings, has_key, select};
+use becket_system::files::read_regular;
+use becket_system::{CliError, Surroundings};
 
 use crate::assemble::Setup;
 use crate::config::Config;

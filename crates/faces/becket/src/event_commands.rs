@@ -11,7 +11,7 @@ use becket_hooks::{
     CommandLane, Dialect, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation,
     Lane, LaneKind, Program, echo_proof, nearest,
 };
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -129,7 +129,7 @@ impl EventCommands {
             for (kind, mut told) in runtime_events(id, &event) {
                 told.insert(
                     "timestamp".into(),
-                    becket_host::moments::now().to_rfc3339().into(),
+                    becket_system::moments::now().to_rfc3339().into(),
                 );
                 this.start(id, kind, &told, &event, &runtime);
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use becket_docker_agent::{CONFIG_VARIABLES, HookEntry, HookFlag, Permissions, PersonsSettings};
-use becket_host::{CliError, Folders, Surroundings};
+use becket_system::{CliError, Folders, Surroundings};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::DockerAgentConfig;

@@ -48,7 +48,7 @@ mod workbench;
 use std::process::ExitCode;
 
 pub use args::command_line;
-pub use becket_host::{CliError, Exit};
+pub use becket_system::{CliError, Exit};
 pub use config::{Config, config_page};
 pub use workbench::Replay;
 

@@ -2,8 +2,8 @@
 
 use becket_agent::context_files::ContextFiles;
 use becket_agent::vfs::Vfs;
-use becket_host::{CliError, Surroundings};
 use becket_store::{ContextName, Due, SqliteStore};
+use becket_system::{CliError, Surroundings};
 
 use crate::assemble::Setup;
 

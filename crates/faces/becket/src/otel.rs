@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_events::{SessionEnd, SessionEndReply};
 use becket_hooks::Engine;
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 use url::Url;
 
 use crate::config::OtelConfig;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use becket_hooks::Program;
-use becket_host::Surroundings;
 use becket_jq::World;
+use becket_system::Surroundings;
 
 /// What it is called, and what it is called by.
 pub const NAME: &str = "jq";

@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use becket_events::Part;
-use becket_host::CliError;
+use becket_system::CliError;
 
 /// The largest picture that is sent.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;

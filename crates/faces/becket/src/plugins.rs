@@ -12,8 +12,8 @@ use becket_chibi::{
 use becket_dialect_kit::Unloaded;
 use becket_events::{Face, Profile};
 use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
-use becket_host::{CliError, Folders, Surroundings};
 use becket_index::{Extract, LanguagePlugin};
+use becket_system::{CliError, Folders, Surroundings};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use futures_util::future::BoxFuture;
 use toml::Spanned;

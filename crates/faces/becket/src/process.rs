@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use becket_host::{CliError, OpenScreen, Signals, Surroundings};
+use becket_system::{CliError, OpenScreen, Signals, Surroundings};
 
 /// The surroundings of this process.
 pub fn surroundings() -> Surroundings {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use becket_hooks::OwnHook;
-use becket_host::files::{Unread, read_regular};
-use becket_host::{CliError, Exit};
+use becket_system::files::{Unread, read_regular};
+use becket_system::{CliError, Exit};
 
-use becket_host::project_root::SETTINGS;
+use becket_system::project_root::SETTINGS;
 
 use crate::config::{PermissionsConfig, ProjectConfig};
 use becket_trust::{Judged, Kind, Trust, gone};

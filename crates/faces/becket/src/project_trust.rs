@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use becket_host::files::read_regular;
-use becket_host::{CliError, Surroundings};
+use becket_system::files::read_regular;
+use becket_system::{CliError, Surroundings};
 use becket_trust::{contents, described, is_answered_with_yes, show};
 
 use crate::args::Options;

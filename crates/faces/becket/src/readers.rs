@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use becket_host::moments::{parse_moment, parse_since, parse_span};
 use becket_store::{AuditEntry, RawTrace};
+use becket_system::moments::{parse_moment, parse_since, parse_span};
 
 use crate::commands::audit::Account;
 use crate::commands::tool_arguments;

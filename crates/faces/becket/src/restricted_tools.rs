@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use becket_host::CliError;
 use becket_mcp::{Prefix, tool_name};
+use becket_system::CliError;
 
 use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};
 use crate::rule_spelling;

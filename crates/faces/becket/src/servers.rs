@@ -14,11 +14,11 @@ use becket_chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
 use becket_docker_agent::McpReach;
 use becket_events::Profile;
 use becket_hooks::Program;
-use becket_host::Surroundings;
 use becket_mcp::{
     Asking, Headers, LoadSettings, McpTool, Prefix, Reach, Remark, Secrets, ServerSettings, Servers,
     ToolFilter, tool_name,
 };
+use becket_system::Surroundings;
 use becket_tools::client_for;
 use toml::Spanned;
 use url::Url;

@@ -13,8 +13,8 @@ use becket_events::{
     TurnEnded, TurnStart,
 };
 use becket_hooks::{Action, Cause, Engine, Failure, Handler, HandlerInfo, Matcher, Occasion, Registration};
-use becket_host::Surroundings;
 use becket_snapshot::{Keep, Mark, Settings, Snapshots, Span};
+use becket_system::Surroundings;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use becket_agent::stored_rule::{RuleKeeper, check};
-use becket_host::Folders;
-use becket_host::files::read_regular;
+use becket_system::Folders;
+use becket_system::files::read_regular;
 use serde::{Deserialize, Serialize};
 
 use becket_trust::put;

@@ -2,8 +2,8 @@
 
 use becket_agent::{Lasting, Switch};
 use becket_hooks::nearest;
-use becket_host::CliError;
 use becket_store::{Claim, ContextName, SqliteStore};
+use becket_system::CliError;
 
 use crate::args::{Options, PiOptions};
 
@@ -220,7 +220,7 @@ pub fn claim_new(
 
 /// A name that nobody has, in the manner of `20260131_154500`.
 pub fn claim_fresh(prefix: Option<&str>, store: &SqliteStore) -> Result<(ContextName, Claim), CliError> {
-    let moment = becket_host::moments::now()
+    let moment = becket_system::moments::now()
         .with_timezone(&chrono::Local)
         .format("%Y%m%d_%H%M%S");
     let name = prefix.map_or_else(|| moment.to_string(), |prefix| format!("{prefix}_{moment}"));

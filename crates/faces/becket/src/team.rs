@@ -19,8 +19,8 @@ use becket_docker_agent::{
     toolset_tools, with_variables,
 };
 use becket_hooks::{Engine, nearest};
-use becket_host::{CliError, Surroundings};
 use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
+use becket_system::{CliError, Surroundings};
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
 };

@@ -6,10 +6,10 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use becket_dialect_kit::Unloaded;
-use becket_host::signals::unless_cancelled;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::host_call::{Dialog, DialogAnswer};
 use becket_screen::{Entry, Question, Screen};
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Surroundings};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;

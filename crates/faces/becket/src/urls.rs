@@ -7,7 +7,7 @@ use std::path::Path;
 
 use becket_agent::url_policy::{PolicyLists, UrlJudge, UrlPolicy, UrlVerdict};
 use becket_chibi::{UrlAction, UrlRules};
-use becket_host::CliError;
+use becket_system::CliError;
 use toml::Spanned;
 
 use crate::assemble::Setup;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, Write as _};
 
-use becket_host::{CliError, harmless};
+use becket_system::{CliError, harmless};
 use similar::TextDiff;
 
 use super::item::{File, Kind, State};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use becket_events::Class;
 use becket_hooks::{OwnHook, Preparation};
-use becket_host::files::read_regular;
-use becket_host::{Folders, Surroundings};
+use becket_system::files::read_regular;
+use becket_system::{Folders, Surroundings};
 use serde_json::{Value, json};
 
 use super::copy::{self, Kept};

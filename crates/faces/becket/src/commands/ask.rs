@@ -13,10 +13,10 @@ use becket_agent::{
 use becket_docker_agent::{Piece, command_prompt};
 use becket_events::{EndReason, InputSource, ModelChoice, Part};
 use becket_hooks::{Watcher, nearest};
-use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
 use becket_pi::host_call::HostCall;
 use becket_store::{Claim, ContextName, SqliteStore};
+use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 use clap::CommandFactory;
 use serde_json::{Map, Value};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use becket_agent::audit::LedgerCounts;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::{Value, json};
 
 use super::{print, since, trace};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becket_agent::cache::OutputCache;
 use becket_agent::vfs::Vfs;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use super::{ago, print};

@@ -2,8 +2,8 @@
 
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::ContextName;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{self, Conversation, Purpose, unless_lost};

@@ -1,7 +1,7 @@
 //! `becket config`: what is in effect, and where it comes from.
 
 use becket_agent::SubagentSettings;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::Value;
 
 use super::print;

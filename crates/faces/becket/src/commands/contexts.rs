@@ -1,6 +1,6 @@
 //! `becket contexts`: the named conversations.
 
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use super::{ago, print};
 use crate::args::Options;

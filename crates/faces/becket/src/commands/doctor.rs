@@ -7,8 +7,8 @@ use becket_chibi::{Asking, hook_named};
 use becket_dialect_kit::Unloaded;
 use becket_events::Profile;
 use becket_hooks::Engine;
-use becket_host::signals::unless_cancelled;
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use futures_util::future::BoxFuture;
 
 use super::{print, runtime};

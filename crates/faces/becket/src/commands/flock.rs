@@ -1,8 +1,8 @@
 //! `becket flock`: groups of contexts that share goals, instructions, tasks and files.
 
 use becket_agent::flocks::{Flocks, SITE};
-use becket_host::{CliError, Exit, Surroundings};
 use becket_store::ContextName;
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::context::wish;
 use super::print;

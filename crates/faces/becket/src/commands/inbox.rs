@@ -6,8 +6,8 @@ use becket_agent::mail::MailSource;
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_chibi::contexts_with_messages;
 use becket_events::{EndReason, MessageBody};
-use becket_host::{CliError, Exit, Surroundings};
 use becket_store::{ContextName, SqliteStore};
+use becket_system::{CliError, Exit, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose, conclude, unless_lost};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use becket_events::EventId;
 use becket_hooks::Watcher;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_index::{IndexProblem, MapWish, SymbolQuery};
+use becket_system::{CliError, Exit, Surroundings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! `becket man` and `becket completions`, made from the command line's own description.
 
-use becket_host::{CliError, Exit};
+use becket_system::{CliError, Exit};
 
 use super::print;
 use crate::args::command_line;

@@ -2,9 +2,9 @@
 
 use becket_agent::tool::Tool;
 use becket_hooks::nearest;
-use becket_host::signals::unless_cancelled;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::{Asking, Known, Offer, Reach, Server, tool_name};
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use super::{print, runtime};

@@ -37,7 +37,7 @@ pub mod web;
 pub(crate) use chat::Shell;
 
 use becket_agent::mail::Sending;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use becket_chibi::scheme::Tier;
 use tokio_util::sync::CancellationToken;
@@ -219,7 +219,7 @@ pub(crate) fn since(text: &str) -> Result<u64, CliError> {
     let now = std::time::SystemTime::UNIX_EPOCH
         .elapsed()
         .map_or(0, |age| age.as_millis() as u64);
-    becket_host::moments::parse_since(text, now).ok_or_else(|| {
+    becket_system::moments::parse_since(text, now).ok_or_else(|| {
         CliError::usage(format!("`{text}` is no moment and no span"))
             .hint("write a span such as 12h or 7d, or a day such as 2027-01-31")
     })

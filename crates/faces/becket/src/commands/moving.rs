@@ -16,9 +16,9 @@ use becket_agent::{
     SessionJudge,
 };
 use becket_events::SwitchReason;
-use becket_host::{CliError, Surroundings};
 use becket_pi::ProjectFolder;
 use becket_store::{Claim, ContextName, Lifetime, SqliteStore};
+use becket_system::{CliError, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::sessions::{bring, without_moment};

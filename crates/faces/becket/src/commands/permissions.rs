@@ -1,6 +1,6 @@
 //! `becket permissions`: the rules that were stored at a question, for each project.
 
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::json;
 
 use super::print;

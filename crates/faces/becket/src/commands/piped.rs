@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 
 /// The longest prompt that is read from a pipe.
 const MAX_PIPED_BYTES: usize = 64 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use becket_chibi::{Asking, Plugin, hook_named, plugins_folder};
 use becket_hooks::nearest;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value, json};
 
 use super::{print, runtime, tool};

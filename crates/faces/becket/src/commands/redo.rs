@@ -1,6 +1,6 @@
 //! `becket redo`: takes back the last undo.
 
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::snapshots::{conflicts, open, problem, tell};
 use crate::args::Options;

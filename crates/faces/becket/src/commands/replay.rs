@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{SessionSummary, SqliteStore};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::{Value, json};
 
 use super::{cancellable, print, since, trace};

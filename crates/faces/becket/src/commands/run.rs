@@ -1,6 +1,6 @@
 //! `becket run`: an agent file, with one prompt or as a chat.
 
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::{ask, chat};
 use crate::args::{AgentFileChoice, Options};

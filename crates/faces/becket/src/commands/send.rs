@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use becket_agent::mail::Sending;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::ask::{Purpose, person, with_some_model};
 use super::{cancellable, print};

@@ -1,8 +1,8 @@
 //! `becket snapshots`: the checkpoints of the working directory. What is done here is the person's own doing: no hook
 //! is asked.
 
-use becket_host::{CliError, Exit, Surroundings};
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};

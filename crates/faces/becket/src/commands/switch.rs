@@ -1,7 +1,7 @@
 //! `becket -c NAME` without a prompt, and `-c` before a command about one context: a switch and nothing else.
 
 use becket_events::EndReason;
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use super::ask::{Conversation, Purpose, unless_lost};
 use super::runtime;

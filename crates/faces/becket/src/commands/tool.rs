@@ -5,7 +5,7 @@ use std::io::Read;
 use becket_agent::DirectCall;
 use becket_events::EndReason;
 use becket_hooks::Watcher;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
 use super::ask::{Conversation, Purpose, unless_lost};

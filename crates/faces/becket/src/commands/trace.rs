@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use becket_host::project_root::nearest_project;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
+use becket_system::project_root::nearest_project;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::{Value, json};
 
 use url::Url;

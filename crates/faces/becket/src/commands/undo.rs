@@ -1,7 +1,7 @@
 //! `becket undo`: takes back the last turn, call or restore.
 
-use becket_host::{CliError, Exit, Surroundings};
 use becket_snapshot::{Span, Which};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::snapshots::{conflicts, open, problem, tell};
 use crate::args::Options;

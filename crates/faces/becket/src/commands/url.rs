@@ -1,7 +1,7 @@
 //! `becket url`: what the policy says about addresses of the web.
 
 use becket_agent::url_policy::{UrlClass, UrlJudge, UrlVerdict, read_url, without_credentials};
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{print, runtime};

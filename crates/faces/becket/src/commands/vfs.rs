@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use becket_agent::judged_path::{reason, size};
 use becket_agent::vfs::{Caller, Entry, Info, Kind, Vfs, VfsPath, VfsPlace, ZONES};
 use becket_chibi::scheme::zone_of;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};

@@ -19,7 +19,6 @@ use becket_hooks::{
     Cause, DispatchTrace, Engine, Failure, HandlerKey, HandlerRun, LaneKind, Mark, ScriptHandler,
     Unanswerable,
 };
-use becket_host::Surroundings;
 use becket_js::{Extension, Kit, Report, Reporter};
 use becket_pi::host_call::{
     ContextFile, FlagDefinition, FlagValue, Mode, ProviderDefinition, Shown, ToolDefinition,
@@ -28,6 +27,7 @@ use becket_pi::services::{Bind, Service};
 use becket_pi::{Candidate, ExtensionOwner, Origin};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
+use becket_system::Surroundings;
 use serde_json::json;
 
 use super::bus::Bus;

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_pi::{Candidate, Found, ProjectFolder, Resources, Search, Wanted, WantedResources};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use crate::args::Options;
 use crate::config::PiConfig;

@@ -7,8 +7,8 @@ use std::fmt;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::host_call::{FlagDefinition, FlagKind, FlagValue};
+use becket_system::{CliError, Exit, Surroundings};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use tokio::runtime::Runtime;

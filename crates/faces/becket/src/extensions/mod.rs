@@ -42,7 +42,6 @@ use becket_agent::tool::{BUILTIN, Tool};
 use becket_dialect_kit::Unloaded;
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_host::Surroundings;
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
 };
@@ -50,6 +49,7 @@ use becket_pi::Candidate;
 use becket_pi::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
 use becket_pi::services::End;
 use becket_store::SqliteStore;
+use becket_system::Surroundings;
 use becket_tools::Models;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

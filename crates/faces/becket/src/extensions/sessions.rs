@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use becket_agent::context_files::{ContextFile, Whose};
 use becket_agent::desk::Site;
 use becket_agent::store::{EntryContent, Origin, StoredEntry};
-use becket_host::moments;
 use becket_js::HostError;
 use becket_pi::host_call::{ContextUsage, SessionInfo};
 use becket_pi::services::ComingSession;
 use becket_pi::session_file::Header;
 use becket_pi::{ModelName, messages};
+use becket_system::moments;
 use serde_json::{Value, json};
 
 use super::board::Board;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_host::Exit;
 use becket_js::Watch;
+use becket_system::Exit;
 
 use super::board::Board;
 

@@ -1,6 +1,6 @@
 //! Markdown on a terminal, block by block while it arrives.
 
-use becket_host::harmless;
+use becket_system::harmless;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::style::Style;

@@ -9,7 +9,7 @@ mod style;
 mod terminal;
 mod ui;
 
-pub use becket_host::{harmless, harmless_indented, harmless_name};
+pub use becket_system::{harmless, harmless_indented, harmless_name};
 pub use output::{Drawing, Output, PROMPT, Whose};
 pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};

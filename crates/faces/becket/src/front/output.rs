@@ -5,13 +5,13 @@ use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
 
 use becket_events::Message;
-use becket_host::CliError;
-use becket_host::harmless_indented;
 use becket_screen::Slot;
+use becket_system::CliError;
+use becket_system::harmless_indented;
 use serde_json::{Map, Value};
 
 use super::style::Style;
-use becket_host::{Detail, OpenScreen};
+use becket_system::{Detail, OpenScreen};
 
 /// The mark in front of what the person types.
 pub const PROMPT: &str = "becket> ";

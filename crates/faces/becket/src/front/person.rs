@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use becket_agent::front::{Again, OfferedRule, PersonsAnswer, Question};
-use becket_host::{harmless_indented, harmless_name};
 use becket_screen::{Entry, Screen, Unanswered};
+use becket_system::{harmless_indented, harmless_name};
 
 use super::style::Style;
 

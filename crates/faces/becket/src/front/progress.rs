@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use becket_host::Surroundings;
+use becket_system::Surroundings;
 
 use crate::args::Options;
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
-use becket_host::OpenScreen;
 use becket_pi::host_call::{Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
+use becket_system::OpenScreen;
 use futures_util::future::BoxFuture;
 
 use super::ui::{Failed, Ui};

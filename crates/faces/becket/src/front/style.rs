@@ -1,6 +1,6 @@
 //! Colours, or none.
 
-use becket_host::Surroundings;
+use becket_system::Surroundings;
 
 use crate::args::ColorChoice;
 

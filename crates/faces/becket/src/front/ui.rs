@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
-use becket_host::OpenScreen;
 use becket_pi::host_call::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Shown};
+use becket_system::OpenScreen;
 use futures_util::future::BoxFuture;
 
 use super::screen_ui::ScreenUi;

@@ -8,7 +8,7 @@ use becket_docker_agent::{
 };
 use becket_events::EVENTS;
 use becket_hooks::{OwnHook, nearest, trouble_of_answer};
-use becket_host::files::read_regular;
+use becket_system::files::read_regular;
 use serde_json::{Map, Value};
 
 use super::{Finding, Hook, HookFile, Kind, LARGEST, Severity, Subject, scripts, written};

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use becket_hooks::CommandLine;
-use becket_host::files::read_regular;
 use becket_shell::{Command, End, Part, Word};
+use becket_system::files::read_regular;
 use regex::Regex;
 
 use super::{Finding, Hook, Kind, LARGEST, Severity, Subject, scripts};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use becket_hooks::nearest;
-use becket_host::files::read_regular;
 use becket_js::{ApiCall, DefaultExport, Outline, Transformer, missing_imports, outline};
+use becket_system::files::read_regular;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject, answers, written};
 use crate::assemble::tool_elsewhere;

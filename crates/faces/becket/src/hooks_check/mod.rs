@@ -26,8 +26,8 @@ use std::time::Duration;
 use becket_docker_agent::{Contract, HookEntry, HookKind, OnError};
 use becket_events::{Class, EventId};
 use becket_hooks::{Cause, CommandLine, Failure, HookEnvironment, OwnHook, Pattern, Program, nearest};
-use becket_host::files::read_regular;
 use becket_shell::is_wrapper;
+use becket_system::files::read_regular;
 use serde::Serialize;
 
 use crate::assemble::{meant_tool, tool_names, tools_without_operation, unknown_tool};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_hooks::{Cause, CommandLine, Failure, Program, plain_words};
-use becket_host::files::read_regular;
+use becket_system::files::read_regular;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject};
 

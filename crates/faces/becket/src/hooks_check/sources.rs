@@ -8,9 +8,9 @@ use becket_docker_agent::{
     is_drop_in, read_drop_in,
 };
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
-use becket_host::files::read_regular;
-use becket_host::project_root::project_root;
-use becket_host::{CliError, Folders, Surroundings};
+use becket_system::files::read_regular;
+use becket_system::project_root::project_root;
+use becket_system::{CliError, Folders, Surroundings};
 
 use super::guests::{Guest, GuestKind};
 use super::{Finding, Hook, HookFile, Kind, Severity};

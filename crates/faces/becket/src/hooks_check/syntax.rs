@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use becket_hooks::Program;
-use becket_host::files::read_regular;
+use becket_system::files::read_regular;
 
 use super::{Finding, Hook, Kind, LARGEST, Subject, scripts};
 

@@ -12,8 +12,8 @@ mod rpc;
 use std::sync::Arc;
 
 use becket_agent::front::Front;
-use becket_host::CliError;
 use becket_pi::Stream;
+use becket_system::CliError;
 use tokio_util::sync::CancellationToken;
 
 pub use client::PATIENCE_AT_THE_DOOR;

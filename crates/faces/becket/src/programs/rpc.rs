@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use becket_agent::desk::{Delivery, Pace};
 use becket_events::EndReason;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_pi::rpc::{Command, Line, QueueMode, read, response};
+use becket_system::{CliError, Exit, Surroundings};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use becket_chibi::scheme::{self, Reach, Tier};
 use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
-use becket_host::Signals;
 use becket_scheme::{
     Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
     Suspended, Value,
 };
+use becket_system::Signals;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json};
 

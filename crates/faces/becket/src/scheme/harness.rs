@@ -101,7 +101,7 @@ fn serve(
             let id = random().map_err(error)?;
             heap.string(format!("{id:08x}"))
         }
-        (Service::CurrentTimestamp, _) => heap.string(scheme::timestamp(becket_host::moments::now())),
+        (Service::CurrentTimestamp, _) => heap.string(scheme::timestamp(becket_system::moments::now())),
         (service, [path, rest @ ..]) => {
             let io = state
                 .io

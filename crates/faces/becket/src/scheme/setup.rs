@@ -11,7 +11,7 @@ use becket_chibi::scheme::{FileSettings, HttpAllow, HttpSettings, Reach, Tier};
 use becket_chibi::{HOME_SETTINGS_FILE, Host};
 use becket_events::Profile;
 use becket_hooks::Engine;
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 
 use super::attempts::Attempts;
 use super::calls::Callers;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use becket_events::{Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
 use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
-use becket_host::signals::unless_cancelled;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_mcp::Asking;
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Surroundings};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;

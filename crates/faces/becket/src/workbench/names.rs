@@ -4,7 +4,7 @@ use becket_dialect_kit::RowInfo;
 use becket_dialects::{dialect_names, rows};
 use becket_events::{EVENTS, EventId};
 use becket_hooks::nearest;
-use becket_host::CliError;
+use becket_system::CliError;
 
 /// The name of a dialect, if there is one like that.
 pub fn dialect_named(name: &str) -> Result<&'static str, CliError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 
 /// A folder that nobody else uses.
 pub struct TestRoom(PathBuf);

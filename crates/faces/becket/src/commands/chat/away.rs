@@ -7,8 +7,8 @@ use std::time::Duration;
 use becket_agent::desk::{Destination, Moved};
 use becket_agent::store::Tree;
 use becket_agent::{GoTo, Position};
-use becket_host::{CliError, Surroundings};
 use becket_screen::{Entry, Question, Screen};
+use becket_system::{CliError, Surroundings};
 
 use crate::commands::ask::Conversation;
 use crate::commands::moving::End;

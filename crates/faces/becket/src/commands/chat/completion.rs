@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::IgnoreFiles;
-use becket_host::Surroundings;
 use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
+use becket_system::Surroundings;
 
 use super::COMMANDS;
 use crate::extensions::Board;

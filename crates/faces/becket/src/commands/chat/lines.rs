@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use becket_agent::desk::Desk;
-use becket_host::{CliError, Exit, Signals, Surroundings};
+use becket_system::{CliError, Exit, Signals, Surroundings};
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;

@@ -12,8 +12,8 @@ mod talk;
 
 use away::Away;
 use becket_events::EndReason;
-use becket_host::signals::leave_terminal;
-use becket_host::{CliError, Exit, Folders, Signals, Surroundings};
+use becket_system::signals::leave_terminal;
+use becket_system::{CliError, Exit, Folders, Signals, Surroundings};
 
 use super::ask::{Conversation, unless_lost};
 use super::{redo, runtime, snapshots, undo};

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use becket_host::Surroundings;
 use becket_screen::Screen;
+use becket_system::Surroundings;
 
 /// Lets the person write in an editor of their own, which has the terminal meanwhile. Gives the text afterwards; `None`
 /// if the editor has failed, by which some editors say that nothing is to change. The error says what stood in the way.

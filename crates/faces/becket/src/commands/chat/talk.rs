@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use becket_agent::Input;
 use becket_agent::desk::{Delivery, Desk};
 use becket_events::InputSource;
-use becket_host::{CliError, Exit, Signals, Surroundings};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
 };
+use becket_system::{CliError, Exit, Signals, Surroundings};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use becket_agent::context_files::ContextFile;
 use becket_hooks::nearest;
-use becket_host::CliError;
-use becket_host::files::read_regular;
-use becket_host::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
 use becket_store::{ContextName, Lifetime};
+use becket_system::CliError;
+use becket_system::files::read_regular;
+use becket_system::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
 
 use super::Place;
 use crate::commands::print;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::ContextName;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use super::{Place, wish};
 use crate::args::Options;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use becket_agent::context_files::ContextFiles;
 use becket_agent::flocks::Flocks;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_store::{ContextName, SqliteStore};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::{runtime, switch};
 use crate::args::{ContextCommand, Options};

@@ -1,9 +1,9 @@
 //! Shows what there is to know about a context.
 
 use becket_agent::context_files::ContextFile;
-use becket_host::CliError;
-use becket_host::moments::{moment_in_words, span_in_words};
 use becket_store::ContextName;
+use becket_system::CliError;
+use becket_system::moments::{moment_in_words, span_in_words};
 use serde_json::{Value, json};
 
 use super::Place;

@@ -5,9 +5,9 @@
 
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{Message, MessageBody, Part, ToolCall};
-use becket_host::CliError;
-use becket_host::moments::moment_in_words;
 use becket_store::ContextName;
+use becket_system::CliError;
+use becket_system::moments::moment_in_words;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_agent::store::SpanKind;
 use becket_events::{EVENTS, EventId};
 use becket_hooks::{Dialect, HandlerInfo, LaneKind, Rehearsal};
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_hooks::{HookEnvironment, guest_environment};
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use crate::args::{CheckForm, Options};
 use crate::assemble::Setup;

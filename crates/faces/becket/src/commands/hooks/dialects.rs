@@ -2,7 +2,7 @@
 
 use becket_dialect_kit::RowInfo;
 use becket_dialects::{dialect_names, rows};
-use becket_host::{CliError, Exit};
+use becket_system::{CliError, Exit};
 use serde_json::json;
 
 use crate::args::Options;

@@ -3,7 +3,7 @@
 use becket_dialect_kit::RowInfo;
 use becket_dialects::rows;
 use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
-use becket_host::{CliError, Exit};
+use becket_system::{CliError, Exit};
 use serde_json::json;
 
 use crate::args::Options;

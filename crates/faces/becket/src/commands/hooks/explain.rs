@@ -8,7 +8,7 @@ use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};

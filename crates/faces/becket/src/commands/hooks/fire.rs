@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use becket_events::EventId;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
 use crate::args::{FireArgs, Options};

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
-use becket_host::{CliError, Exit, Surroundings};
 use becket_js::Extension;
 use becket_store::StoredTrace;
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use crate::args::Options;

@@ -10,7 +10,7 @@ mod list;
 mod test;
 mod trust;
 
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use crate::args::{HooksCommand, Options};
 

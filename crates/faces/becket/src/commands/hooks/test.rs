@@ -9,8 +9,8 @@ use becket_dialects::lets_through;
 use becket_docker_agent::read_drop_in;
 use becket_events::{Class, EventId, Scope, Verdict};
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
-use becket_host::files::read_regular;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::files::read_regular;
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use crate::args::{Options, TrustArgs};

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use becket_agent::Parent;
 use becket_chibi::scheme::{self, Tier};
 use becket_events::EndReason;
-use becket_host::signals::leave_terminal;
-use becket_host::{CliError, Exit, Folders, Surroundings};
+use becket_system::signals::leave_terminal;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use becket_chibi::scheme;
 use becket_hooks::nearest;
-use becket_host::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings};
 
 use super::{Desk, Next, Shown};
 use crate::commands::print;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use becket_agent::store::{EntryContent, StoredEntry, Tree};
 use becket_events::{Message, MessageBody, Part};
-use becket_host::moments::moment_in_words;
-use becket_host::{CliError, Exit, Surroundings};
+use becket_system::moments::moment_in_words;
+use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 
 use super::{meant, place};

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use becket_agent::store::{NewSession, Store, fresh_id};
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_pi::session_file;
 use becket_store::{Claim, ContextName, SqliteStore};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use super::place;
 use crate::args::{Options, SessionFormat};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::SessionSummary;
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use crate::args::Options;
 use crate::commands::{ago, print};

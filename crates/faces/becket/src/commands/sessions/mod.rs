@@ -11,8 +11,8 @@ pub(super) use files::bring;
 pub(super) use walk::{is_persons, without_moment};
 
 use becket_agent::store::Tree;
-use becket_host::{CliError, Exit, Folders, Surroundings};
 use becket_store::{ContextName, SqliteStore};
+use becket_system::{CliError, Exit, Folders, Surroundings};
 
 use super::context::wish;
 use super::switch;

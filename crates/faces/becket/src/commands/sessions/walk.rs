@@ -5,8 +5,8 @@ use becket_agent::desk::Moved;
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_agent::{GoTo, GoToEnd, Position};
 use becket_events::{EndReason, MessageBody};
-use becket_host::{CliError, Exit, Surroundings};
 use becket_store::ContextName;
+use becket_system::{CliError, Exit, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::{meant, place};
