@@ -14,6 +14,7 @@
 //! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
 
 mod answer;
+mod client;
 mod context_tools;
 mod edit;
 pub mod facts;
@@ -47,6 +48,7 @@ mod walk;
 mod write;
 
 use becket_agent::judged_path;
+pub use client::{cause, free_client};
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
 pub use fetch::client_for;
 pub use jobs::Jobs;

@@ -10,10 +10,12 @@
 mod answer_fields;
 mod api;
 pub mod arguments;
+mod config;
 mod dialect;
 mod discovery;
 mod entries;
 mod extension_files;
+pub mod extensions;
 mod fields;
 mod growing;
 pub mod host_call;
@@ -31,7 +33,9 @@ mod rows;
 pub mod rpc;
 pub mod services;
 pub mod session_file;
+pub mod session_files;
 mod settings_file;
+pub mod shelf;
 mod show;
 mod stream;
 mod tools;
@@ -39,6 +43,7 @@ mod words;
 
 pub use answer_fields::answer_fields;
 pub use api::{Member, Object, State, api};
+pub use config::{JsConfig, JsEngine, PiConfig};
 pub use dialect::DIALECT;
 pub use discovery::{
     Candidate, EXTENSION, Found, HOME_VARIABLE, Origin, ProjectFolder, Search, has_project_extensions, home,

@@ -24,6 +24,34 @@ pub struct SettingsError {
     pub message: String,
 }
 
+impl SettingsError {
+    /// Something wrong at a place in a text.
+    pub fn at(offset: usize, text: &str, file: &Path, message: impl Into<String>) -> Self {
+        Place { text, file }.error(offset, message)
+    }
+}
+
+/// The longest time that can be set. Longer ones are a slip, and nothing ever waits that long.
+pub const MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
+
+/// Whether a time in the settings is one that somebody can answer in: from one second to 30 days.
+pub fn check_seconds(
+    key: &str,
+    seconds: Option<&toml::Spanned<u64>>,
+    text: &str,
+    file: &Path,
+) -> Result<(), SettingsError> {
+    let Some(given) = seconds else {
+        return Ok(());
+    };
+    let message = match *given.get_ref() {
+        0 => format!("`{key}` is at least 1 second"),
+        1..=MAX_SECONDS => return Ok(()),
+        _ => format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days"),
+    };
+    Err(SettingsError::at(given.span().start, text, file, message))
+}
+
 /// Reads TOML text as a `T`.
 pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> Result<T, SettingsError> {
     let place = Place { text, file };
@@ -138,9 +166,9 @@ pub(crate) struct Place<'a> {
 
 impl Place<'_> {
     pub(crate) fn line(&self, offset: usize) -> usize {
-        self.text[..offset.min(self.text.len())]
-            .bytes()
-            .filter(|byte| *byte == b'\n')
+        self.text.as_bytes()[..offset.min(self.text.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
             .count()
             + 1
     }

@@ -8,7 +8,9 @@ use becket_agent::provider::ThinkingLevel;
 use becket_system::Surroundings;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::extensions::{GivenFlag, Preloaded, read_with_extensions};
+use becket_pi::extensions::{Given, GivenFlag};
+
+use crate::extension_flags::{Preloaded, read_with_extensions};
 use crate::foreign_hooks::HookFlags;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
@@ -238,6 +240,21 @@ pub enum RunMode {
 }
 
 impl Options {
+    /// What is said about extensions and what lies beside them.
+    pub fn of_extensions(&self) -> Given {
+        Given {
+            extensions: self.extension.clone(),
+            no_extensions: self.no_extensions,
+            skills: self.skill.clone(),
+            no_skills: self.no_skills,
+            templates: self.prompt_template.clone(),
+            no_templates: self.no_prompt_templates,
+            themes: self.theme.clone(),
+            no_themes: self.no_themes,
+            trust: self.trust,
+        }
+    }
+
     /// The only tools that the model is offered, where `--tools` names some.
     pub fn tool_list(&self) -> Option<Vec<String>> {
         let tools = self.tools.as_deref()?;

@@ -30,6 +30,7 @@ use becket_hooks::{
 };
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
 use becket_pi::ProjectFolder;
+use becket_pi::host_call::Mode;
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, key_variables, select};
 use becket_store::{ContextName, SqliteStore};
@@ -44,17 +45,21 @@ use becket_tools::{
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
-use crate::args::Options;
+use crate::args::{Options, RunMode};
 use crate::builtins::ProgramBuiltins;
 use crate::chibi_settings::{FileSettings, take_key_of_chibi};
 use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
 use crate::event_commands::{EventCommand, EventCommands};
-use crate::extensions::{self, Extensions};
+use crate::extension_flags::own_option_names;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
-use crate::front::{Output, Person, Ui};
+use crate::process::this_program;
+use becket_host::{Person, Ui};
+use becket_pi::extensions::{self, Extensions};
+
+use crate::front::Output;
 use crate::judge::ModelJudge;
 use crate::mail::InboxFiles;
 use crate::otel::{self, Export};
@@ -64,9 +69,9 @@ use crate::project::{Project, PromptFiles, prompt_files, read_project};
 use crate::run_guests::RunGuests;
 use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
-use crate::shelf::RunShelf;
 use crate::stored_rules::StoredRules;
 use crate::team::{Resources, TeamFile};
+use becket_pi::shelf::RunShelf;
 use becket_trust::{Kind, Trust};
 
 /// Variables with secrets of becket's own and of chibi, besides the keys of providers.
@@ -211,13 +216,20 @@ impl Setup {
         if chibi_home.is_some() {
             take_key_of_chibi(&mut config, surroundings);
         }
-        let (mut extensions, judged) = extensions::find(options, &config.pi, &folders, surroundings, &trust)?;
+        let given = options.of_extensions();
+        let place = extensions::Place {
+            given: &given,
+            config: &config.pi,
+            folders: &folders,
+            surroundings,
+        };
+        let (mut extensions, judged) = extensions::find(&place, &trust)?;
         let without = [options.without.as_slice(), &config.without].concat();
         let left_out = leave_out(&mut extensions, &without);
         let refusal = project.refusal.take();
         project.refusal = refusal.or_else(|| extensions::refusal(&extensions, &judged, &trust));
         project.things.extend(judged);
-        let resources = extensions::judge_resources(options, &config.pi, &folders, surroundings, &trust);
+        let resources = extensions::judge_resources(&place, &trust);
         project.things.extend(resources);
         Ok(Self {
             folders,
@@ -687,7 +699,13 @@ impl Setup {
             true => ProjectFolder::Trusted,
             false => ProjectFolder::Untrusted,
         };
-        extensions::find_resources(options, &self.config.pi, &self.folders, surroundings, project)
+        let place = extensions::Place {
+            given: &options.of_extensions(),
+            config: &self.config.pi,
+            folders: &self.folders,
+            surroundings,
+        };
+        extensions::find_resources(&place, project)
     }
 
     /// Extensions: those that were loaded to read the command line, or loaded now.
@@ -699,13 +717,51 @@ impl Setup {
     ) -> Result<Extensions, CliError> {
         let extensions = match options.preloaded.take_extensions() {
             Some(extensions) => extensions,
-            None => unless_cancelled(cancel, Extensions::load(self, options, surroundings)).await?,
+            None => unless_cancelled(cancel, self.load_extensions(options, surroundings)).await?,
         };
         let keys = extensions.key_variables();
         surroundings.hide_keys(keys.iter().map(String::as_str));
         // They are loaded once.
         let _ = self.extension_keys.set(keys);
         Ok(extensions)
+    }
+
+    /// Loads the extensions that were found, and says what is odd about them.
+    pub async fn load_extensions(&self, options: &Options, surroundings: &Surroundings) -> Extensions {
+        tell(self.extensions.remarks.iter().cloned(), surroundings);
+        let settings = self.extension_settings(options, surroundings);
+        Extensions::load(&self.extensions.extensions, settings).await
+    }
+
+    /// What extensions are told before they are loaded.
+    pub fn extension_settings(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+    ) -> extensions::LoadSettings {
+        extensions::LoadSettings {
+            surroundings: surroundings.clone(),
+            config: self.config.pi.clone(),
+            js: self.config.js.clone(),
+            config_folder: self.folders.config.clone(),
+            cache: self.folders.cache.join("js"),
+            environment: self.new_hook_environment(surroundings).variables,
+            providers: self.provider_settings(),
+            mode: match options.pi.mode {
+                Some(RunMode::Rpc) => Mode::Rpc,
+                Some(RunMode::Json) => Mode::Json,
+                Some(RunMode::Text) => Mode::Print,
+                None if options.json => Mode::Json,
+                None => Mode::Print,
+            },
+            is_trusted: options.trust || self.project.is_trusted(),
+            keeps_sessions: !options.pi.no_session,
+            is_steered: options.pi.streams() || options.tool_list().is_some(),
+            prompt_files: self.prompt_files.files.clone(),
+            flags: options.flags.clone(),
+            own_options: own_option_names,
+            program: this_program(),
+        }
     }
 
     /// Adds the tools of the index, of sub-agents and of everybody else; what is odd about them comes back in words.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use becket_agent::Rules;
 use becket_agent::url_policy::{UrlVerdict, check_rule};
 use becket_events::Fallback;
-use becket_hooks::{HookEntry, OwnHook, SettingsError, read_hooks, read_toml};
+use becket_hooks::{HookEntry, MAX_SECONDS, OwnHook, SettingsError, check_seconds, read_hooks, read_toml};
+use becket_pi::{JsConfig, PiConfig};
 use becket_providers::ProviderEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -237,7 +238,7 @@ impl SnapshotsConfig {
         match self.timeout.as_ref().filter(wrong) {
             Some(seconds) => {
                 let message = "`snapshots.timeout` is from 1 to 86400 seconds".to_string();
-                Err(error_at(seconds.span().start, text, file, message))
+                Err(SettingsError::at(seconds.span().start, text, file, message))
             }
             None => Ok(()),
         }
@@ -338,7 +339,7 @@ impl UrlPolicyConfig {
         for (list, rules, verdict) in lists {
             for rule in rules {
                 check_rule(rule.get_ref(), verdict).map_err(|message| {
-                    error_at(
+                    SettingsError::at(
                         rule.span().start,
                         text,
                         file,
@@ -387,53 +388,6 @@ pub struct DockerAgentConfig {
     pub enabled: Option<bool>,
     /// That folder; a relative path is seen from the folder of this file.
     pub config_dir: Option<std::path::PathBuf>,
-}
-
-/// Extensions of pi's.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PiConfig {
-    /// Whether extensions of pi's folder and of the project's `.pi` are used. Without a word: when they are there. What
-    /// `-e` names counts in any case.
-    pub enabled: Option<bool>,
-    /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
-    pub home: Option<std::path::PathBuf>,
-    /// How many seconds one call of an extension's handler may take; 30 where nothing is said.
-    #[schemars(with = "Option<u64>")]
-    pub timeout: Option<Spanned<u64>>,
-    /// How many megabytes one extension may use; 256 where nothing is said.
-    #[schemars(with = "Option<u32>")]
-    pub memory_mb: Option<Spanned<u32>>,
-    /// Whether extensions may use files; they may where nothing is said.
-    pub files: Option<bool>,
-    /// Whether they may run programs; they may where nothing is said.
-    pub processes: Option<bool>,
-    /// Whether they may use the network; they may where nothing is said.
-    pub network: Option<bool>,
-}
-
-/// What runs extensions.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct JsConfig {
-    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
-    /// something that only Node has. `auto` where nothing is said.
-    pub engine: Option<JsEngine>,
-    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on
-    /// the PATH where nothing is said.
-    pub node: Option<std::path::PathBuf>,
-}
-
-/// An engine for extensions.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum JsEngine {
-    /// The embedded one.
-    Embedded,
-    /// Node.
-    Node,
-    /// The embedded one where it is enough, Node where it is not.
-    Auto,
 }
 
 /// MCP servers, whose tools the model may use.
@@ -492,14 +446,14 @@ impl McpConfig {
         for (name, server) in &self.servers {
             let at = server.span().start;
             let config = server.get_ref();
-            config
-                .check()
-                .map_err(|what| error_at(at, text, file, format!("the MCP server `{name}`: {what}")))?;
+            config.check().map_err(|what| {
+                SettingsError::at(at, text, file, format!("the MCP server `{name}`: {what}"))
+            })?;
             for seconds in [&config.timeout, &config.start_timeout].into_iter().flatten() {
                 if !(1..=MAX_SECONDS).contains(seconds.get_ref()) {
                     let message =
                         format!("the MCP server `{name}`: times are from 1 to {MAX_SECONDS} seconds");
-                    return Err(error_at(seconds.span().start, text, file, message));
+                    return Err(SettingsError::at(seconds.span().start, text, file, message));
                 }
             }
         }
@@ -538,9 +492,6 @@ pub struct ProjectConfig {
     pub permissions: PermissionsConfig,
 }
 
-/// The longest time that can be set. Longer ones are a slip, and nothing ever waits that long.
-const MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
-
 impl Config {
     /// Reads the settings with their hooks.
     pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
@@ -549,30 +500,26 @@ impl Config {
         for (key, seconds) in [
             ("agent.idle_timeout", &config.agent.idle_timeout),
             ("tools.shell_timeout", &config.tools.shell_timeout),
-            ("tools.fetch_timeout", &config.tools.fetch_timeout),
-            ("chibi.hook_timeout", &config.chibi.hook_timeout),
-            ("chibi.tool_timeout", &config.chibi.tool_timeout),
-            ("chibi.schema_timeout", &config.chibi.schema_timeout),
-            ("pi.timeout", &config.pi.timeout),
         ] {
             if let Some(seconds) = seconds
                 .as_ref()
                 .filter(|seconds| *seconds.get_ref() > MAX_SECONDS)
             {
                 let message = format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days");
-                return Err(error_at(seconds.span().start, text, file, message));
+                return Err(SettingsError::at(seconds.span().start, text, file, message));
             }
         }
-        let timeout = config.tools.fetch_timeout.as_ref();
-        if let Some(seconds) = timeout.filter(|seconds| *seconds.get_ref() == 0) {
-            let message = "`tools.fetch_timeout` is at least 1 second".to_string();
-            return Err(error_at(seconds.span().start, text, file, message));
-        }
+        check_seconds(
+            "tools.fetch_timeout",
+            config.tools.fetch_timeout.as_ref(),
+            text,
+            file,
+        )?;
         for (name, preset) in &config.presets {
             let wrong = |degree: &&Spanned<f64>| !degree.get_ref().is_finite() || *degree.get_ref() < 0.0;
             if let Some(degree) = preset.temperature.as_ref().filter(wrong) {
                 let message = format!("`presets.{name}.temperature` is a number from 0 on");
-                return Err(error_at(degree.span().start, text, file, message));
+                return Err(SettingsError::at(degree.span().start, text, file, message));
             }
         }
         config.permissions.check(text, file)?;
@@ -591,14 +538,11 @@ impl ChibiConfig {
     /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         for (key, seconds) in [
-            ("hook_timeout", &self.hook_timeout),
-            ("tool_timeout", &self.tool_timeout),
-            ("schema_timeout", &self.schema_timeout),
+            ("chibi.hook_timeout", &self.hook_timeout),
+            ("chibi.tool_timeout", &self.tool_timeout),
+            ("chibi.schema_timeout", &self.schema_timeout),
         ] {
-            if let Some(seconds) = seconds.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
-                let message = format!("`chibi.{key}` is at least 1 second");
-                return Err(error_at(seconds.span().start, text, file, message));
-            }
+            check_seconds(key, seconds.as_ref(), text, file)?;
         }
         let is_older =
             |name: &&Spanned<String>| self.older.iter().any(|older| older.get_ref() == name.get_ref());
@@ -606,23 +550,7 @@ impl ChibiConfig {
             let name = both.get_ref();
             let message =
                 format!("`chibi.older` and `chibi.newer` both name `{name}`; it is of one generation");
-            return Err(error_at(both.span().start, text, file, message));
-        }
-        Ok(())
-    }
-}
-
-impl PiConfig {
-    /// Whether an extension can do anything at all with what it may use.
-    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
-        if let Some(seconds) = self.timeout.as_ref().filter(|seconds| *seconds.get_ref() == 0) {
-            let message = "`pi.timeout` is at least 1 second".to_string();
-            return Err(error_at(seconds.span().start, text, file, message));
-        }
-        let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);
-        if let Some(megabytes) = self.memory_mb.as_ref().filter(|size| !is_enough(size.get_ref())) {
-            let message = "`pi.memory_mb` is from 8 to 65536".to_string();
-            return Err(error_at(megabytes.span().start, text, file, message));
+            return Err(SettingsError::at(both.span().start, text, file, message));
         }
         Ok(())
     }
@@ -637,7 +565,7 @@ impl PermissionsConfig {
     /// Where a rule stands: its file and line.
     pub fn place(&self, rule: &Spanned<String>) -> String {
         let (file, text) = &self.source;
-        let place = error_at(rule.span().start, text, file, String::new());
+        let place = SettingsError::at(rule.span().start, text, file, String::new());
         format!("{}:{}", place.file.display(), place.line)
     }
 
@@ -649,14 +577,14 @@ impl PermissionsConfig {
                 let rule_alone = [rule.get_ref().clone()];
                 if let Some(trouble) = rule_spelling::trouble(rule.get_ref()) {
                     let message = format!("permissions.{list}: {trouble}");
-                    return Err(error_at(rule.span().start, text, file, message));
+                    return Err(SettingsError::at(rule.span().start, text, file, message));
                 }
                 let parsed = match list {
                     "allow" => Rules::parse(&[], &rule_alone, &[]),
                     _ => Rules::parse(&rule_alone, &[], &[]),
                 };
                 parsed.map_err(|message| {
-                    error_at(
+                    SettingsError::at(
                         rule.span().start,
                         text,
                         file,
@@ -666,16 +594,6 @@ impl PermissionsConfig {
             }
         }
         Ok(())
-    }
-}
-
-/// An error with the line of a place in the text.
-pub(crate) fn error_at(offset: usize, text: &str, file: &Path, message: String) -> SettingsError {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    SettingsError {
-        file: file.to_path_buf(),
-        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
-        message,
     }
 }
 

@@ -14,7 +14,6 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::chibi_settings::FileSettings;
-use crate::config::error_at;
 
 /// The largest file of settings that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -89,7 +88,7 @@ impl ContextSettings {
         let wrong = |degree: &&Spanned<f64>| !(degree.get_ref().is_finite() && *degree.get_ref() >= 0.0);
         if let Some(degree) = settings.temperature.as_ref().filter(wrong) {
             let message = "`temperature` is a number from 0 on".to_string();
-            return Err(error_at(degree.span().start, text, file, message));
+            return Err(SettingsError::at(degree.span().start, text, file, message));
         }
         Ok(settings)
     }

@@ -123,7 +123,7 @@ pub async fn send(endpoint: &Url, body: String, surroundings: &Surroundings) -> 
         CliError::failed(format!("the spans could not be sent to {endpoint}: {words}"))
             .hint("is a collector listening there? `--otel=URL` names another")
     };
-    let client = crate::extensions::network::new_client(reqwest::redirect::Policy::none()).map_err(failed)?;
+    let client = becket_tools::free_client(reqwest::redirect::Policy::none()).map_err(failed)?;
     let mut request = client
         .post(endpoint.clone())
         .header("content-type", "application/json")
@@ -136,7 +136,7 @@ pub async fn send(endpoint: &Url, body: String, surroundings: &Surroundings) -> 
     let response = request
         .send()
         .await
-        .map_err(|error| failed(crate::extensions::network::cause(&error.without_url())))?;
+        .map_err(|error| failed(becket_tools::cause(&error.without_url())))?;
     match response.status() {
         status if status.is_success() => Ok(()),
         status => Err(failed(format!("it answered {status}"))),

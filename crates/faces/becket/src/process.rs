@@ -33,3 +33,8 @@ pub fn check_working_directory() -> Result<(), CliError> {
     }
     Ok(())
 }
+
+/// The program itself.
+pub fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
+}

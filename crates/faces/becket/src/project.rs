@@ -10,7 +10,7 @@ use becket_system::{CliError, Exit};
 use becket_system::project_root::SETTINGS;
 
 use crate::config::{PermissionsConfig, ProjectConfig};
-use becket_trust::{Judged, Kind, Trust, gone};
+use becket_trust::{Judged, Kind, TRUST_HINT, Trust, gone};
 
 /// The largest `becket.toml` that is read.
 pub const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
@@ -88,10 +88,6 @@ pub fn read_project(cwd: &Path, root: &Path, trust: &Trust) -> Project {
     }
     project
 }
-
-/// What to do about something that is not trusted.
-pub const TRUST_HINT: &str = "`becket hooks trust --show` shows what is not trusted, `becket hooks trust` trusts it \
-                              from now on, --trust uses it for this run";
 
 impl Project {
     /// Takes what counts of a file. The words say why no run may start.

@@ -10,10 +10,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
 
-use crate::extensions::{Board, Extensions};
 use crate::plugins::Plugins;
 use crate::restricted_tools::RestrictedTool;
 use crate::scheme::SchemeFiles;
+use becket_pi::extensions::{Board, Extensions};
 
 /// The guests of a run.
 pub struct RunGuests {

@@ -16,7 +16,9 @@ use toml::Spanned;
 
 use crate::args::{Options, RunMode};
 use crate::assemble::Setup;
-use crate::front::{Ui, harmless};
+use becket_host::Ui;
+
+use crate::front::harmless;
 use crate::programs::PATIENCE_AT_THE_DOOR;
 use crate::project_trust;
 

@@ -23,4 +23,4 @@ pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
 pub use question::{contents, described, is_answered_with_yes, show};
 pub use store::{Record, Store, put};
-pub use trust::{Judged, Standing, Trust};
+pub use trust::{Judged, Standing, TRUST_HINT, Trust};

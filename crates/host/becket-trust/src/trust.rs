@@ -34,6 +34,10 @@ pub struct Trust {
 const PYTHON_PATH: &str = "PYTHONPATH";
 const PYTHON_SAFE_PATH: &str = "PYTHONSAFEPATH";
 
+/// What to do about something that is not trusted.
+pub const TRUST_HINT: &str = "`becket hooks trust --show` shows what is not trusted, `becket hooks trust` trusts it \
+                              from now on, --trust uses it for this run";
+
 /// The project's lock.
 #[derive(Debug, Clone)]
 struct Locked {

@@ -27,8 +27,10 @@ use super::moving::{Around, End, Grounds, Seat};
 use super::{ago, piped, runtime, switch};
 use crate::args::{Args, Options, RunMode};
 use crate::assemble::{Assembled, Setup};
-use crate::extensions::{Called, CommandEnd, Extensions};
-use crate::front::{Output, Person, Style, TerminalFront, counted, harmless};
+use becket_host::Person;
+use becket_pi::extensions::{Called, CommandEnd, Extensions};
+
+use crate::front::{Output, Style, TerminalFront, at_screen, counted, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
@@ -751,7 +753,9 @@ fn of_team(setup: &Setup, surroundings: &Surroundings) -> Result<(TeamCommands, 
 /// Events, and what extensions draw, go to whoever reads or sees them.
 fn show_on(output: &Arc<Output>, options: &Options, assembled: &Assembled, program: Option<&Program>) {
     assembled.report_events(options, output);
-    assembled.extensions.draw_on(output);
+    if let Some(drawing) = assembled.extensions.drawing() {
+        output.drawn_by(drawing);
+    }
     if let Some(program) = program {
         program.stream.listen(&assembled.agent.engine);
     }
@@ -968,9 +972,7 @@ pub fn person(
     let front = front(options, surroundings, output, purpose);
     match options.json {
         true => Person::reading(Arc::new(front.without_answers())),
-        false if surroundings.screen.get().is_some() => {
-            Person::at_screen(Arc::new(front), &surroundings.screen)
-        }
+        false if surroundings.screen.get().is_some() => at_screen(Arc::new(front), &surroundings.screen),
         false => Person::reading(Arc::new(front)),
     }
 }

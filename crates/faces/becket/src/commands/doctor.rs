@@ -14,11 +14,11 @@ use futures_util::future::BoxFuture;
 use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::{Loaded, Setup};
-use crate::extensions::Extensions;
 use crate::front::harmless;
 use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::servers::RunServers;
 use crate::target::Wish;
+use becket_pi::extensions::Extensions;
 
 /// One thing that was looked at.
 struct Finding {
@@ -221,7 +221,10 @@ fn examine_extensions(
     let runtime = runtime(options)?;
     let extensions = runtime.block_on(async {
         let cancel = surroundings.signals.listen()?.next();
-        let extensions = Extensions::examine(setup, options, surroundings);
+        let extensions = Extensions::load(
+            &setup.extensions.extensions,
+            setup.extension_settings(options, surroundings),
+        );
         unless_cancelled(&cancel, extensions).await
     })?;
     findings.extend(extensions.each(|guest| {

@@ -24,9 +24,9 @@ use tokio_util::sync::CancellationToken;
 use super::sessions::{bring, without_moment};
 use crate::args::Options;
 use crate::assemble::{Assembled, Setup};
-use crate::extensions;
 use crate::lifetimes::destroy_unkept;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
+use becket_pi::extensions;
 use becket_trust::Trust;
 
 /// After how long without use a context is destroyed that was not to be kept, where the program could not do it.
@@ -374,24 +374,26 @@ impl Seat {
             setup,
         } = around.grounds;
         let told = |error: CliError| error.to_string();
-        let (config, folders) = (&setup.config.pi, &setup.folders);
+        let place = extensions::Place {
+            given: &options.of_extensions(),
+            config: &setup.config.pi,
+            folders: &setup.folders,
+            surroundings,
+        };
         // What has changed since is judged anew.
-        let trust = Trust::open(options.trust, folders, surroundings, &setup.project_root);
-        let (found, judged) =
-            extensions::find(options, config, folders, surroundings, &trust).map_err(told)?;
+        let trust = Trust::open(options.trust, &setup.folders, surroundings, &setup.project_root);
+        let (found, judged) = extensions::find(&place, &trust).map_err(told)?;
         if let Some(refusal) = extensions::refusal(&found, &judged, &trust) {
             return Err(refusal.to_string());
         }
-        let own = extensions::judge_resources(options, config, folders, surroundings, &trust);
+        let own = extensions::judge_resources(&place, &trust);
         let project = match options.trust || own.is_some_and(|judged| judged.is_trusted()) {
             true => ProjectFolder::Trusted,
             false => ProjectFolder::Untrusted,
         };
         let (resources, remarks) = match setup.team {
             Some(_) => Default::default(),
-            None => {
-                extensions::find_resources(options, config, folders, surroundings, project).map_err(told)?
-            }
+            None => extensions::find_resources(&place, project).map_err(told)?,
         };
         for remark in found.remarks.iter().chain(&remarks) {
             surroundings.remark(remark);

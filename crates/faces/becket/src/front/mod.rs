@@ -7,12 +7,11 @@ mod progress;
 mod screen_ui;
 mod style;
 mod terminal;
-mod ui;
 
 pub use becket_system::{harmless, harmless_indented, harmless_name};
-pub use output::{Drawing, Output, PROMPT, Whose};
+pub use output::{Output, PROMPT};
 pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};
+pub use screen_ui::at_screen;
 pub use style::{Style, counted, numbered};
 pub use terminal::TerminalFront;
-pub use ui::{Failed, Person, Ui};

@@ -4,46 +4,16 @@
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
 
-use becket_events::Message;
+use becket_host::{Drawing, Whose};
 use becket_screen::Slot;
 use becket_system::CliError;
 use becket_system::harmless_indented;
-use serde_json::{Map, Value};
 
 use super::style::Style;
 use becket_system::{Detail, OpenScreen};
 
 /// The mark in front of what the person types.
 pub const PROMPT: &str = "becket> ";
-
-/// Draws what somebody else than becket wants to draw, on a screen.
-pub trait Drawing: Send + Sync {
-    /// Draws a message, if it is one of those. Says so.
-    fn message(&self, message: &Message) -> bool;
-
-    /// The same for a call of a tool.
-    fn call(&self, tool: &str, arguments: &Map<String, Value>) -> bool;
-
-    /// Whether what a tool gives is drawn, when its message comes.
-    fn draws_result(&self, tool: &str) -> bool;
-
-    /// Draws what a tool gave.
-    fn result(&self, message: &Message);
-
-    /// Whether somebody has a say in how texts look. They are shown as a whole then.
-    fn transforms(&self) -> bool;
-
-    /// A text, in Markdown, as somebody wants it to look; more of it may come unless it is complete.
-    fn transformed(&self, text: String, whose: Whose, is_complete: bool) -> String;
-}
-
-/// Whose text it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    Person,
-    Model,
-    Thoughts,
-}
 
 /// Writes answers and remembers whether something was lost on the way. The run goes on either way: what was begun is
 /// finished and stored.

@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
-use becket_pi::host_call::{Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
+use becket_host::{Dialog, DialogAnswer, EditorNews, Failed, Level, Person, Placement, Shown, Ui};
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
 use becket_system::OpenScreen;
 use futures_util::future::BoxFuture;
 
-use super::ui::{Failed, Ui};
+/// Somebody at the screen of a chat.
+pub fn at_screen(front: Arc<dyn Front>, place: &OpenScreen) -> Person {
+    let ui = Arc::new(ScreenUi::new(place.clone(), Arc::clone(&front)));
+    Person { front, ui }
+}
 
 /// How many lines of a widget are shown.
 const WIDGET_LINES: usize = 10;

@@ -10,7 +10,9 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::markdown::MarkdownStream;
-use super::output::{Output, Whose};
+use becket_host::Whose;
+
+use super::output::Output;
 use super::person;
 use super::style::{Style, counted};
 

@@ -17,10 +17,10 @@ use super::{Finding, Hook, HookFile, Kind, Severity};
 use crate::args::Options;
 use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
-use crate::extensions;
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
 use crate::plugins;
+use becket_pi::extensions;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
 use becket_trust::Trust;
@@ -82,7 +82,13 @@ pub fn everything(
         }
     }
     let trust = Trust::open(options.trust, folders, surroundings, &project_root(cwd));
-    let (found, _) = extensions::find(options, &config.pi, folders, surroundings, &trust)?;
+    let place = extensions::Place {
+        given: &options.of_extensions(),
+        config: &config.pi,
+        folders,
+        surroundings,
+    };
+    let (found, _) = extensions::find(&place, &trust)?;
     let found = found
         .extensions
         .iter()

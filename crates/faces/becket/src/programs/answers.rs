@@ -18,7 +18,7 @@ use super::rpc::pace;
 use crate::assemble::Assembled;
 use crate::commands::Shell;
 use crate::commands::ask::Steered;
-use crate::extensions::CommandEnd;
+use becket_pi::extensions::CommandEnd;
 
 /// The levels of thinking, one after the other.
 const LEVELS: [&str; 5] = ["off", "minimal", "low", "medium", "high"];

@@ -18,7 +18,9 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::args::Options;
-use crate::front::{Choice, Failed, STORE, Ui, about_rule, harmless, rule_of};
+use becket_host::{Failed, Ui};
+
+use crate::front::{Choice, STORE, about_rule, harmless, rule_of};
 use crate::project_trust::{Pending, QUESTION};
 
 /// A program that does not answer for this long has said no; nothing waits for ever.

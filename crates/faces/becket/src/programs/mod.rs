@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub use client::PATIENCE_AT_THE_DOOR;
 pub use rpc::run;
 
-use crate::front::Person;
+use becket_host::Person;
 use client::{Client, Told};
 use lines::Writer;
 

@@ -20,7 +20,9 @@ use super::lines::{Read, read_line};
 use crate::args::Options;
 use crate::commands::ask::{Company, Conversation, Purpose, front};
 use crate::commands::runtime;
-use crate::front::{Output, Person};
+use becket_host::Person;
+
+use crate::front::Output;
 use crate::target::Wish;
 
 /// What came in, in its order: something to do, or the response to what could not be read.

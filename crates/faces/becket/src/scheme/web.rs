@@ -12,7 +12,7 @@ use reqwest::{Method, Response};
 use url::Url;
 
 use super::harness::word;
-use crate::extensions::network::cause;
+use becket_tools::cause;
 
 /// What requests go through.
 #[derive(Debug, Clone)]

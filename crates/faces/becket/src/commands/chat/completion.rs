@@ -8,7 +8,7 @@ use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 use becket_system::Surroundings;
 
 use super::COMMANDS;
-use crate::extensions::Board;
+use becket_pi::extensions::Board;
 
 /// How many files are looked at for one request.
 const MOST_FILES: usize = 20_000;

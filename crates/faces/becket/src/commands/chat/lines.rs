@@ -15,8 +15,8 @@ use super::{Away, Means, away, goes_back, help, tell_end};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::{compact, print};
-use crate::extensions::{Called, CommandEnd};
 use crate::front::{PROMPT, Style, harmless_name};
+use becket_pi::extensions::{Called, CommandEnd};
 
 /// The longest line that a terminal hands out at once.
 const LONGEST_LINE: usize = 4096;

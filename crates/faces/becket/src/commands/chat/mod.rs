@@ -18,8 +18,8 @@ use becket_system::{CliError, Exit, Folders, Signals, Surroundings};
 use super::ask::{Conversation, unless_lost};
 use super::{redo, runtime, snapshots, undo};
 use crate::args::Options;
-use crate::extensions::CommandEnd;
 use crate::front::harmless_name;
+use becket_pi::extensions::CommandEnd;
 pub(super) use lines::{Lines, PromptMark, ReadLine};
 pub use shell::Shell;
 

@@ -26,8 +26,8 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::given::{Given, Kept};
-use crate::extensions::Board;
 use crate::front::{Output, Style, harmless};
+use becket_pi::extensions::Board;
 
 /// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;

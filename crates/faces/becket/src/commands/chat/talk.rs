@@ -32,8 +32,8 @@ use super::{
 use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::compact;
-use crate::extensions::{Board, Called};
 use crate::front::{Output, PROMPT, Style, harmless};
+use becket_pi::extensions::{Board, Called};
 
 /// How soon the second of two Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(5);

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::args::Options;
 use crate::commands::{ago, print, runtime};
-use crate::extensions::Guest;
 use crate::front::harmless;
 use crate::workbench::{Lab, class_words, event_called, in_ms};
+use becket_pi::extensions::Guest;
 
 /// How many dispatches of the past are looked at.
 pub const PAST: u32 = 5_000;

@@ -13,8 +13,8 @@ use crate::args::{Options, SessionFormat};
 use crate::assemble::Setup;
 use crate::commands::{print, runtime};
 use crate::front::{counted, harmless_name};
-use crate::session_files::{self, About};
 use crate::target::claim_new;
+use becket_pi::session_files::{self, About};
 
 /// The folder of pi's home that holds its sessions.
 const SESSIONS: &str = "sessions";

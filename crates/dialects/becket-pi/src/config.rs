@@ -1,0 +1,68 @@
+//! The user's settings about extensions.
+
+use std::path::{Path, PathBuf};
+
+use becket_hooks::{SettingsError, check_seconds};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Extensions of pi's.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiConfig {
+    /// Whether extensions of pi's folder and of the project's `.pi` are used. Without a word: when they are there. What
+    /// `-e` names counts in any case.
+    pub enabled: Option<bool>,
+    /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
+    pub home: Option<PathBuf>,
+    /// How many seconds one call of an extension's handler may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+    /// How many megabytes one extension may use; 256 where nothing is said.
+    #[schemars(with = "Option<u32>")]
+    pub memory_mb: Option<Spanned<u32>>,
+    /// Whether extensions may use files; they may where nothing is said.
+    pub files: Option<bool>,
+    /// Whether they may run programs; they may where nothing is said.
+    pub processes: Option<bool>,
+    /// Whether they may use the network; they may where nothing is said.
+    pub network: Option<bool>,
+}
+
+/// What runs extensions.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsConfig {
+    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
+    /// something that only Node has. `auto` where nothing is said.
+    pub engine: Option<JsEngine>,
+    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on
+    /// the PATH where nothing is said.
+    pub node: Option<PathBuf>,
+}
+
+/// An engine for extensions.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JsEngine {
+    /// The embedded one.
+    Embedded,
+    /// Node.
+    Node,
+    /// The embedded one where it is enough, Node where it is not.
+    Auto,
+}
+
+impl PiConfig {
+    /// Whether an extension can do anything at all with what it may use.
+    pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        check_seconds("pi.timeout", self.timeout.as_ref(), text, file)?;
+        let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);
+        if let Some(megabytes) = self.memory_mb.as_ref().filter(|size| !is_enough(size.get_ref())) {
+            let message = "`pi.memory_mb` is from 8 to 65536".to_string();
+            return Err(SettingsError::at(megabytes.span().start, text, file, message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! A model that becket's own clients serve, and of which an extension says how much it can give and what it costs.
+
+use std::sync::Arc;
+
+use crate::host_call::ModelDefinition;
+use becket_agent::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, RequestOptions};
+use becket_events::{Json, RequestForm, Usage};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+/// The longest answer that is asked for where only the model's limit is known.
+const LONGEST_ANSWER: u64 = 32_000;
+
+pub struct Described {
+    inner: Arc<dyn Provider>,
+    options: RequestOptions,
+    prices: Prices,
+}
+
+impl Described {
+    pub fn new(inner: Arc<dyn Provider>, model: &ModelDefinition) -> Self {
+        let most = Some(model.max_tokens).filter(|most| *most > 0);
+        Self {
+            inner,
+            options: RequestOptions {
+                max_tokens: most.map(|most| most.min(LONGEST_ANSWER)),
+                ..RequestOptions::default()
+            },
+            prices: Prices::of(model),
+        }
+    }
+}
+
+impl Provider for Described {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn model(&self) -> &str {
+        self.inner.model()
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        self.inner.base_url()
+    }
+
+    fn form(&self) -> RequestForm {
+        self.inner.form()
+    }
+
+    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+        let options = request.options.or(&self.options);
+        self.inner.body(&ModelRequest {
+            options: &options,
+            ..*request
+        })
+    }
+
+    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move {
+            let Answering { begun, parts } = self.inner.send(body).await?;
+            let (prices, id) = (self.prices, self.model().to_owned());
+            let parts = parts.map(move |part| Ok(described(part?, prices, &id)));
+            Ok(Answering {
+                begun,
+                parts: Box::pin(parts),
+            })
+        })
+    }
+}
+
+/// The end of an answer has its price, and the name by which the extension knows the model.
+fn described(part: AnswerPart, prices: Prices, id: &str) -> AnswerPart {
+    match part {
+        AnswerPart::Completed {
+            stop_reason, usage, ..
+        } => AnswerPart::Completed {
+            stop_reason,
+            usage: Usage {
+                cost: usage.cost.or_else(|| prices.cost(&usage)),
+                ..usage
+            },
+            model: id.to_owned(),
+        },
+        other => other,
+    }
+}
+
+/// What a million tokens cost, in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Prices {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+}
+
+impl Prices {
+    fn of(model: &ModelDefinition) -> Self {
+        let price = |name: &str| model.cost.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        Self {
+            input: price("input"),
+            output: price("output"),
+            cache_read: price("cacheRead"),
+            cache_write: price("cacheWrite"),
+        }
+    }
+
+    /// What a request cost; `None` where no price is known.
+    fn cost(&self, usage: &Usage) -> Option<f64> {
+        let cached = usage.cache_read_tokens + usage.cache_write_tokens;
+        let priced = [
+            (usage.input_tokens.saturating_sub(cached), self.input),
+            (usage.output_tokens, self.output),
+            (usage.cache_read_tokens, self.cache_read),
+            (usage.cache_write_tokens, self.cache_write),
+        ];
+        let known = priced.iter().any(|(_, price)| *price > 0.0);
+        let total: f64 = priced.iter().map(|(tokens, price)| *tokens as f64 * price).sum();
+        known.then_some(total / 1_000_000.0)
+    }
+}

@@ -1,0 +1,160 @@
+//! Models in pi's shape: the one in use, and those that extensions bring.
+
+use std::sync::Arc;
+
+use crate::ModelName;
+use crate::host_call::{ModelDefinition, ProviderDefinition};
+use becket_agent::provider::Provider;
+use serde_json::{Value, json};
+
+use super::board::Board;
+
+/// How many tokens a model can give where nothing is said.
+const USUAL_ANSWER: u64 = 16_384;
+
+/// The model in use; `null` before there is a session.
+pub fn in_use(board: &Board) -> Value {
+    let Ok(provider) = board.desk.model() else {
+        return Value::Null;
+    };
+    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
+    of_provider(board, &*provider, window)
+}
+
+/// A model in pi's shape, with what an extension says about it if it is one of its own.
+pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value {
+    let (name, id) = (provider.name(), provider.model());
+    let definition = board.provider(name);
+    let model = definition
+        .as_ref()
+        .and_then(|definition| model_of(definition, id));
+    model.unwrap_or_else(|| {
+        let model = ModelName { provider: name, id };
+        plain(model, provider.base_url().unwrap_or_default(), window)
+    })
+}
+
+/// How many tokens a model of an extension's can take, if it says so.
+pub fn context_window(board: &Board, provider: &str, id: &str) -> Option<u64> {
+    let definition = board.provider(provider)?;
+    let model = definition_of(&definition, id)?;
+    Some(model.context_window).filter(|window| *window > 0)
+}
+
+/// All models that are known by name: those that the session has worked with, and those of extensions. Their order
+/// does not depend on which of them is in use, so that whoever goes through them meets all.
+pub fn all(board: &Board, available: bool) -> Vec<Value> {
+    let is_there = |model: &Value| {
+        model["provider"]
+            .as_str()
+            .is_some_and(|name| !board.is_withdrawn(name))
+    };
+    let used = board.desk.models().unwrap_or_default().into_iter();
+    let used = used.map(|(provider, window)| of_provider(board, &*provider, window));
+    let mut models: Vec<Value> = used.filter(is_there).collect();
+    for definition in board.providers() {
+        let usable = !available || definition.streams || board.model_can_be_had(&definition);
+        for model in definition.models.iter().flatten().filter(|_| usable) {
+            let shown = shown(&definition, model);
+            let is_new = |known: &Value| known["provider"] == shown["provider"] && known["id"] == shown["id"];
+            if !models.iter().any(is_new) {
+                models.push(shown);
+            }
+        }
+    }
+    models
+}
+
+/// A model that the session has worked with.
+pub fn used(board: &Board, provider: &str, id: &str) -> Option<Arc<dyn Provider>> {
+    let used = board.desk.models().ok()?.into_iter().map(|(model, _)| model);
+    let mut named = used.filter(|model| (model.name(), model.model()) == (provider, id));
+    named.next().filter(|_| !board.is_withdrawn(provider))
+}
+
+/// A model by its name, or any of a provider. Of providers that becket knows by itself every name is believed, since
+/// only they know their models.
+pub fn find(board: &Board, provider: &str, id: Option<&str>, available: bool) -> Option<Value> {
+    let fits = |model: &Value| model["provider"] == provider && id.is_none_or(|id| model["id"] == id);
+    let listed = all(board, available).into_iter().find(fits);
+    listed.or_else(|| believed(board, provider, id.unwrap_or_default(), available))
+}
+
+fn believed(board: &Board, provider: &str, id: &str, available: bool) -> Option<Value> {
+    let has_list = board
+        .provider(provider)
+        .is_some_and(|definition| definition.models.is_some());
+    if has_list || board.is_withdrawn(provider) {
+        return None;
+    }
+    let facts = &board.facts;
+    let environment = |name: &str| facts.surroundings.variable(name);
+    let address = becket_providers::address(provider, &environment, &facts.providers)?;
+    if available && !becket_providers::has_key(provider, &environment, &facts.providers) {
+        return None;
+    }
+    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
+    Some(plain(ModelName { provider, id }, address.as_str(), window))
+}
+
+/// A model of which nothing but its name and place is known.
+fn plain(model: ModelName<'_>, base_url: &str, window: u64) -> Value {
+    json!({
+        "id": model.id,
+        "name": model.id,
+        "api": model.api(),
+        "provider": model.provider,
+        "baseUrl": base_url,
+        "reasoning": false,
+        "input": ["text", "image"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "contextWindow": window,
+        "maxTokens": USUAL_ANSWER,
+    })
+}
+
+/// A model of an extension's provider.
+pub fn model_of(definition: &ProviderDefinition, id: &str) -> Option<Value> {
+    definition_of(definition, id).map(|model| shown(definition, model))
+}
+
+/// That there is no such model.
+pub fn unlisted(definition: &ProviderDefinition, id: &str) -> String {
+    let models = definition.models.iter().flatten();
+    let known: Vec<&str> = models.map(|model| model.id.as_str()).collect();
+    let name = &definition.name;
+    format!(
+        "the provider {name} has no model `{id}`; there are {}",
+        known.join(", ")
+    )
+}
+
+/// What the extension says about it.
+pub fn definition_of<'a>(definition: &'a ProviderDefinition, id: &str) -> Option<&'a ModelDefinition> {
+    let mut models = definition.models.iter().flatten();
+    models.find(|model| model.id == id)
+}
+
+fn shown(definition: &ProviderDefinition, model: &ModelDefinition) -> Value {
+    let api = model.api.as_ref().or(definition.api.as_ref());
+    let base_url = model.base_url.as_ref().or(definition.base_url.as_ref());
+    let mut shown = json!({
+        "id": model.id,
+        "name": model.name.as_ref().unwrap_or(&model.id),
+        "api": api.map_or("openai-completions", String::as_str),
+        "provider": definition.name,
+        "baseUrl": base_url.map_or("", String::as_str),
+        "reasoning": model.reasoning,
+        "input": model.input,
+        "cost": model.cost,
+        "contextWindow": model.context_window,
+        "maxTokens": model.max_tokens,
+        "headers": model.headers,
+    });
+    if let Value::Object(fields) = &mut shown {
+        for (name, value) in &model.other {
+            fields.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    shown
+}
