@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket::scheme::{Callback, Callers, Io, SchemeFile, World};
 use becket_agent::vfs::Vfs;
 use becket_chibi::scheme::{PAYLOAD, Tier};
+use becket_chibi::scheme_files::{Callback, Callers, Io, SchemeFile, World};
 use becket_hooks::{Answered, Field, ScriptHandler};
 use becket_scheme::{Limits, Machine, Outcome};
 use futures_util::FutureExt;

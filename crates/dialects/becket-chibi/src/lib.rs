@@ -7,12 +7,14 @@
 //! tool calls into the words that plugins know. `tools.rs` is the tool profile, with `edit.rs` for its one call that
 //! needs more than other names, and `results.rs` for how results read; `generations.rs` says how older names differ.
 //! `local_settings.rs` reads its settings, `tool_choice.rs` says which tools they choose.
-//! `inbox.rs` takes messages that plugins leave for contexts. `scheme.rs` is what files in Scheme find and say.
+//! `inbox.rs` takes messages that plugins leave for contexts, `mail.rs` brings them into the store. `plugins.rs` are
+//! the plugins of a run. `scheme.rs` is what files in Scheme find and say, `scheme_files` runs them.
 
 mod answer;
 mod answer_fields;
 mod bridge;
 mod call;
+mod config;
 mod dialect;
 mod discovery;
 mod edit;
@@ -23,12 +25,15 @@ mod inbox;
 mod info;
 mod loading;
 mod local_settings;
+mod mail;
 mod plugin;
+mod plugins;
 mod read;
 mod results;
 mod schema;
 mod schema_cache;
 pub mod scheme;
+pub mod scheme_files;
 mod show;
 mod tool_choice;
 mod tools;
@@ -43,6 +48,7 @@ pub use call::{
     CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience,
     tool_variables,
 };
+pub use config::ChibiConfig;
 pub use dialect::DIALECT;
 pub use discovery::{Candidate, Remark};
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
@@ -55,7 +61,11 @@ pub use local_settings::{
     ApiSettings, HOME_SETTINGS_FILE, LOCAL_SETTINGS_FILE, LocalSettings, PROVIDER, SettingsOf, UrlAction,
     UrlRules, model_named, read_settings,
 };
+pub use mail::InboxFiles;
 pub use plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
+pub use plugins::{
+    NotOffered, PluginSettings, Plugins, call_seconds, generation_word, home_of_run, stands_in,
+};
 pub use tool_choice::{ToolChoice, has_tool};
 pub use tools::profile;
 

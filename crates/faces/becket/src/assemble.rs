@@ -61,16 +61,16 @@ use becket_pi::extensions::{self, Extensions};
 
 use crate::front::Output;
 use crate::judge::ModelJudge;
-use crate::mail::InboxFiles;
 use crate::otel::{self, Export};
 use crate::own_jq;
-use crate::plugins::{self, NotOffered, Plugins, stands_in};
 use crate::project::{Project, PromptFiles, prompt_files, read_project};
 use crate::run_guests::RunGuests;
-use crate::scheme::SchemeFiles;
 use crate::servers::RunServers;
 use crate::stored_rules::StoredRules;
 use crate::team::{Resources, TeamFile};
+use becket_chibi::InboxFiles;
+use becket_chibi::scheme_files::SchemeFiles;
+use becket_chibi::{NotOffered, PluginSettings, Plugins, stands_in};
 use becket_pi::shelf::RunShelf;
 use becket_trust::{Kind, Trust};
 
@@ -212,7 +212,8 @@ impl Setup {
         let team = file
             .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
             .transpose()?;
-        let chibi_home = plugins::home(options, &config.chibi, &folders, surroundings)?;
+        let given = options.chibi_home.as_deref();
+        let chibi_home = becket_chibi::home_of_run(given, &config.chibi, &folders, surroundings)?;
         if chibi_home.is_some() {
             take_key_of_chibi(&mut config, surroundings);
         }
@@ -610,7 +611,7 @@ impl Setup {
     ) -> Result<Loaded, CliError> {
         // Extensions first: they know which variables hold their keys, and no other program gets those.
         let extensions = self.extensions(options, surroundings, cancel).await?;
-        let plugins = Plugins::load(self, surroundings, Asking::WhenChanged).await;
+        let plugins = self.load_plugins(surroundings, Asking::WhenChanged).await;
         let servers = unless_cancelled(cancel, RunServers::load(self, surroundings, asking_servers)).await?;
         let loaded = Loaded {
             extensions,
@@ -724,6 +725,24 @@ impl Setup {
         // They are loaded once.
         let _ = self.extension_keys.set(keys);
         Ok(extensions)
+    }
+
+    /// Loads the plugins of the chibi home, if there is one.
+    pub async fn load_plugins(&self, surroundings: &Surroundings, asking: Asking) -> Plugins {
+        let Some(chibi_home) = self.chibi_home.clone() else {
+            return Plugins::default();
+        };
+        let settings = PluginSettings {
+            chibi_home,
+            project_root: self.project_root.clone(),
+            config: &self.config.chibi,
+            surroundings,
+            environment: Arc::clone(&self.hook_environment(surroundings).variables),
+            cache: self.folders.plugins_file(),
+            without: self.without.clone(),
+            network: self.config.tools.network.clone(),
+        };
+        Plugins::load(settings, asking).await
     }
 
     /// Loads the extensions that were found, and says what is odd about them.

@@ -10,9 +10,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
 
-use crate::plugins::Plugins;
 use crate::restricted_tools::RestrictedTool;
-use crate::scheme::SchemeFiles;
+use becket_chibi::Plugins;
+use becket_chibi::scheme_files::SchemeFiles;
 use becket_pi::extensions::{Board, Extensions};
 
 /// The guests of a run.

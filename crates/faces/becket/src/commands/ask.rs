@@ -34,9 +34,9 @@ use crate::front::{Output, Style, TerminalFront, at_screen, counted, harmless};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
-use crate::scheme::SchemeFiles;
 use crate::target::{Target, Wish};
 use crate::team::TeamCommands;
+use becket_chibi::scheme_files::SchemeFiles;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {

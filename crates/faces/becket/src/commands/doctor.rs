@@ -15,9 +15,9 @@ use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::{Loaded, Setup};
 use crate::front::harmless;
-use crate::plugins::{NotOffered, Plugins, generation_word};
 use crate::servers::RunServers;
 use crate::target::Wish;
+use becket_chibi::{NotOffered, generation_word};
 use becket_pi::extensions::Extensions;
 
 /// One thing that was looked at.
@@ -137,7 +137,7 @@ fn examine_plugins(
     findings: &mut Vec<Finding>,
 ) -> Result<(), CliError> {
     let plugins = match runtime(options) {
-        Ok(runtime) => runtime.block_on(Plugins::load(setup, surroundings, Asking::Always)),
+        Ok(runtime) => runtime.block_on(setup.load_plugins(surroundings, Asking::Always)),
         Err(error) => {
             findings.push(finding("plugins".into(), Some(error.to_string())));
             return Ok(());

@@ -15,8 +15,8 @@ use super::{ago, cancellable, print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::front::harmless;
-use crate::mail::InboxFiles;
 use crate::target::{Wish, parse_name};
+use becket_chibi::InboxFiles;
 
 /// What a model is asked that is woken.
 const WAKE_UP: &str = "You were woken because of the messages above. Deal with them now, as far as you can: nobody may \

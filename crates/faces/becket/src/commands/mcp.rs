@@ -11,7 +11,6 @@ use super::{print, runtime};
 use crate::args::{McpCommand, Options};
 use crate::assemble::Setup;
 use crate::front::harmless;
-use crate::plugins::Plugins;
 use crate::servers::RunServers;
 
 /// Looks at servers.
@@ -118,7 +117,9 @@ async fn tools(
 ) -> Result<Exit, CliError> {
     let profile = setup.profile(options)?;
     let mut offered: Vec<std::sync::Arc<dyn Tool>> = Vec::new();
-    let plugins = Plugins::load(setup, surroundings, becket_chibi::Asking::WhenChanged).await;
+    let plugins = setup
+        .load_plugins(surroundings, becket_chibi::Asking::WhenChanged)
+        .await;
     plugins.add_tools(&profile, &mut offered);
     let refused = servers.add_tools(&profile, &mut offered);
     for remark in servers.remarks().chain(&refused) {

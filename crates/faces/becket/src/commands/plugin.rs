@@ -9,7 +9,7 @@ use super::{print, runtime, tool};
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::front::harmless;
-use crate::plugins::{NotOffered, Plugins, generation_word};
+use becket_chibi::{NotOffered, Plugins, generation_word};
 
 /// Lists the plugins, or calls one.
 pub fn run(
@@ -22,7 +22,7 @@ pub fn run(
     let Some(home) = &setup.chibi_home else {
         return Err(no_home(&setup));
     };
-    let plugins = runtime(options)?.block_on(Plugins::load(&setup, surroundings, Asking::WhenChanged));
+    let plugins = runtime(options)?.block_on(setup.load_plugins(surroundings, Asking::WhenChanged));
     let Some(name) = name else {
         if plugins.all().is_empty() {
             let folder = plugins_folder(home);

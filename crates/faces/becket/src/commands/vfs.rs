@@ -15,7 +15,7 @@ use super::{ago, print, print_bytes};
 use crate::args::{Options, VfsCommand};
 use crate::assemble::Setup;
 use crate::front::harmless;
-use crate::scheme::{Marks, Trust};
+use becket_chibi::scheme_files::{Marks, Trust};
 
 /// Does what the command says.
 pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

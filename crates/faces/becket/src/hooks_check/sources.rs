@@ -19,7 +19,6 @@ use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
 use crate::foreign_hooks::Sources;
 use crate::foreign_rules::ForeignRules;
-use crate::plugins;
 use becket_pi::extensions;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
@@ -76,7 +75,12 @@ pub fn everything(
     for file in settings_files(cwd, &project_root(cwd)) {
         files.push(read(&file, Some(Format::Project), surroundings)?);
     }
-    if let Some(home) = plugins::home(options, &config.chibi, folders, surroundings)? {
+    if let Some(home) = becket_chibi::home_of_run(
+        options.chibi_home.as_deref(),
+        &config.chibi,
+        folders,
+        surroundings,
+    )? {
         for file in programs_in(&becket_chibi::plugins_folder(&home)) {
             files.push(read(&file, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
         }

@@ -20,8 +20,8 @@ use super::chat::Lines;
 use super::{cancellable, print};
 use crate::args::Options;
 use crate::front::harmless;
-use crate::scheme::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
 use crate::target::Wish;
+use becket_chibi::scheme_files::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
 
 /// The longest program that is read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;

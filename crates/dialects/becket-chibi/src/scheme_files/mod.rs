@@ -3,8 +3,7 @@
 //! Reading order: `file.rs` is one file and its machine, the way into it and out; `harness.rs` makes the libraries of
 //! the dialect's tables, `io.rs` and `web.rs` are what only some files may do; `calls.rs` is a tool that a file calls,
 //! `chain.rs` who has called whom. `files.rs` finds the files of a run, loads them and loads them again; `marks.rs`
-//! knows what models have written, `attempts.rs` what failed, and `setup.rs` puts it all together. `tool.rs` and
-//! `eval.rs` are what the model sees.
+//! knows what models have written, `attempts.rs` what failed. `tool.rs` and `eval.rs` are what the model sees.
 
 mod attempts;
 mod calls;
@@ -15,7 +14,6 @@ mod files;
 mod harness;
 mod io;
 mod marks;
-mod setup;
 mod tool;
 mod web;
 

@@ -1,4 +1,4 @@
-//! From the settings to the files of a run.
+//! From the settings to the Scheme files of a run.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -8,22 +8,14 @@ use becket_agent::tool::Tool;
 use becket_agent::url_policy::read_url;
 use becket_agent::vfs::Vfs;
 use becket_chibi::scheme::{FileSettings, HttpAllow, HttpSettings, Reach, Tier};
-use becket_chibi::{HOME_SETTINGS_FILE, Host};
+use becket_chibi::scheme_files::{Around, Attempts, Callers, EvalTool, Io, Marks, SchemeFiles, Web, World};
+use becket_chibi::{HOME_SETTINGS_FILE, Host, call_seconds};
 use becket_events::Profile;
 use becket_hooks::Engine;
 use becket_system::{CliError, Surroundings};
 
-use super::attempts::Attempts;
-use super::calls::Callers;
-use super::eval::EvalTool;
-use super::file::World;
-use super::files::{Around, SchemeFiles};
-use super::io::Io;
-use super::marks::Marks;
-use super::web::Web;
 use crate::assemble::{Setup, tool_names};
 use crate::config::{HttpAllowConfig, ToolsConfig};
-use crate::plugins::call_seconds;
 
 impl Setup {
     /// What code in Scheme lives in that may do nothing.

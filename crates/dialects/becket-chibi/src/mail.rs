@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::inbox::{TakenMessages, take_messages};
 use becket_agent::mail::MailSource;
 use becket_agent::store::{Letter, Store};
-use becket_chibi::{TakenMessages, take_messages};
 use becket_store::ContextName;
 use futures_util::future::BoxFuture;
 

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use crate::scheme;
 use becket_agent::gate::Permit;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_chibi::scheme;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::SystemTime;
 
+use crate::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
+use crate::{Host, ScriptHook, hook_named};
 use becket_agent::Parent;
 use becket_agent::flocks::Flocks;
 use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
-use becket_chibi::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
-use becket_chibi::{Host, ScriptHook, hook_named};
 use becket_dialect_kit::Unloaded;
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
 use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use crate::scheme::Reach;
 use becket_agent::url_policy::{UrlJudge, read_url, without_credentials};
-use becket_chibi::scheme::Reach;
 use becket_scheme::{Heap, Value};
 use becket_tools::{ToolSettings, client_for};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

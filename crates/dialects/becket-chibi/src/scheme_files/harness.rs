@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use becket_chibi::scheme::{self, Library, Needs, Procedure, Reach, Service, Tier};
+use crate::scheme::{self, Library, Needs, Procedure, Reach, Service, Tier};
 use becket_scheme::{Answer, ErrorKind, Fault, Heap, Machine, Module, Native, Style, Value};
 
 use super::file::World;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::scheme;
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_chibi::scheme;
 use becket_scheme::Root;
 use becket_tools::named_address;
 use futures_util::future::BoxFuture;

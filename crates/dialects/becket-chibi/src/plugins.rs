@@ -1,14 +1,13 @@
 //! The plugins of a chibi home: their hooks in the engine, their tools beside becket's own.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
 use becket_agent::tool::{Handoff, Tool};
-use becket_chibi::{
-    Asking, Call, Generation, Host, LoadSettings, Loaded, Plugin, PluginTool, Remark, TerminalNeed,
-};
 use becket_dialect_kit::Unloaded;
 use becket_events::{Face, Profile};
 use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
@@ -18,9 +17,15 @@ use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use futures_util::future::BoxFuture;
 use toml::Spanned;
 
-use crate::args::Options;
-use crate::assemble::Setup;
+use crate::call::{
+    Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience, tool_variables,
+};
 use crate::config::ChibiConfig;
+use crate::discovery::Remark;
+use crate::home::{self, HOME_VARIABLE, plugins_folder};
+use crate::hooks::{refuse_for, register, register_further};
+use crate::loading::{Asking, LoadSettings, Loaded, ask_again, load};
+use crate::plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
 
 /// How many seconds a hook or a tool may take where nothing is said.
 const CALL_SECONDS: u64 = 30;
@@ -61,25 +66,22 @@ impl NotOffered {
 
 /// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. One
 /// that is named must be there, because guards may be in it.
-pub fn home(
-    options: &Options,
+pub fn home_of_run(
+    given: Option<&Path>,
     config: &ChibiConfig,
     folders: &Folders,
     surroundings: &Surroundings,
 ) -> Result<Option<PathBuf>, CliError> {
-    let given = options
-        .chibi_home
-        .as_ref()
-        .map(|home| surroundings.cwd.join(home));
+    let given = given.map(|home| surroundings.cwd.join(home));
     if given.is_none() && config.enabled == Some(false) {
         return Ok(None);
     }
-    let variable = surroundings.variable(becket_chibi::HOME_VARIABLE);
+    let variable = surroundings.variable(HOME_VARIABLE);
     let named = given
         .or_else(|| variable.map(|home| surroundings.cwd.join(home)))
         .or_else(|| config.home.as_ref().map(|home| folders.config.join(home)));
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
-    let home = becket_chibi::home(named, persons_home.as_deref());
+    let home = home::home(named, persons_home.as_deref());
     match home {
         Some(home) if !home.is_dir() => Err(CliError::usage(format!(
             "the chibi home {} is not a folder",
@@ -94,44 +96,59 @@ pub fn home(
     }
 }
 
+/// What is known of a run before its plugins are asked what they are.
+pub struct PluginSettings<'a> {
+    pub chibi_home: PathBuf,
+    pub project_root: PathBuf,
+    pub config: &'a ChibiConfig,
+    pub surroundings: &'a Surroundings,
+    /// What plugins inherit.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// Where it is kept what they are.
+    pub cache: PathBuf,
+    /// Plugins that the user leaves out, by name.
+    pub without: Vec<String>,
+    /// Tools that talk to the network.
+    pub network: Vec<String>,
+}
+
 impl Plugins {
     /// Finds the plugins, and asks those that are new what they are.
-    pub async fn load(setup: &Setup, surroundings: &Surroundings, asking: Asking) -> Self {
-        let Some(chibi_home) = setup.chibi_home.clone() else {
-            return Self::default();
-        };
-        let config = &setup.config.chibi;
-        let host = Host {
+    pub async fn load(settings: PluginSettings<'_>, asking: Asking) -> Self {
+        let PluginSettings {
             chibi_home,
-            project_root: setup.project_root.clone(),
+            config,
+            surroundings,
+            ..
+        } = settings;
+        let host = Host {
+            chibi_home: chibi_home.clone(),
+            project_root: settings.project_root,
             hook_timeout: seconds(config.hook_timeout.as_ref(), CALL_SECONDS),
-            environment: Arc::clone(&setup.hook_environment(surroundings).variables),
+            environment: settings.environment,
             terminal: terminal(surroundings),
             verbose: config.verbose,
         };
-        let settings = LoadSettings {
-            cache: Some(setup.folders.plugins_file()),
+        let loading = LoadSettings {
+            cache: Some(settings.cache),
             asking,
             schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
             // What a plugin is does not depend on where becket was started.
-            directory: setup
-                .chibi_home
-                .clone()
-                .unwrap_or_else(|| surroundings.cwd.clone()),
+            directory: chibi_home,
             older: names(&config.older),
             newer: names(&config.newer),
-            without: setup.without.clone(),
+            without: settings.without,
         };
         let tell = |words: String| surroundings.remark(&words);
-        let mut loaded = becket_chibi::load(&host, &settings, &tell).await;
+        let mut loaded = load(&host, &loading, &tell).await;
         loaded.remarks.extend(emptiness(&host.chibi_home, surroundings));
         Self {
             found: Some(Found {
                 host: Arc::new(host),
-                settings,
+                settings: loading,
                 loaded,
                 tool_timeout: seconds(config.tool_timeout.as_ref(), CALL_SECONDS),
-                network: setup.config.tools.network.clone(),
+                network: settings.network,
             }),
         }
     }
@@ -162,7 +179,7 @@ impl Plugins {
             return;
         };
         for unloaded in &loaded.unloaded {
-            becket_chibi::refuse_for(unloaded, engine, host);
+            refuse_for(unloaded, engine, host);
         }
     }
 
@@ -193,7 +210,7 @@ impl Plugins {
             return Vec::new();
         };
         let remarks = loaded.plugins.iter().flat_map(|plugin| {
-            let remarks = becket_chibi::register(engine, plugin, host);
+            let remarks = register(engine, plugin, host);
             remarks
                 .into_iter()
                 .map(|remark| Remark::new(&plugin.name, remark))
@@ -217,16 +234,16 @@ impl Plugins {
         let (engine, front) = (Arc::clone(engine), Arc::clone(front));
         Some(async move {
             let warn = |words: String| front.show(Sight::Warning(&words));
-            for answer in becket_chibi::ask_again(stale, &host, &settings, &warn).await {
+            for answer in ask_again(stale, &host, &settings, &warn).await {
                 match answer {
                     Ok(plugin) => {
                         let known = before.iter().find(|known| known.name == plugin.name);
                         let asked = known.map(Plugin::hooks).unwrap_or_default();
-                        becket_chibi::register_further(&engine, &plugin, &asked, &host);
+                        register_further(&engine, &plugin, &asked, &host);
                     }
                     Err(unloaded) => {
                         warn(format!("{unloaded}; what a guard may judge is refused"));
-                        becket_chibi::refuse_for(&unloaded, &engine, &host);
+                        refuse_for(&unloaded, &engine, &host);
                     }
                 }
             }
@@ -241,7 +258,7 @@ impl Plugins {
         let plugins = found.loaded.plugins.iter();
         let tools = plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
         let readers = tools.filter_map(|(plugin, tool)| {
-            let language = becket_chibi::language_of_tool(&tool.name)?.to_owned();
+            let language = language_of_tool(&tool.name)?.to_owned();
             Some(Arc::new(LanguageProgram {
                 host: Arc::clone(&found.host),
                 plugin: plugin.clone(),
@@ -341,13 +358,13 @@ impl Found {
             uses_network: self.network.contains(&tool.name),
         };
         let call = Call::Tool(plugin.terminal);
-        let timeout = becket_chibi::patience(&self.host, call, self.tool_timeout);
-        let lane = becket_chibi::lane(&plugin.path, &self.host, call);
+        let timeout = patience(&self.host, call, self.tool_timeout);
+        let lane = lane(&plugin.path, &self.host, call);
         let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
         let telling = move |arguments: String, context: &str| {
             let arguments = echo_proof(arguments);
-            let variables = becket_chibi::tool_variables(&plugin, &host, &name, context, &arguments);
-            (becket_chibi::input_for_tool(&plugin, arguments), variables)
+            let variables = tool_variables(&plugin, &host, &name, context, &arguments);
+            (input_for_tool(&plugin, arguments), variables)
         };
         ProgramTool::new(face, Arc::new(lane), Arc::new(telling), timeout)
     }
@@ -356,8 +373,8 @@ impl Found {
 /// Who names a home wants what is in it. The usual one may be there for other reasons.
 fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
-    let is_usual = becket_chibi::home(None, persons_home.as_deref()).as_deref() == Some(home);
-    let folder = becket_chibi::plugins_folder(home);
+    let is_usual = home::home(None, persons_home.as_deref()).as_deref() == Some(home);
+    let folder = plugins_folder(home);
     let is_missing = !is_usual && !folder.exists() && !folder.is_symlink();
     is_missing.then(|| {
         let message = format!(
@@ -399,10 +416,9 @@ impl LanguagePlugin for LanguageProgram {
     ) -> BoxFuture<'a, Result<Extract, String>> {
         Box::pin(async move {
             // Many files are read, so it does not get the terminal, whatever it would ask there.
-            let lane = becket_chibi::lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
-            let arguments = echo_proof(becket_chibi::language_arguments(path, content));
-            let environment =
-                becket_chibi::tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
+            let lane = lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
+            let arguments = echo_proof(language_arguments(path, content));
+            let environment = tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
             let invocation = Invocation {
                 input: arguments.into(),
                 environment,
@@ -428,7 +444,7 @@ impl LanguagePlugin for LanguageProgram {
 fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
     let offered = profile.face_named(name).cloned();
     offered
-        .or_else(|| becket_chibi::builtin_face(name))
+        .or_else(|| builtin_face(name))
         .or_else(|| Profile::own().face_named(name).cloned())
 }
 

@@ -1,0 +1,57 @@
+//! The user's settings about a chibi home.
+
+use std::path::{Path, PathBuf};
+
+use becket_hooks::{SettingsError, check_seconds};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The plugins of a chibi home.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChibiConfig {
+    /// Whether a chibi home is used. Without a word: when one is named, or when the usual one is there.
+    pub enabled: Option<bool>,
+    /// The home; a relative path is seen from the folder of this file.
+    pub home: Option<PathBuf>,
+    /// How many seconds one call of a plugin's hook may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub hook_timeout: Option<Spanned<u64>>,
+    /// How many seconds one call of a plugin's tool may take; 30 where nothing is said.
+    #[schemars(with = "Option<u64>")]
+    pub tool_timeout: Option<Spanned<u64>>,
+    /// How many seconds a plugin may take to say what it is; default: 120.
+    #[schemars(with = "Option<u64>")]
+    pub schema_timeout: Option<Spanned<u64>>,
+    /// Whether older plugins are told to be talkative.
+    pub verbose: bool,
+    /// Plugins, by file name, that are of the older generation, whatever they look like.
+    #[schemars(with = "Vec<String>")]
+    pub older: Vec<Spanned<String>>,
+    /// Plugins, by file name, that are of the newer generation, whatever they look like.
+    #[schemars(with = "Vec<String>")]
+    pub newer: Vec<Spanned<String>>,
+}
+
+impl ChibiConfig {
+    /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
+    pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        for (key, seconds) in [
+            ("chibi.hook_timeout", &self.hook_timeout),
+            ("chibi.tool_timeout", &self.tool_timeout),
+            ("chibi.schema_timeout", &self.schema_timeout),
+        ] {
+            check_seconds(key, seconds.as_ref(), text, file)?;
+        }
+        let is_older =
+            |name: &&Spanned<String>| self.older.iter().any(|older| older.get_ref() == name.get_ref());
+        if let Some(both) = self.newer.iter().find(is_older) {
+            let name = both.get_ref();
+            let message =
+                format!("`chibi.older` and `chibi.newer` both name `{name}`; it is of one generation");
+            return Err(SettingsError::at(both.span().start, text, file, message));
+        }
+        Ok(())
+    }
+}
