@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use becket_agent::provider::ThinkingLevel;
+use becket_docker_agent::AgentFileChoice;
 use becket_system::Surroundings;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use becket_pi::extensions::{Given, GivenFlag};
 
 use crate::extension_flags::{Preloaded, read_with_extensions};
-use crate::foreign_hooks::HookFlags;
+use crate::hook_flags::HookFlags;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
 ///
@@ -292,15 +293,6 @@ impl PiOptions {
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
     serde_json::from_value(word.into())
         .map_err(|_| "there are off, minimal, low, medium, high, xhigh".to_owned())
-}
-
-/// An agent file, and who in it is talked to.
-#[derive(Debug, Clone)]
-pub struct AgentFileChoice {
-    /// The file.
-    pub file: PathBuf,
-    /// The agent that is not the usual one.
-    pub agent: Option<String>,
 }
 
 /// When to use colours.

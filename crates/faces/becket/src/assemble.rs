@@ -22,7 +22,10 @@ use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings,
 };
 use becket_chibi::Asking;
-use becket_docker_agent::{HookEntry as ForeignHook, HookHost, OtherTools, Owner, Permissions, idle_matcher};
+use becket_docker_agent::{
+    EventCommand, EventCommands, ForeignRules, HookEntry as ForeignHook, HookHost, ModelJudge, OtherTools,
+    Owner, Permissions, Resources, Sources, TeamFile, idle_matcher,
+};
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{
     Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
@@ -51,23 +54,18 @@ use crate::chibi_settings::{FileSettings, take_key_of_chibi};
 use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
-use crate::event_commands::{EventCommand, EventCommands};
 use crate::extension_flags::own_option_names;
-use crate::foreign_hooks::Sources;
-use crate::foreign_rules::ForeignRules;
 use crate::process::this_program;
 use becket_host::{Person, Ui};
 use becket_pi::extensions::{self, Extensions};
 
 use crate::front::Output;
-use crate::judge::ModelJudge;
 use crate::otel::{self, Export};
 use crate::own_jq;
 use crate::project::{Project, PromptFiles, prompt_files, read_project};
 use crate::run_guests::RunGuests;
 use crate::servers::RunServers;
 use crate::stored_rules::StoredRules;
-use crate::team::{Resources, TeamFile};
 use becket_chibi::InboxFiles;
 use becket_chibi::scheme_files::SchemeFiles;
 use becket_chibi::{NotOffered, PluginSettings, Plugins, stands_in};
@@ -210,7 +208,7 @@ impl Setup {
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
         let file = options.agent_file.as_ref();
         let team = file
-            .map(|file| TeamFile::read(file, surroundings).map(Arc::new))
+            .map(|file| TeamFile::read(file, becket_dialects::operation_called, surroundings).map(Arc::new))
             .transpose()?;
         let given = options.chibi_home.as_deref();
         let chibi_home = becket_chibi::home_of_run(given, &config.chibi, &folders, surroundings)?;
@@ -458,7 +456,12 @@ impl Setup {
     ) -> Result<Arc<dyn Provider>, CliError> {
         let environment = |name: &str| surroundings.variable(name);
         if let Some(team) = &self.team {
-            return team.provider(team.first(), options, &self.provider_settings(), surroundings);
+            return team.provider(
+                team.first(),
+                options.model.as_deref(),
+                &self.provider_settings(),
+                surroundings,
+            );
         }
         let of_home = self.model_of_home(surroundings).unwrap_or_default();
         let named = options.model.as_deref().or(self.context.model.as_deref());
@@ -520,12 +523,13 @@ impl Setup {
         let models = self.models(&*provider, surroundings);
         extensions.take_stage((&engine, &person, &store), &shelf, &loaded.profile, models);
         let resources = Resources {
-            options,
+            model: options.model.as_deref(),
+            max_iterations: options.max_iterations,
             surroundings,
             provider: &provider,
             providers: &self.provider_settings(),
             tools: &self.tool_settings(&environment),
-            servers: &loaded.servers,
+            servers: &loaded.servers.servers,
             request: &settings.options,
             contexts: &settings.contexts,
             memories: &self.folders.data.join("memory.db"),
@@ -643,14 +647,8 @@ impl Setup {
                 (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
             }
             None => {
-                let Loaded {
-                    extensions,
-                    plugins,
-                    profile,
-                    ..
-                } = loaded;
-                let mut tools = self.becket_tools(profile, environment, settings, store);
-                let remarks = self.further_tools(profile, resources, plugins, extensions, &mut tools);
+                let mut tools = self.becket_tools(&loaded.profile, environment, settings, store);
+                let remarks = self.further_tools(loaded, resources, &mut tools);
                 (tools, None, remarks)
             }
         };
@@ -786,10 +784,13 @@ impl Setup {
     /// Adds the tools of the index, of sub-agents and of everybody else; what is odd about them comes back in words.
     fn further_tools(
         &self,
-        profile: &Profile,
+        Loaded {
+            extensions,
+            plugins,
+            servers,
+            profile,
+        }: &Loaded,
         resources: &Resources<'_>,
-        plugins: &Plugins,
-        extensions: &Extensions,
         tools: &mut Vec<Arc<dyn Tool>>,
     ) -> Vec<String> {
         let surroundings = resources.surroundings;
@@ -798,7 +799,7 @@ impl Setup {
         let mut asking = self.subagent_tool_settings(&**resources.provider, surroundings, own);
         asking.models = extensions.models(asking.models);
         tools.extend(subagent_tools(profile, &asking));
-        let mut remarks = add_guests(profile, tools, plugins, resources.servers);
+        let mut remarks = add_guests(profile, tools, plugins, servers);
         remarks.extend(extensions.add_tools(profile, tools));
         remarks
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use becket_agent::Rules;
 use becket_agent::url_policy::{UrlVerdict, check_rule};
 use becket_chibi::ChibiConfig;
+use becket_docker_agent::DockerAgentConfig;
 use becket_events::Fallback;
 use becket_hooks::{HookEntry, MAX_SECONDS, OwnHook, SettingsError, check_seconds, read_hooks, read_toml};
 use becket_pi::{JsConfig, PiConfig};
@@ -351,17 +352,6 @@ impl UrlPolicyConfig {
         }
         Ok(())
     }
-}
-
-/// Hooks of docker-agent's own settings.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DockerAgentConfig {
-    /// Whether docker-agent's configuration folder is used. Without a word: when one is named, or when the usual one is
-    /// there.
-    pub enabled: Option<bool>,
-    /// That folder; a relative path is seen from the folder of this file.
-    pub config_dir: Option<std::path::PathBuf>,
 }
 
 /// MCP servers, whose tools the model may use.

@@ -8,13 +8,13 @@ use becket_system::moments::{parse_moment, parse_since, parse_span};
 use crate::commands::audit::Account;
 use crate::commands::tool_arguments;
 use crate::config::{Config, ProjectConfig};
-use crate::event_commands::EventCommand;
 use crate::front::markdown::render;
 use crate::front::{Style, harmless, harmless_indented, harmless_name};
 use crate::hooks_check::{echoes, shell, written};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
 use crate::workbench::Suite;
+use becket_docker_agent::EventCommand;
 use becket_trust::follow::{Language, follow};
 use becket_trust::{Lock, Record};
 

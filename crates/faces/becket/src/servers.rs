@@ -25,8 +25,8 @@ use url::Url;
 
 use crate::assemble::{Setup, unknown_tool};
 use crate::config::McpServerConfig;
-use crate::team::{TeamFile, TeamServer};
 use becket_chibi::stands_in;
+use becket_docker_agent::{TeamFile, TeamServer};
 
 /// How many seconds a server may take to start, and for a call, where nothing is said.
 const START_SECONDS: u64 = 10;

@@ -35,8 +35,8 @@ use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
 use crate::target::{Target, Wish};
-use crate::team::TeamCommands;
 use becket_chibi::scheme_files::SchemeFiles;
+use becket_docker_agent::TeamCommands;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {

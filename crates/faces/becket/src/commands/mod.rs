@@ -42,7 +42,9 @@ use becket_system::{CliError, Exit, Surroundings};
 use becket_chibi::scheme::Tier;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{AgentFileChoice, Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
+use becket_docker_agent::AgentFileChoice;
+
+use crate::args::{Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
 use crate::programs;
 use crate::project_trust;
 pub(crate) use ask::{Purpose, person, with_some_model};

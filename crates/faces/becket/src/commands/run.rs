@@ -3,7 +3,9 @@
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::{ask, chat};
-use crate::args::{AgentFileChoice, Options};
+use becket_docker_agent::AgentFileChoice;
+
+use crate::args::Options;
 
 /// Runs an agent file.
 pub fn run(

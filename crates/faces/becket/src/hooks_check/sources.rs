@@ -17,8 +17,7 @@ use super::{Finding, Hook, HookFile, Kind, Severity};
 use crate::args::Options;
 use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
-use crate::foreign_hooks::Sources;
-use crate::foreign_rules::ForeignRules;
+use becket_docker_agent::{ForeignRules, Sources};
 use becket_pi::extensions;
 
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};

@@ -14,7 +14,9 @@ use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{AgentFileChoice, Options, TestArgs};
+use becket_docker_agent::AgentFileChoice;
+
+use crate::args::{Options, TestArgs};
 use crate::commands::{print, runtime};
 use crate::front::harmless;
 use crate::project_trust::may_run;

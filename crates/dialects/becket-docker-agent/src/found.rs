@@ -1,72 +1,30 @@
-//! Hooks in docker-agent's words that count in every front end: of the person's docker-agent settings, of `hooks.d`,
-//! and of the command line, in this order. Those of an agent file come before them.
+//! Hooks that count in every front end: of the user's docker-agent settings, and of `hooks.d`, in this order. Those of
+//! an agent file come before them, those of the command line behind.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use becket_docker_agent::{CONFIG_VARIABLES, HookEntry, HookFlag, Permissions, PersonsSettings};
 use becket_system::{CliError, Folders, Surroundings};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::config::DockerAgentConfig;
+use crate::file::Permissions;
+use crate::hook::HookEntry;
+use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 
-/// The flags, one for each event.
-static FLAGS: LazyLock<Vec<HookFlag>> = LazyLock::new(HookFlag::all);
-
-/// Hooks of the command line: `--hook-EVENT COMMAND`.
-#[derive(Debug, Clone, Default)]
-pub struct HookFlags(pub Vec<HookEntry>);
-
-impl clap::Args for HookFlags {
-    fn augment_args(command: Command) -> Command {
-        FLAGS.iter().fold(command, |command, flag| {
-            let arg = Arg::new(flag.name.as_str())
-                .long(flag.name.as_str())
-                .value_name("COMMAND")
-                .help(format!(
-                    "A shell command for docker-agent's event {}, for all tools; may be given several times",
-                    flag.event
-                ))
-                .help_heading("Hooks in docker-agent's words")
-                .hide_short_help(true)
-                .action(ArgAction::Append)
-                .value_parser(not_empty)
-                .global(true);
-            command.arg(arg)
-        })
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-/// A command that is empty would guard nothing: a variable in the person's script may be unset.
-fn not_empty(text: &str) -> Result<String, &'static str> {
-    match text.trim() {
-        "" => Err("the command is empty"),
-        _ => Ok(text.to_owned()),
-    }
-}
-
-impl FromArgMatches for HookFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let entries = FLAGS.iter().flat_map(|flag| {
-            let commands = matches.get_many::<String>(&flag.name).into_iter().flatten();
-            commands.map(|command| flag.entry(command))
-        });
-        Ok(Self(entries.collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+/// Hooks of docker-agent's own settings.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DockerAgentConfig {
+    /// Whether docker-agent's configuration folder is used. Without a word: when one is named, or when the usual one is
+    /// there.
+    pub enabled: Option<bool>,
+    /// That folder; a relative path is seen from the folder of this file.
+    pub config_dir: Option<PathBuf>,
 }
 
 /// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. One that is
 /// named must be there, because guards may be in it.
-pub fn config_folder(
+pub fn folder_of_run(
     config: &DockerAgentConfig,
     folders: &Folders,
     surroundings: &Surroundings,
@@ -84,7 +42,7 @@ pub fn config_folder(
             .map(|folder| folders.config.join(folder))
     });
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
-    match becket_docker_agent::config_folder(named, persons_home.as_deref()) {
+    match sources::config_folder(named, persons_home.as_deref()) {
         Some(folder) if !folder.is_dir() => Err(CliError::usage(format!(
             "docker-agent's configuration folder {} is not a folder",
             folder.display()
@@ -113,11 +71,11 @@ impl Sources {
         folders: &Folders,
         surroundings: &Surroundings,
     ) -> Result<Self, CliError> {
-        let folder = config_folder(config, folders, surroundings)?;
-        let settings = folder.as_deref().map(becket_docker_agent::settings_file);
+        let folder = folder_of_run(config, folders, surroundings)?;
+        let settings = folder.as_deref().map(sources::settings_file);
         let mut drop_ins = Vec::new();
         for folder in folder.iter().chain([&folders.config]) {
-            drop_ins.extend(drop_ins_of(&becket_docker_agent::drop_in_folder(folder))?);
+            drop_ins.extend(drop_ins_of(&sources::drop_in_folder(folder))?);
         }
         Ok(Self {
             settings: settings.filter(|file| file.exists() || file.is_symlink()),
@@ -135,14 +93,14 @@ impl Sources {
             permissions = settings.permissions;
         }
         for file in &self.drop_ins {
-            entries.extend(becket_docker_agent::read_drop_in(&text_of(file)?, file)?);
+            entries.extend(sources::read_drop_in(&text_of(file)?, file)?);
         }
         Ok((entries, permissions))
     }
 }
 
 /// The files of a folder, in the order of their names; a folder that is not there has none.
-pub fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let told = |error: std::io::Error| CliError::usage(format!("cannot read {}: {error}", folder.display()));
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
@@ -152,7 +110,7 @@ pub fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for entry in listing {
         let file = entry.map_err(told)?.path();
-        if becket_docker_agent::is_drop_in(&file) && !file.is_dir() {
+        if sources::is_drop_in(&file) && !file.is_dir() {
             files.push(file);
         }
     }
@@ -160,7 +118,7 @@ pub fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(files)
 }
 
-pub fn text_of(file: &Path) -> Result<String, CliError> {
+fn text_of(file: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(file)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
 }

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use becket_agent::{ArgumentRule, Rules, ToolRule};
-use becket_docker_agent::{Permissions, RuleKind, TranslatedRule, translate_rule};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Pattern, SettingsError};
+
+use crate::file::Permissions;
+use crate::permissions::{RuleKind, TranslatedRule, translate_rule};
+use crate::tools::profile;
 
 /// Reads the rules of a file for a run in which the model knows tools by the names of a profile.
 pub struct ForeignRules<'a> {
@@ -44,7 +47,7 @@ impl ForeignRules<'_> {
     /// The names by which the model may know the tool: the one in the rule, and where the run has other names, that of
     /// the same operation there. An allow does not follow where two tools become one, since it spoke of one of them.
     fn names(&self, rule: &TranslatedRule, kind: RuleKind) -> Vec<Pattern> {
-        let theirs = becket_docker_agent::profile();
+        let theirs = profile();
         let count = |operation: OperationKind| {
             let faces = theirs.faces.iter();
             faces.filter(|face| face.operation == operation).count()

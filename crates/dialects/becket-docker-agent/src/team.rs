@@ -10,24 +10,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::{
+    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
+    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile,
+    register, toolset_tools, with_variables,
+};
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::team::Member;
 use becket_agent::tool::Tool;
-use becket_docker_agent::{
-    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
-    ModelDefinition, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile, register,
-    toolset_tools, with_variables,
-};
+use becket_events::OperationKind;
 use becket_hooks::{Engine, nearest};
+use becket_mcp::Servers;
 use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
 use becket_system::{CliError, Surroundings};
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
 };
-
-use crate::args::{AgentFileChoice, Options};
-use crate::assemble::other_tools;
-use crate::servers::RunServers;
 
 /// The longest agent file that is read.
 const LONGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -38,6 +36,15 @@ type Tools = Vec<Arc<dyn Tool>>;
 /// What to do without a key.
 const REHEARSAL: &str = "`--model rehearsal` works without a key";
 
+/// An agent file, and who in it is talked to.
+#[derive(Debug, Clone)]
+pub struct AgentFileChoice {
+    /// The file.
+    pub file: PathBuf,
+    /// The agent that is not the usual one.
+    pub agent: Option<String>,
+}
+
 /// An agent file that is run.
 pub struct TeamFile {
     /// The file.
@@ -46,6 +53,8 @@ pub struct TeamFile {
     /// how many others stand between.
     members: Vec<(usize, usize)>,
     servers: Vec<TeamServer>,
+    /// What other systems mean by the name of a tool.
+    elsewhere: fn(&str) -> Option<OperationKind>,
 }
 
 /// A server of a team.
@@ -58,8 +67,10 @@ pub struct TeamServer {
 
 /// What agents are made of besides their file.
 pub struct Resources<'a> {
-    /// What the command line says.
-    pub options: &'a Options,
+    /// The model that the command line names.
+    pub model: Option<&'a str>,
+    /// How many requests one prompt may cause, as the command line says.
+    pub max_iterations: Option<u32>,
     /// Where the program runs.
     pub surroundings: &'a Surroundings,
     /// The provider of the first agent, and of all if the command line names a model.
@@ -69,7 +80,7 @@ pub struct Resources<'a> {
     /// What they say about tools.
     pub tools: &'a ToolSettings,
     /// The servers of the file.
-    pub servers: &'a RunServers,
+    pub servers: &'a Servers,
     /// How models are asked where the file says nothing.
     pub request: &'a RequestOptions,
     /// Holds a folder for each context.
@@ -96,7 +107,11 @@ fn text_of(path: &Path) -> io::Result<String> {
 
 impl TeamFile {
     /// Reads the file, and finds the agents that come into play.
-    pub fn read(choice: &AgentFileChoice, surroundings: &Surroundings) -> Result<Self, CliError> {
+    pub fn read(
+        choice: &AgentFileChoice,
+        elsewhere: fn(&str) -> Option<OperationKind>,
+        surroundings: &Surroundings,
+    ) -> Result<Self, CliError> {
         let path = surroundings.cwd.join(&choice.file);
         let text = text_of(&path).map_err(|error| unreadable(&choice.file, &path, &error))?;
         let file = AgentFile::read(&text, &choice.file)?;
@@ -110,9 +125,17 @@ impl TeamFile {
             members,
             servers,
             file,
+            elsewhere,
         };
         surroundings.hide_keys(team.key_variables());
         Ok(team)
+    }
+
+    fn other_tools<'a>(&self, names: &'a [&'a str]) -> OtherTools<'a> {
+        OtherTools {
+            names,
+            elsewhere: self.elsewhere,
+        }
     }
 
     /// The agent that the person talks to.
@@ -136,7 +159,7 @@ impl TeamFile {
         let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
         let models = models.chain(self.file.models.values());
         let keys: Vec<&str> = models.filter_map(|model| model.token_key.as_deref()).collect();
-        keys.into_iter().chain(becket_docker_agent::provider_keys())
+        keys.into_iter().chain(crate::provider_keys())
     }
 
     /// The agents that can come into play, ready to work, and what the person should know about them.
@@ -153,7 +176,7 @@ impl TeamFile {
                 provider: self.provider_with(agent, with)?,
                 options: request_options(agent).or(with.request),
                 tools,
-                max_iterations: with.options.max_iterations.or(agent.max_iterations),
+                max_iterations: with.max_iterations.or(agent.max_iterations),
                 max_identical_rounds: agent.max_identical_rounds,
                 sub_agents: agent.sub_agents.clone(),
                 handoffs: agent.handoffs.clone(),
@@ -168,9 +191,9 @@ impl TeamFile {
         agent: &AgentDefinition,
         with: &Resources<'_>,
     ) -> Result<Arc<dyn Provider>, CliError> {
-        match with.options.model.is_some() || agent.name == self.first().name {
+        match with.model.is_some() || agent.name == self.first().name {
             true => Ok(Arc::clone(with.provider)),
-            false => self.provider(agent, with.options, with.providers, with.surroundings),
+            false => self.provider(agent, with.model, with.providers, with.surroundings),
         }
     }
 
@@ -208,13 +231,13 @@ impl TeamFile {
     pub fn provider(
         &self,
         agent: &AgentDefinition,
-        options: &Options,
+        chosen: Option<&str>,
         settings: &ProviderSettings,
         surroundings: &Surroundings,
     ) -> Result<Arc<dyn Provider>, CliError> {
         let environment = |name: &str| surroundings.variable(name);
-        if let (Some(_), _) | (None, None) = (&options.model, &agent.model) {
-            return select(options.model.as_deref(), &environment, settings)
+        if let (Some(_), _) | (None, None) = (chosen, &agent.model) {
+            return select(chosen, &environment, settings)
                 .map_err(|error| CliError::usage(error.to_string()).hint(REHEARSAL));
         }
         let Some(model) = &agent.model else {
@@ -255,7 +278,7 @@ impl TeamFile {
         let scripts: Vec<&str> = self.scripts().collect();
         let mut sure = self.rules().filter_map(|(text, line)| {
             let missing =
-                missing_tool(text, other_tools(&scripts)).filter(|missing| self.is_sure(missing))?;
+                missing_tool(text, self.other_tools(&scripts)).filter(|missing| self.is_sure(missing))?;
             let (file, message) = (self.file.path.display(), missing.message);
             Some(format!("{file}:{line}: the rule `{text}`: {message}"))
         });
@@ -294,7 +317,8 @@ impl TeamFile {
     /// Rules of the file about tools that are not there, but might be.
     pub fn idle_rules(&self, others: &[&str]) -> Vec<String> {
         let idle = self.rules().filter_map(|(text, line)| {
-            let missing = missing_tool(text, other_tools(others)).filter(|missing| !self.is_sure(missing))?;
+            let missing =
+                missing_tool(text, self.other_tools(others)).filter(|missing| !self.is_sure(missing))?;
             let (file, message) = (self.file.path.display(), missing.message);
             Some(format!(
                 "{file}:{line}: the rule `{text}` never counts: {message}"
@@ -368,7 +392,7 @@ impl TeamFile {
                     .iter()
                     .find(|server| server.definition == *definition);
                 let name = server.map(|server| server.name.as_str());
-                let tools = with.servers.servers.tools().into_iter();
+                let tools = with.servers.tools().into_iter();
                 let wanted = tools.filter(|tool| Some(tool.server()) == name && chosen(tool.name()));
                 wanted.map(|tool| tool as Arc<dyn Tool>).collect()
             }

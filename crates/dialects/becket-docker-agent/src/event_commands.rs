@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 use becket_agent::store::Store;
-use becket_docker_agent::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 use becket_events::EventId;
 use becket_hooks::{
     CommandLane, Dialect, DispatchTrace, Effect, Engine, Finished, HandlerRun, HookEnvironment, Invocation,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::hook::Judge;
 use becket_agent::provider::{
     AnswerPart, ModelRequest, Provider, ProviderError, ProviderErrorKind, RequestOptions,
 };
-use becket_docker_agent::Judge;
 use becket_events::{Delta, Message, MessageBody, MessageRecord, Part, StopReason};
 use becket_tools::Models;
 use futures_util::StreamExt;
