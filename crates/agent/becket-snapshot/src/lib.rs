@@ -5,8 +5,9 @@
 //! link. `journal.rs` is the memory: which tree was when, what was undone. `clean.rs` forgets. `work.rs` is one
 //! operation with its lock, `place.rs` says where things lie, `git.rs` runs the program `git` in a sealed environment.
 //!
-//! This crate knows no agent, no hook and no terminal. It reads no environment: the search path for `git` is told. It
-//! blocks; who is asynchronous calls it from a thread of its own.
+//! `keeper.rs` takes checkpoints while an agent works, by hooks of its own; nothing else here knows agents or hooks.
+//! The crate reads no environment: the search path for `git` is told. It blocks; who is asynchronous calls it from a
+//! thread of its own.
 //!
 //! # What holds
 //!
@@ -19,6 +20,7 @@ mod clean;
 mod files;
 mod git;
 mod journal;
+mod keeper;
 mod place;
 mod problem;
 mod restore;
@@ -29,6 +31,7 @@ mod work;
 
 pub use clean::{Cleaned, Keep};
 pub use journal::{Checkpoint, Kind, LeftOut, Reason};
+pub use keeper::Keeper;
 pub use problem::{InTheWay, Problem};
 pub use restore::Restored;
 pub use snapshots::{Conflicts, Mark, Point, Settings, Snapshots, Span, Which};

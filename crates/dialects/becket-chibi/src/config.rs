@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_hooks::{SettingsError, check_seconds};
+use becket_hooks::{SectionSettings, SettingsError, check_seconds};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -34,9 +34,12 @@ pub struct ChibiConfig {
     pub newer: Vec<Spanned<String>>,
 }
 
-impl ChibiConfig {
+impl SectionSettings for ChibiConfig {
+    const NAME: &'static str = "chibi";
+    const ABOUT: &'static str = "The plugins of a chibi home.";
+
     /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
-    pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         for (key, seconds) in [
             ("chibi.hook_timeout", &self.hook_timeout),
             ("chibi.tool_timeout", &self.tool_timeout),

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_dialect_kit::Unloaded;
 use becket_events::{Class, CompactScope, Event, EventId, Scope};
 use becket_hooks::{
     Action, Cause, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
     Registration, Row, RowHandler, ScriptHandler, Unanswerable, nearest,
 };
+use becket_host::Unloaded;
 use futures_util::future::BoxFuture;
 
 use super::answer::Answer;

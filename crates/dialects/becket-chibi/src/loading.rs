@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use becket_dialect_kit::Unloaded;
+use becket_host::Unloaded;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use super::traits::Traits;
 const AT_ONCE: usize = 8;
 
 /// What a folder of plugins is called into which nobody can look.
-const ALL_PLUGINS: &str = "plugins";
+pub const ALL_PLUGINS: &str = "plugins";
 
 /// A plugin that takes longer than this to say what it is, is worth a line.
 const WORTH_A_LINE: Duration = Duration::from_secs(2);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use becket_agent::front::{Front, Sight};
 use becket_agent::tool::{Handoff, Tool};
-use becket_dialect_kit::Unloaded;
 use becket_events::{Face, Profile};
 use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
+use becket_host::Unloaded;
 use becket_index::{Extract, LanguagePlugin};
 use becket_system::{CliError, Folders, Surroundings};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
@@ -164,13 +164,8 @@ impl Plugins {
     }
 
     /// Those that were found and could not say what they are.
-    pub fn unloaded(&self) -> &[Unloaded] {
+    pub fn without_schema(&self) -> &[Unloaded] {
         self.found.as_ref().map_or(&[], |found| &found.loaded.unloaded)
-    }
-
-    /// Those that are left out because the user says so.
-    pub fn left_out(&self) -> &[String] {
-        self.found.as_ref().map_or(&[], |found| &found.loaded.left_out)
     }
 
     /// Lets those that could not say what they are refuse whatever a guard may judge.
@@ -183,29 +178,14 @@ impl Plugins {
         }
     }
 
-    /// The same in words.
-    pub fn remarks(&self) -> Vec<String> {
-        self.faults().iter().map(ToString::to_string).collect()
-    }
-
-    /// Where tools of plugins come from.
-    pub fn sources(&self) -> Vec<String> {
-        self.all().iter().map(|plugin| plugin.name.clone()).collect()
-    }
-
     /// Whether a plugin brings a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.tool_names().any(|tool| tool == name)
-    }
-
-    /// The names of the tools of all plugins.
-    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
-        let tools = self.all().iter().flat_map(|plugin| &plugin.tools);
-        tools.map(|tool| tool.name.as_str())
+        let mut tools = self.all().iter().flat_map(|plugin| &plugin.tools);
+        tools.any(|tool| tool.name == name)
     }
 
     /// Adds the hooks of all plugins, and says what is wrong with them.
-    pub fn register(&self, engine: &Engine) -> Vec<Remark> {
+    pub fn register_hooks(&self, engine: &Engine) -> Vec<Remark> {
         let Some(Found { host, loaded, .. }) = &self.found else {
             return Vec::new();
         };
@@ -274,7 +254,7 @@ impl Plugins {
     /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
     /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate, if
     /// that one has a gate.
-    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<NotOffered> {
+    pub fn offer_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<NotOffered> {
         let Some(found) = &self.found else {
             return Vec::new();
         };

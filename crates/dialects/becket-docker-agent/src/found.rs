@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use becket_hooks::SectionSettings;
 use becket_system::{CliError, Folders, Surroundings};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +21,11 @@ pub struct DockerAgentConfig {
     pub enabled: Option<bool>,
     /// That folder; a relative path is seen from the folder of this file.
     pub config_dir: Option<PathBuf>,
+}
+
+impl SectionSettings for DockerAgentConfig {
+    const NAME: &'static str = "docker_agent";
+    const ABOUT: &'static str = "Hooks of docker-agent's own settings.";
 }
 
 /// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. One that is
@@ -83,6 +89,11 @@ impl Sources {
         })
     }
 
+    /// Reads a file with nothing but hooks.
+    pub fn read_file(file: &Path) -> Result<Vec<HookEntry>, CliError> {
+        Ok(sources::read_drop_in(&text_of(file)?, file)?)
+    }
+
     /// Reads all of them: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so
     /// that nothing goes on without it.
     pub fn read(&self) -> Result<(Vec<HookEntry>, Permissions), CliError> {
@@ -93,7 +104,7 @@ impl Sources {
             permissions = settings.permissions;
         }
         for file in &self.drop_ins {
-            entries.extend(sources::read_drop_in(&text_of(file)?, file)?);
+            entries.extend(Self::read_file(file)?);
         }
         Ok((entries, permissions))
     }

@@ -54,6 +54,15 @@ impl HookEntry {
         place.rsplit_once(':')?.1.parse().ok()
     }
 
+    /// What it is called in messages.
+    pub fn shown_name(&self) -> String {
+        match (&self.name, &self.kind) {
+            (Some(name), _) => name.clone(),
+            (None, HookKind::Builtin(builtin)) => builtin.name().to_owned(),
+            (None, _) => format!("{} ({})", self.event, self.source),
+        }
+    }
+
     /// What its program finds in its environment.
     pub fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         let mut variables = environment.variables.as_ref().clone();

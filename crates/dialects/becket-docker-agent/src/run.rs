@@ -68,7 +68,7 @@ pub(super) fn register<E: Event>(
         Owner::Everybody => "~".to_owned(),
     };
     let info = HandlerInfo {
-        name: name_of(entry),
+        name: entry.shown_name(),
         source: entry.source.clone(),
         dialect: DIALECT,
         known_as: Some(row.contract.name),
@@ -157,15 +157,6 @@ fn counts<E: Event>(row: &RowOf<E>, owner: &Owner, scope: &Scope, payload: &E::P
             (row.agent)(scope, payload) == name
                 || (row.contract.class == Class::Guard && scope.agents_above.contains(name))
         }
-    }
-}
-
-/// What a hook is called in messages.
-fn name_of(entry: &HookEntry) -> String {
-    match (&entry.name, &entry.kind) {
-        (Some(name), _) => name.clone(),
-        (None, HookKind::Builtin(builtin)) => builtin.name().to_owned(),
-        (None, _) => format!("{} ({})", entry.event, entry.source),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_hooks::{SettingsError, check_seconds};
+use becket_hooks::{SectionSettings, SettingsError, check_seconds};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -54,9 +54,17 @@ pub enum JsEngine {
     Auto,
 }
 
-impl PiConfig {
+impl SectionSettings for JsConfig {
+    const NAME: &'static str = "js";
+    const ABOUT: &'static str = "What runs extensions.";
+}
+
+impl SectionSettings for PiConfig {
+    const NAME: &'static str = "pi";
+    const ABOUT: &'static str = "Extensions of pi's.";
+
     /// Whether an extension can do anything at all with what it may use.
-    pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         check_seconds("pi.timeout", self.timeout.as_ref(), text, file)?;
         let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);
         if let Some(megabytes) = self.memory_mb.as_ref().filter(|size| !is_enough(size.get_ref())) {

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use becket_dialect_kit::Unloaded;
+use becket_host::Unloaded;
 use serde::{Deserialize, Serialize};
 
 use super::extension_files::{in_folder, of_package, places_in, wanted_of};

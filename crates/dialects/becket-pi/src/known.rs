@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::discovery::{EXTENSION, Entry, Found, Place};
 use becket_dialect_kit::Remembered;
-use becket_dialect_kit::Unloaded;
+use becket_host::Unloaded;
 
 /// The form of the file. Another number is another form, and is ignored.
 const VERSION: u32 = 1;

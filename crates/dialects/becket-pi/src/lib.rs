@@ -18,6 +18,7 @@ mod extension_files;
 pub mod extensions;
 mod fields;
 mod growing;
+pub mod host;
 pub mod host_call;
 mod info;
 mod known;

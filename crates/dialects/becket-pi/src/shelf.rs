@@ -88,6 +88,28 @@ impl RunShelf {
         self.each(|template| format!("/{}", template.name))
     }
 
+    /// The names of everything that files have brought, by its kind.
+    pub fn kinds(&self) -> [(&'static str, Vec<String>); 3] {
+        self.look(|resources| {
+            let themes = resources.themes.iter().filter(|theme| theme.file.is_some());
+            [
+                (
+                    "skills",
+                    resources.skills.iter().map(|skill| skill.name.clone()).collect(),
+                ),
+                (
+                    "prompt templates",
+                    resources
+                        .templates
+                        .iter()
+                        .map(|template| template.name.clone())
+                        .collect(),
+                ),
+                ("themes", themes.map(|theme| theme.name.clone()).collect()),
+            ]
+        })
+    }
+
     fn each(&self, shown: impl Fn(&Template) -> String) -> Vec<(String, String)> {
         self.look(|resources| {
             let templates = resources.templates.iter();

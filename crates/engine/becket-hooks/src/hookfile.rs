@@ -126,7 +126,7 @@ pub struct OwnHook {
 }
 
 /// What programs of hooks get from the process that runs them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct HookEnvironment {
     /// The variables that hooks inherit.
     pub variables: Arc<BTreeMap<OsString, OsString>>,

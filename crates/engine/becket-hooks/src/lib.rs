@@ -46,7 +46,10 @@ pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler, own_row, trouble_of_answer};
-pub use settings_file::{MAX_SECONDS, SettingsError, check_seconds, in_plain_words, nearest, read_toml};
+pub use settings_file::{
+    MAX_SECONDS, Section, SectionSettings, SettingsError, check_seconds, in_plain_words, nearest, read_toml,
+    read_toml_with, schema_with,
+};
 pub use strict_json::read_strictly;
 pub use toml_text::{parse_table, parse_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

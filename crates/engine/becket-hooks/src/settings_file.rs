@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::toml_text::{parse_table, parse_toml};
+use crate::toml_text::{parse_section, parse_table, parse_toml};
 
 /// What is wrong in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,17 +52,96 @@ pub fn check_seconds(
     Err(SettingsError::at(given.span().start, text, file, message))
 }
 
+/// A table of a settings file whose keys and meaning somebody else knows.
+#[derive(Clone, Copy)]
+pub struct Section {
+    /// Its name.
+    pub name: &'static str,
+    schema: fn() -> Value,
+    check: fn(&str, &Path) -> Result<(), SettingsError>,
+}
+
+impl Section {
+    /// The table that is read as a `T`.
+    pub const fn of<T: SectionSettings>() -> Self {
+        Self {
+            name: T::NAME,
+            schema: || {
+                let mut schema = schemars::schema_for!(T).to_value();
+                schema["description"] = T::ABOUT.into();
+                schema
+            },
+            check: |text, file| T::read(text, file).map(|_| ()),
+        }
+    }
+
+    /// Whether it can be read.
+    pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        (self.check)(text, file)
+    }
+}
+
+/// The settings in one table of a settings file.
+pub trait SectionSettings: DeserializeOwned + JsonSchema + Default {
+    /// The name of the table.
+    const NAME: &'static str;
+
+    /// What it is about, for the reference page.
+    const ABOUT: &'static str;
+
+    /// Whether what it says can be.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let _ = (text, file);
+        Ok(())
+    }
+
+    /// Reads the table; without one the usual settings count.
+    fn read(text: &str, file: &Path) -> Result<Self, SettingsError> {
+        let place = Place { text, file };
+        let read = parse_section(text, Self::NAME).map_err(|error| place.read_error(&error))?;
+        let settings: Self = read.unwrap_or_default();
+        settings.check(text, file)?;
+        Ok(settings)
+    }
+}
+
 /// Reads TOML text as a `T`.
 pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> Result<T, SettingsError> {
+    read_toml_with(text, file, &[])
+}
+
+/// Reads TOML text as a `T`, in which tables may stand that others read. They are checked as well.
+pub fn read_toml_with<T: DeserializeOwned + JsonSchema>(
+    text: &str,
+    file: &Path,
+    sections: &[Section],
+) -> Result<T, SettingsError> {
     let place = Place { text, file };
     let table = parse_table(text)
         .map_err(|error| place.error(error.span().map_or(0, |span| span.start), error.message()))?;
-    let schema = schemars::schema_for!(T).to_value();
+    let schema = schema_with::<T>(sections);
     place.check(table.get_ref(), &schema, &schema)?;
-    parse_toml(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        place.error(start, in_plain_words(error.message()))
-    })
+    let read = parse_toml(text).map_err(|error| place.read_error(&error))?;
+    sections
+        .iter()
+        .try_for_each(|section| section.check(text, file))?;
+    Ok(read)
+}
+
+/// The schema of a settings file with tables of others in it.
+pub fn schema_with<T: JsonSchema>(sections: &[Section]) -> Value {
+    let mut whole = schemars::schema_for!(T).to_value();
+    for section in sections {
+        let mut schema = (section.schema)();
+        // What a table refers to is found from the root of the whole.
+        if let Some(Value::Object(definitions)) = schema.get_mut("$defs").map(Value::take) {
+            for (name, definition) in definitions {
+                whole["$defs"][name] = definition;
+            }
+        }
+        whole["properties"][section.name] = schema;
+    }
+    whole
 }
 
 /// What serde says about a value, without the names of Rust's types. What is not about a value stays as it is.
@@ -179,6 +258,12 @@ impl Place<'_> {
             line: self.line(offset),
             message: message.into(),
         }
+    }
+
+    /// What the parser says, in plain words.
+    fn read_error(&self, error: &toml::de::Error) -> SettingsError {
+        let start = error.span().map_or(0, |span| span.start);
+        self.error(start, in_plain_words(error.message()))
     }
 
     /// Every key must be one that the schema names, unless the schema leaves the keys open.

@@ -1,7 +1,10 @@
 //! The one way from TOML text to values, for every file that somebody else may have written. `xtask tidy` finds others.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use serde::Deserialize;
-use serde::de::Error as _;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use toml::Spanned;
 use toml::de::{DeTable, Error};
 use toml_parser::Source;
@@ -20,6 +23,50 @@ pub fn parse_toml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Error> 
 pub fn parse_table(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     check_depth(text)?;
     DeTable::parse(text)
+}
+
+/// Reads one table of TOML text as a `T`, and passes over everything else; `None` where there is no such table.
+pub fn parse_section<'de, T: Deserialize<'de>>(text: &'de str, name: &str) -> Result<Option<T>, Error> {
+    check_depth(text)?;
+    let section = OneSection {
+        name,
+        kind: PhantomData,
+    };
+    section.deserialize(toml::Deserializer::parse(text)?)
+}
+
+/// Reads the table of that name.
+struct OneSection<'a, T> {
+    name: &'a str,
+    kind: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for OneSection<'_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneSection<'_, T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.name {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Refuses brackets that are nested too deep. The parser does so too, but it goes down to the last bracket first, which

@@ -9,10 +9,15 @@ use becket_docker_agent::AgentFileChoice;
 use becket_system::Surroundings;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use becket_pi::extensions::{Given, GivenFlag};
+use becket_host::{GuestOptions, Mode, Program};
+use becket_pi::extensions::GivenFlag;
+use becket_pi::host;
 
-use crate::extension_flags::{Preloaded, read_with_extensions};
+use crate::extension_flags::{Preloaded, own_option_names, read_with_extensions};
+use crate::guest_list::Hosts;
 use crate::hook_flags::HookFlags;
+use crate::own_hooks;
+use crate::process::this_program;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
 ///
@@ -182,6 +187,10 @@ pub struct Options {
     #[arg(skip)]
     pub flags: Vec<GivenFlag>,
 
+    /// The kinds of guests there are.
+    #[arg(skip)]
+    pub hosts: Hosts,
+
     /// Extensions that were loaded already, because the command line could not be read without them.
     #[arg(skip)]
     pub preloaded: Preloaded,
@@ -241,18 +250,58 @@ pub enum RunMode {
 }
 
 impl Options {
-    /// What is said about extensions and what lies beside them.
-    pub fn of_extensions(&self) -> Given {
-        Given {
-            extensions: self.extension.clone(),
-            no_extensions: self.no_extensions,
-            skills: self.skill.clone(),
-            no_skills: self.no_skills,
-            templates: self.prompt_template.clone(),
-            no_templates: self.no_prompt_templates,
-            themes: self.theme.clone(),
-            no_themes: self.no_themes,
-            trust: self.trust,
+    /// What is said about guests.
+    pub fn about_guests(&self) -> GuestOptions {
+        let mut guests = self.hook_flags.0.clone();
+        let paths = [
+            (own_hooks::HOOKS_OPTION, &self.hooks),
+            (host::EXTENSION_OPTION, &self.extension),
+            (host::SKILL, &self.skill),
+            (host::TEMPLATE, &self.prompt_template),
+            (host::THEME, &self.theme),
+        ];
+        for (name, paths) in paths {
+            paths.iter().for_each(|path| guests.add(name, path));
+        }
+        let flags = [
+            (host::NO_EXTENSIONS, self.no_extensions),
+            (host::NO_SKILLS, self.no_skills),
+            (host::NO_TEMPLATES, self.no_prompt_templates),
+            (host::NO_THEMES, self.no_themes),
+        ];
+        for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+            guests.set(name);
+        }
+        self.chibi_home
+            .iter()
+            .for_each(|home| guests.add(becket_chibi::HOME_OPTION, home));
+        self.on_event
+            .iter()
+            .for_each(|given| guests.add(becket_docker_agent::ON_EVENT, given));
+        if let Some(choice) = &self.agent_file {
+            guests.add(becket_docker_agent::AGENT_FILE, &choice.file);
+            choice
+                .agent
+                .iter()
+                .for_each(|agent| guests.add(becket_docker_agent::AGENT, agent));
+        }
+        guests
+    }
+
+    /// What guests know of this program.
+    pub fn program(&self) -> Program {
+        Program {
+            file: this_program(),
+            option_names: own_option_names,
+            mode: match self.pi.mode {
+                Some(RunMode::Rpc) => Mode::Rpc,
+                Some(RunMode::Json) => Mode::Json,
+                Some(RunMode::Text) => Mode::Print,
+                None if self.json => Mode::Json,
+                None => Mode::Print,
+            },
+            keeps_sessions: !self.pi.no_session,
+            is_steered: self.pi.streams() || self.tool_list().is_some(),
         }
     }
 
@@ -1168,12 +1217,14 @@ pub enum TraceForm {
 
 impl Args {
     /// Reads the command line; help and mistakes are printed here.
-    pub fn read(surroundings: &Surroundings) -> Result<Self, ExitCode> {
+    pub fn read(hosts: Hosts, surroundings: &Surroundings) -> Result<Self, ExitCode> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
-        match Self::try_parse_from(&arguments) {
-            Ok(args) => Ok(args),
-            Err(error) => read_with_extensions(arguments, error, surroundings),
-        }
+        let mut args = match Self::try_parse_from(&arguments) {
+            Ok(args) => args,
+            Err(error) => read_with_extensions(arguments, error, surroundings)?,
+        };
+        args.options.hosts = hosts;
+        Ok(args)
     }
 }
 

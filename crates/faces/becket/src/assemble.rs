@@ -1,41 +1,49 @@
 //! Puts an agent together: settings, provider, tools, store, hooks.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::desk::Desk;
 use becket_agent::flocks::Flocks;
-use becket_agent::front::Front;
+use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_agent::gate::ApprovalSettings;
 use becket_agent::mail::MailSource;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::shelf::Shelf;
 use becket_agent::team::Team;
 use becket_agent::tool::Tool;
+use becket_agent::url_policy::UrlJudge;
 use becket_agent::vfs::Vfs;
 use becket_agent::{
     Agent, AgentSettings, CompactionSettings, EndingTool, RecordKeeper, Rules, SubagentSettings,
 };
-use becket_chibi::Asking;
+use becket_chibi::scheme_files::SchemeFiles;
+use becket_chibi::{FoundPlugins, InboxFiles, Plugins, stands_in};
 use becket_docker_agent::{
-    EventCommand, EventCommands, ForeignRules, HookEntry as ForeignHook, HookHost, ModelJudge, OtherTools,
-    Owner, Permissions, Resources, Sources, TeamFile, idle_matcher,
+    ForeignRules, FoundHooks, HookEntry as ForeignHook, OtherTools, Resources, TeamFile, idle_matcher,
 };
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{
     Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
-    read_hook_file,
+};
+use becket_host::{
+    Asking, FetchLimits, Found, GuestOptions, Guests, Listed, Loading, Person, Place, Program,
+    ServerDeclaration, SettingsText, Stage, Toolbox, Ui,
 };
 use becket_index::{IndexFile, IndexSettings, Limits, index_tool_names, index_tools};
-use becket_pi::ProjectFolder;
-use becket_pi::host_call::Mode;
+use becket_pi::extensions::Extensions;
+use becket_pi::host::{ExtensionGuests, FoundExtensions};
+use becket_pi::shelf::RunShelf;
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, key_variables, select};
+use becket_snapshot::Keeper;
 use becket_store::{ContextName, SqliteStore};
 use becket_system::project_root::project_root;
 use becket_system::signals::unless_cancelled;
@@ -45,45 +53,44 @@ use becket_tools::{
     context_tool_names, context_tools, memory_tool_names, memory_tools, operation_tools, own_tool_names,
     own_tools, subagent_tool_names, subagent_tools, team_tool_names, todo_tool_names, todo_tools,
 };
+use becket_trust::Trust;
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
-use crate::args::{Options, RunMode};
-use crate::builtins::ProgramBuiltins;
+use crate::args::Options;
 use crate::chibi_settings::{FileSettings, take_key_of_chibi};
 use crate::commands::web;
 use crate::config::{Config, PermissionsConfig, PresetConfig};
 use crate::context_settings::ContextSettings;
-use crate::extension_flags::own_option_names;
-use crate::process::this_program;
-use becket_host::{Person, Ui};
-use becket_pi::extensions::{self, Extensions};
-
 use crate::front::Output;
+use crate::guest_list::{FoundGuests, Hosts, LoadedGuests};
 use crate::otel::{self, Export};
+use crate::own_hooks::FoundOwnHooks;
 use crate::own_jq;
-use crate::project::{Project, PromptFiles, prompt_files, read_project};
+use crate::project::{Project, PromptFiles, prompt_files};
 use crate::run_guests::RunGuests;
-use crate::servers::RunServers;
+use crate::servers::{FoundServers, RunServers};
 use crate::stored_rules::StoredRules;
-use becket_chibi::InboxFiles;
-use becket_chibi::scheme_files::SchemeFiles;
-use becket_chibi::{NotOffered, PluginSettings, Plugins, stands_in};
-use becket_pi::shelf::RunShelf;
-use becket_trust::{Kind, Trust};
 
-/// Variables with secrets of becket's own and of chibi, besides the keys of providers.
-pub const SECRET_VARIABLES: &[&str] = &[
-    web::TOKEN_VARIABLE,
-    otel::HEADERS_VARIABLE,
-    becket_chibi::KEY_VARIABLE,
-];
+/// Variables with secrets of becket's own and of guests' systems, besides the keys of providers.
+pub fn secret_variables(hosts: Hosts) -> impl Iterator<Item = &'static str> {
+    [web::TOKEN_VARIABLE, otel::HEADERS_VARIABLE]
+        .into_iter()
+        .chain(hosts.key_variables())
+}
 
 /// Everything that was read before an agent can be put together.
 pub struct Setup {
     pub folders: Folders,
     pub config: Config,
-    pub hooks: Vec<OwnHook>,
+    /// The text of the user's settings, for the tables that are about guests.
+    settings: SettingsText,
+    /// What the command line says about guests.
+    guest_options: GuestOptions,
+    hosts: Hosts,
+    /// The guests that were found.
+    pub found: FoundGuests,
     /// Says what of the project is trusted.
     pub trust: Trust,
     pub project: Project,
@@ -91,24 +98,12 @@ pub struct Setup {
     pub prompt_files: PromptFiles,
     /// The chibi home whose plugins count.
     pub chibi_home: Option<PathBuf>,
-    /// The extensions that were found.
-    pub extensions: becket_pi::Found,
     /// Settings of the context that was entered.
     pub context: ContextSettings,
     /// What was left out of them.
     pub context_remark: Option<String>,
     /// The settings of the chibi home, once somebody wants them, or why they cannot be read.
     pub home_settings: OnceLock<Result<Option<FileSettings>, String>>,
-    /// Hooks in docker-agent's words that count for everybody: of the person's settings, `hooks.d`, the command line.
-    pub foreign_hooks: Vec<ForeignHook>,
-    /// The person's docker-agent settings, and the rules in them.
-    foreign_rules: Option<(PathBuf, Permissions)>,
-    /// Commands that hear of the run's events.
-    event_commands: Vec<EventCommand>,
-    /// What hooks inherit, once there is one that does.
-    hook_environment: OnceLock<HookEnvironment>,
-    /// Variables with keys that extensions have named, once these are loaded.
-    extension_keys: OnceLock<Vec<String>>,
     /// The agent file that is run.
     pub team: Option<Arc<TeamFile>>,
     /// Hears of dispatches and failures in the place of the store and the front.
@@ -117,18 +112,90 @@ pub struct Setup {
     pub is_rehearsal: bool,
     /// Guests that the user leaves out, by name.
     pub without: Vec<String>,
-    /// Those of them that are extensions which were found.
-    left_out: Vec<String>,
     /// The context that was entered.
     context_name: Option<String>,
 }
 
 /// What others have written for this run.
 pub struct Loaded {
-    pub extensions: Extensions,
-    pub plugins: Plugins,
-    pub servers: RunServers,
+    pub guests: LoadedGuests,
     pub profile: Profile,
+}
+
+impl Loaded {
+    /// The extensions.
+    pub fn extensions(&self) -> Arc<Extensions> {
+        let guests = self.guests.get::<ExtensionGuests>();
+        guests
+            .map(|guests| Arc::clone(&guests.extensions))
+            .unwrap_or_default()
+    }
+
+    /// Skills, prompt templates and themes.
+    fn shelf(&self, surroundings: &Surroundings) -> Arc<RunShelf> {
+        match self.guests.get::<ExtensionGuests>() {
+            Some(guests) => Arc::clone(&guests.shelf),
+            None => Arc::new(RunShelf::new(Default::default(), &surroundings.cwd)),
+        }
+    }
+
+    /// The plugins.
+    fn plugins(&self) -> Arc<Plugins> {
+        self.guests.get().unwrap_or_default()
+    }
+
+    /// The MCP servers.
+    fn servers(&self) -> Arc<RunServers> {
+        self.guests.get().unwrap_or_default()
+    }
+}
+
+/// What guests of all kinds are loaded with.
+pub struct LoadingFacts {
+    engine: Arc<Engine>,
+    person: Person,
+    providers: ProviderSettings,
+    servers: Vec<ServerDeclaration>,
+    urls: UrlJudge,
+    keeper: Keeper,
+    program: Program,
+    is_project_trusted: bool,
+}
+
+impl LoadingFacts {
+    /// What the guests of one kind are loaded with.
+    pub fn loading<'a>(
+        &'a self,
+        (setup, surroundings): (&'a Setup, &'a Surroundings),
+        environment: &'a (dyn Deref<Target = HookEnvironment> + Sync),
+        asking: Asking,
+    ) -> Loading<'a> {
+        Loading {
+            place: setup.place(surroundings),
+            environment,
+            providers: &self.providers,
+            prompt_files: &setup.prompt_files.files,
+            is_project_trusted: self.is_project_trusted,
+            asking,
+            network_tools: &setup.config.tools.network,
+            engine: &self.engine,
+            person: &self.person,
+            fetch: setup.fetch_limits(),
+            servers: &self.servers,
+            urls: &self.urls,
+            keeper: &self.keeper,
+            has_agent_file: setup.team.is_some(),
+            program: &self.program,
+        }
+    }
+}
+
+/// Who wants a run: by which command line, on which machine, and how they call it off.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub options: &'a Options,
+    pub surroundings: &'a Surroundings,
+    pub cancel: &'a CancellationToken,
 }
 
 /// The tools of an agent, or the agents that have tools.
@@ -138,18 +205,14 @@ type ToolsOrTeam = (Vec<Arc<dyn Tool>>, Option<Arc<Team>>);
 pub struct Assembled {
     pub agent: Arc<Agent>,
     pub store: Arc<SqliteStore>,
-    /// The MCP servers behind some of its tools.
-    pub servers: RunServers,
+    /// The guests that it works with.
+    loaded: Arc<LoadedGuests>,
     /// The extensions that it works with.
-    pub extensions: Extensions,
-    /// The files in Scheme that it works with.
-    pub scheme: Arc<SchemeFiles>,
+    pub extensions: Arc<Extensions>,
     /// Who brings tools and hooks while it works.
     guests: Arc<RunGuests>,
     /// Skills, prompt templates and themes.
     pub shelf: Arc<RunShelf>,
-    /// Commands that hear of its events.
-    event_commands: EventCommands,
     /// Who sends its spans elsewhere, if anybody does.
     export: Option<Export>,
 }
@@ -158,14 +221,32 @@ impl Assembled {
     /// Ends what runs beside the agent, and puts everything on disk.
     pub async fn close(&self) -> Result<(), CliError> {
         self.guests.close();
-        self.extensions.end().await;
-        self.event_commands.close().await;
-        self.servers.servers.close().await;
+        self.loaded.close().await;
         self.store.close().await?;
         if let Some(export) = &self.export {
             export.send_off();
         }
         Ok(())
+    }
+
+    /// What tools inherit in this run.
+    pub fn environment(&self, setup: &Setup, surroundings: &Surroundings) -> HookEnvironment {
+        setup.environment(self.loaded.keys(), surroundings)
+    }
+
+    /// The files in Scheme that it works with.
+    pub fn scheme(&self) -> Option<Arc<SchemeFiles>> {
+        self.loaded.get()
+    }
+
+    /// A context is entered: there may be guests that only it has.
+    pub fn enter(&self, context: &str) {
+        self.loaded.enter(context);
+    }
+
+    /// What guests bring besides hooks, for listings.
+    pub fn listed(&self) -> Vec<Listed> {
+        self.loaded.listed()
     }
 
     /// With `--json` every event becomes a line of the output.
@@ -182,79 +263,82 @@ impl Setup {
     /// Reads all settings. Nothing runs yet.
     pub fn read(options: &Options, surroundings: &Surroundings) -> Result<Self, CliError> {
         let folders = Folders::find(options.home.as_deref(), surroundings)?;
-        let (mut config, mut hooks) = read_config(&folders.config_file())?;
+        let (mut config, settings) = read_config(&folders.config_file(), options.hosts)?;
         hide_configured_keys(&config, surroundings);
-        for given in &options.hooks {
-            let file = surroundings.cwd.join(given);
-            let text = std::fs::read_to_string(&file).map_err(|error| {
-                CliError::usage(format!("cannot read the hook file {}: {error}", file.display()))
-            })?;
-            hooks.extend(
-                read_hook_file(&text, &file)?
-                    .into_iter()
-                    .map(|hook| called_as_given(hook, &file, given)),
-            );
-        }
-        let sources = Sources::find(&config.docker_agent, &folders, surroundings)?;
-        let (mut foreign_hooks, foreign_permissions) = sources.read()?;
-        let foreign_rules = sources.settings.map(|file| (file, foreign_permissions));
-        foreign_hooks.extend(options.hook_flags.0.iter().cloned());
-        let event_commands = options.on_event.iter().map(|given| EventCommand::read(given));
-        let event_commands = event_commands.collect::<Result<_, CliError>>()?;
         let project_root = project_root(&surroundings.cwd);
         let trust = Trust::open(options.trust, &folders, surroundings, &project_root);
-        let mut project = read_project(&surroundings.cwd, &project_root, &trust);
-        hooks.append(&mut project.hooks);
+        let without = [options.without.as_slice(), &config.without].concat();
+        let guest_options = options.about_guests();
+        let place = Place {
+            surroundings,
+            folders: &folders,
+            project_root: &project_root,
+            trust: &trust,
+            settings: &settings,
+            options: &guest_options,
+            without: &without,
+            operation_called: becket_dialects::operation_called,
+        };
+        let found = FoundGuests::find(options.hosts, &place)?;
+        surroundings.hide_keys(found.key_variables().iter().map(String::as_str));
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
-        let file = options.agent_file.as_ref();
-        let team = file
-            .map(|file| TeamFile::read(file, becket_dialects::operation_called, surroundings).map(Arc::new))
-            .transpose()?;
-        let given = options.chibi_home.as_deref();
-        let chibi_home = becket_chibi::home_of_run(given, &config.chibi, &folders, surroundings)?;
+        let chibi_home = found.get::<FoundPlugins>().and_then(|found| found.home.clone());
         if chibi_home.is_some() {
             take_key_of_chibi(&mut config, surroundings);
         }
-        let given = options.of_extensions();
-        let place = extensions::Place {
-            given: &given,
-            config: &config.pi,
-            folders: &folders,
-            surroundings,
+        let own = found.get::<FoundOwnHooks>();
+        let project = Project {
+            things: found.judged(),
+            refusal: found.refusal(),
+            ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
-        let (mut extensions, judged) = extensions::find(&place, &trust)?;
-        let without = [options.without.as_slice(), &config.without].concat();
-        let left_out = leave_out(&mut extensions, &without);
-        let refusal = project.refusal.take();
-        project.refusal = refusal.or_else(|| extensions::refusal(&extensions, &judged, &trust));
-        project.things.extend(judged);
-        let resources = extensions::judge_resources(&place, &trust);
-        project.things.extend(resources);
         Ok(Self {
+            team: found.get::<FoundHooks>().and_then(|found| found.team.clone()),
             folders,
             config,
-            hooks,
+            settings,
+            guest_options,
+            hosts: options.hosts,
+            found,
             trust,
             project,
             project_root,
             prompt_files,
             chibi_home,
-            extensions,
             context: ContextSettings::default(),
             context_remark: None,
             home_settings: OnceLock::new(),
-            foreign_hooks,
-            foreign_rules,
-            event_commands,
-            hook_environment: OnceLock::new(),
-            extension_keys: OnceLock::new(),
-            team,
             witness: None,
             is_rehearsal: false,
             without,
-            left_out,
             context_name: None,
         })
+    }
+
+    /// Where guests are found.
+    pub fn place<'a>(&'a self, surroundings: &'a Surroundings) -> Place<'a> {
+        Place {
+            surroundings,
+            folders: &self.folders,
+            project_root: &self.project_root,
+            trust: &self.trust,
+            settings: &self.settings,
+            options: &self.guest_options,
+            without: &self.without,
+            operation_called: becket_dialects::operation_called,
+        }
+    }
+
+    /// becket's own hooks that count here.
+    pub fn own_hooks(&self) -> &[OwnHook] {
+        self.found
+            .get::<FoundOwnHooks>()
+            .map_or(&[], |found| &found.hooks)
+    }
+
+    /// Hooks in docker-agent's words that count for everybody.
+    fn foreign_hooks(&self) -> &[ForeignHook] {
+        self.found.get::<FoundHooks>().map_or(&[], |found| &found.hooks)
     }
 
     /// Holds a folder for each context. Contexts of a chibi home stay where its plugins look for them.
@@ -330,61 +414,30 @@ impl Setup {
 
     /// What the person should know before a run: what was left out, and what does not do what it seems to.
     fn remarks(&self, loaded: &Loaded) -> Vec<String> {
-        let Loaded { plugins, servers, .. } = loaded;
-        let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
-            let info = &hook.info;
-            format!(
-                "the guard {} ({}) may fail open: on_failure is allow",
-                info.name, info.source
-            )
-        });
-        let skipped = self.project.skipped.iter().chain(&self.prompt_files.skipped);
+        let skipped = self.prompt_files.skipped.iter().cloned();
         skipped
-            .cloned()
-            .chain(loosened)
-            .chain(self.without.iter().map(|name| self.told_without(name, plugins)))
+            .chain(self.found.remarks())
+            .chain(self.without.iter().map(|name| self.told_without(name)))
             .chain(self.not_served_of_chibi())
             .chain(self.unknown_tools(loaded))
             .chain(self.idle_inclusions(loaded))
-            .chain(plugins.remarks())
-            .chain(servers.remarks().map(ToString::to_string))
-            .chain(self.team.iter().flat_map(|team| team.file.remarks.clone()))
+            .chain(loaded.guests.remarks())
             .collect()
     }
 
     /// What the user is told at every start of a guest that they leave out.
-    fn told_without(&self, name: &str, plugins: &Plugins) -> String {
-        let is_among = |names: &[String]| names.iter().any(|known| known == name);
-        let is_scheme_file = || {
-            let path = name.strip_prefix(becket_agent::vfs::SCHEME);
-            path.is_some_and(|path| self.vfs().join(path.trim_start_matches('/')).exists())
-        };
-        let kind = if is_among(&self.left_out) {
-            becket_pi::EXTENSION
-        } else if is_among(plugins.left_out()) {
-            "plugin"
-        } else if is_scheme_file() {
-            "Scheme file"
-        } else {
-            return format!("`without` names {name}, and nothing here is called so");
-        };
-        format!("the {kind} {name} is left out (`without`)")
+    fn told_without(&self, name: &str) -> String {
+        match self.found.kind_left_out(name) {
+            Some(kind) => format!("the {kind} {name} is left out (`without`)"),
+            None => format!("`without` names {name}, and nothing here is called so"),
+        }
     }
 
     /// Allow rules and hooks about tools that do not exist: they never match. A plugin's tool that stands in for one of
     /// becket's own is known by that one's name.
-    pub fn unknown_tools(
-        &self,
-        Loaded {
-            extensions,
-            plugins,
-            servers,
-            profile,
-        }: &Loaded,
-    ) -> Vec<String> {
-        let of_extensions = extensions.tool_names();
-        let is_extensions = |name: &str| of_extensions.iter().any(|tool| tool == name);
-        let is_brought = |name: &str| plugins.has_tool(name) || servers.has_tool(name) || is_extensions(name);
+    pub fn unknown_tools(&self, loaded: &Loaded) -> Vec<String> {
+        let (brought, profile) = (loaded.guests.tool_names(), &loaded.profile);
+        let is_brought = |name: &str| brought.iter().any(|tool| tool == name);
         let missing = |name: &str| unknown_tool(name).filter(|_| !is_brought(name));
         let renamed = |name: &str| unknown_tool(name).filter(|_| stands_in(name, profile));
         let in_rules = self.permissions().flat_map(|list| &list.allow);
@@ -394,7 +447,7 @@ impl Setup {
             let wrong = missing(tool).or_else(|| renamed(tool))?;
             Some(format!("the rule `{rule}` names the tool {wrong}"))
         });
-        let in_hooks = self.hooks.iter().flat_map(|hook| {
+        let in_hooks = self.own_hooks().iter().flat_map(|hook| {
             let names = hook.tool_names().into_iter();
             names.filter_map(|name| {
                 let (info, wrong) = (&hook.info, missing(name).or_else(|| renamed(name))?);
@@ -405,10 +458,11 @@ impl Setup {
             })
         });
         let in_network = self.config.tools.network.iter();
+        let plugins = loaded.plugins();
         let in_network = in_network.filter(|name| !plugins.has_tool(name));
         let in_network =
             in_network.map(|name| format!("`tools.network` names the tool `{name}`, which no plugin has"));
-        let foreign = self.idle_foreign(plugins, servers);
+        let foreign = self.idle_foreign(&brought);
         in_rules
             .chain(in_hooks)
             .chain(in_network)
@@ -417,17 +471,14 @@ impl Setup {
     }
 
     /// The same of rules and hooks in docker-agent's words.
-    fn idle_foreign(&self, plugins: &Plugins, servers: &RunServers) -> Vec<String> {
-        let of_servers = servers.tool_names();
-        let scripts = self.team.iter().flat_map(|team| team.scripts());
-        let brought: Vec<&str> = scripts.chain(of_servers.iter().map(String::as_str)).collect();
+    fn idle_foreign(&self, brought: &[String]) -> Vec<String> {
+        let brought: Vec<&str> = brought.iter().map(String::as_str).collect();
         let rules = self.team.iter().flat_map(|team| team.idle_rules(&brought));
         let of_agents = self.team.iter().flat_map(|team| team.members());
         let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
-        let others = brought.iter().copied().chain(plugins.tool_names());
-        let own: Vec<&str> = tools_without_operation().collect();
-        let others: Vec<&str> = others.chain(own).collect();
-        let hooks = of_agents.chain(&self.foreign_hooks);
+        let own = tools_without_operation().map(|name| -> &str { name });
+        let others: Vec<&str> = brought.iter().copied().chain(own).collect();
+        let hooks = of_agents.chain(self.foreign_hooks());
         rules
             .chain(hooks.filter_map(|hook| idle_matcher(hook, other_tools(&others))))
             .collect()
@@ -502,26 +553,27 @@ impl Setup {
     /// Puts the agent together, and says what the person should know about it.
     pub async fn assemble(
         &self,
-        options: &Options,
-        surroundings: &Surroundings,
+        caller: Caller<'_>,
         person: Person,
         store: Arc<SqliteStore>,
-        (asking_servers, cancel): (becket_mcp::Asking, &CancellationToken),
+        asking: Asking,
     ) -> Result<Assembled, CliError> {
-        let loaded = self.load(options, surroundings, asking_servers, cancel).await?;
-        let Loaded {
-            extensions, plugins, ..
-        } = &loaded;
-        let provider = self.provider_of_run(options, surroundings, extensions)?;
-        let environment = self.environment(surroundings);
-        let mut settings = self.settings_of_run(options, surroundings, &*provider, plugins, extensions)?;
-        let shelf = self.shelf(options, surroundings)?;
-        settings.shelf = self.team.is_none().then(|| Arc::clone(&shelf) as Arc<dyn Shelf>);
-        settings.approval.installed.extend(extensions.names());
+        let Caller {
+            options,
+            surroundings,
+            ..
+        } = caller;
         let engine = Arc::new(self.engine(&store, &person.front));
-        self.register_hooks(&engine, plugins, &*provider, surroundings)?;
-        let models = self.models(&*provider, surroundings);
-        extensions.take_stage((&engine, &person, &store), &shelf, &loaded.profile, models);
+        let loaded = self.load(caller, (&engine, &person), asking).await?;
+        tell(self.remarks_of_run(&loaded, caller), surroundings);
+        let extensions = loaded.extensions();
+        let provider = self.provider_of_run(options, surroundings, &extensions)?;
+        let environment = self.environment(loaded.guests.keys(), surroundings);
+        let mut settings = self.settings_of_run(options, surroundings, &*provider, &extensions)?;
+        let shelf = loaded.shelf(surroundings);
+        settings.shelf = self.team.is_none().then(|| Arc::clone(&shelf) as Arc<dyn Shelf>);
+        settings.approval.installed.extend(loaded.guests.names());
+        self.register_hooks(&engine, &loaded, &person, &store, (&*provider, caller))?;
         let resources = Resources {
             model: options.model.as_deref(),
             max_iterations: options.max_iterations,
@@ -529,20 +581,17 @@ impl Setup {
             provider: &provider,
             providers: &self.provider_settings(),
             tools: &self.tool_settings(&environment),
-            servers: &loaded.servers.servers,
+            servers: &loaded.servers().servers,
             request: &settings.options,
             contexts: &settings.contexts,
             memories: &self.folders.data.join("memory.db"),
         };
-        let (mut tools, team) = self.tools_of_run(&loaded, &resources, &environment, &settings, &store)?;
-        let known = self.becket_tools(&becket_chibi::profile(), &environment, &settings, &store);
-        let stage = (&engine, &person.front);
-        let scheme = self.scheme_files(stage, &mut tools, known, &loaded.profile, surroundings)?;
-        let asked = (options, surroundings, cancel);
-        self.go_on_without(&loaded, &scheme, &*person.ui, asked).await?;
-        let missing = self.check_restricted_tools(&loaded, &scheme.tool_names())?;
-        let guests = Arc::new(RunGuests::new(plugins, &scheme, stage).looking_for(missing, extensions));
-        let event_commands = self.commands_of_events(&engine, &environment, surroundings, &store);
+        let own_tools = |profile: &Profile| self.becket_tools(profile, &environment, &settings, &store);
+        let (tools, team) = self.tools_of_run(&loaded, &resources, &own_tools)?;
+        self.go_on_without(&loaded, &*person.ui, caller).await?;
+        let missing = self.check_restricted_tools(&loaded)?;
+        let all = Arc::new(loaded.guests);
+        let guests = Arc::new(RunGuests::new(&all, missing, (&engine, &person.front)));
         let export = self.export(options, surroundings, &engine)?;
         let agent = Agent {
             engine,
@@ -562,74 +611,141 @@ impl Setup {
         Ok(Assembled {
             agent: Arc::new(agent),
             store,
-            servers: loaded.servers,
-            extensions: loaded.extensions,
-            scheme,
+            extensions,
+            loaded: all,
             guests,
             shelf,
-            event_commands,
             export,
         })
     }
 
     /// Leaves out what could not be loaded, if the user says so. Otherwise the run ends here.
-    async fn go_on_without(
-        &self,
-        loaded: &Loaded,
-        scheme: &SchemeFiles,
-        ui: &dyn Ui,
-        asked: (&Options, &Surroundings, &CancellationToken),
-    ) -> Result<(), CliError> {
+    async fn go_on_without(&self, loaded: &Loaded, ui: &dyn Ui, caller: Caller<'_>) -> Result<(), CliError> {
         if let Some(context) = &self.context_name {
-            scheme.look(context);
+            loaded.guests.enter(context);
         }
-        let Loaded {
-            extensions, plugins, ..
-        } = loaded;
-        let mut unloaded = plugins.unloaded().to_vec();
-        unloaded.extend(self.extensions.unloaded.iter().cloned());
-        unloaded.extend(extensions.unloaded());
-        unloaded.extend(scheme.unloaded());
-        let without = self.decide_about(&unloaded, ui, asked).await?;
+        let unloaded = loaded.guests.unloaded();
+        let without = self.decide_about(&unloaded, ui, caller).await?;
         for name in without {
-            extensions.leave_out(&name);
-            scheme.leave_out(&name);
+            loaded.guests.leave_out(&name);
         }
-        let file = self.folders.extensions_file();
-        if let Err(error) = self.extensions.remember(&file) {
-            let file = file.display();
-            asked.1.remark(&format!(
-                "{file} cannot be written, so a lost extension is not missed: {error}"
-            ));
-        }
+        tell(self.found.remember(&self.folders), caller.surroundings);
         Ok(())
     }
 
-    /// Loads what others have written, and says what is odd about it.
-    async fn load(
+    /// Loads what others have written.
+    pub async fn load(
+        &self,
+        caller: Caller<'_>,
+        (engine, person): (&Arc<Engine>, &Person),
+        asking: Asking,
+    ) -> Result<Loaded, CliError> {
+        let Caller {
+            options,
+            surroundings,
+            cancel,
+        } = caller;
+        let facts = self.loading_facts((options, surroundings), engine, person)?;
+        let mut guests = LoadedGuests::default();
+        let mut preloaded = options.preloaded.take_guests();
+        for (_, found) in self.found.iter() {
+            let is_extensions = (found as &dyn Any).is::<FoundExtensions>();
+            let loaded = match preloaded.take_if(|_| is_extensions) {
+                Some(preloaded) => preloaded,
+                None => {
+                    let environment = self.lazy_environment(guests.keys().to_vec(), surroundings);
+                    let loading = facts.loading((self, surroundings), &environment, asking);
+                    unless_cancelled(cancel, found.load(&loading)).await??
+                }
+            };
+            surroundings.hide_keys(loaded.key_variables().iter().map(String::as_str));
+            guests.push(loaded);
+        }
+        Ok(Loaded {
+            profile: self.profile(options)?,
+            guests,
+        })
+    }
+
+    /// Loads what was found of one kind alone.
+    pub async fn load_only<F: Found, G: Guests>(
         &self,
         options: &Options,
         surroundings: &Surroundings,
-        asking_servers: becket_mcp::Asking,
-        cancel: &CancellationToken,
-    ) -> Result<Loaded, CliError> {
-        // Extensions first: they know which variables hold their keys, and no other program gets those.
-        let extensions = self.extensions(options, surroundings, cancel).await?;
-        let plugins = self.load_plugins(surroundings, Asking::WhenChanged).await;
-        let servers = unless_cancelled(cancel, RunServers::load(self, surroundings, asking_servers)).await?;
-        let loaded = Loaded {
-            extensions,
-            plugins,
-            servers,
-            profile: self.profile(options)?,
+        asking: Asking,
+    ) -> Result<Option<Arc<G>>, CliError> {
+        let Some(found) = self.found.get::<F>() else {
+            return Ok(None);
         };
-        let mut remarks = self.remarks(&loaded);
+        let facts = self.facts_for_one(options, surroundings)?;
+        let environment = self.lazy_environment(Vec::new(), surroundings);
+        let loading = facts.loading((self, surroundings), &environment, asking);
+        let guests: Arc<dyn Any + Send + Sync> = found.load(&loading).await?;
+        Ok(guests.downcast().ok())
+    }
+
+    /// Loads MCP servers alone, or the one of that name.
+    pub async fn load_servers(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+        (asking, only): (Asking, Option<&str>),
+    ) -> Result<RunServers, CliError> {
+        let Some(found) = self.found.get::<FoundServers>() else {
+            return Ok(RunServers::default());
+        };
+        let facts = self.facts_for_one(options, surroundings)?;
+        let environment = self.lazy_environment(Vec::new(), surroundings);
+        let loading = facts.loading((self, surroundings), &environment, asking);
+        Ok(found.load_servers(&loading, only).await)
+    }
+
+    fn loading_facts(
+        &self,
+        (options, surroundings): (&Options, &Surroundings),
+        engine: &Arc<Engine>,
+        person: &Person,
+    ) -> Result<LoadingFacts, CliError> {
+        Ok(LoadingFacts {
+            engine: Arc::clone(engine),
+            person: person.clone(),
+            providers: self.provider_settings(),
+            servers: self.found.servers(&self.place(surroundings)),
+            urls: self.url_judge()?,
+            keeper: self.keeper(surroundings),
+            program: options.program(),
+            is_project_trusted: options.trust || self.project.is_trusted(),
+        })
+    }
+
+    /// The same where no run follows.
+    fn facts_for_one(
+        &self,
+        options: &Options,
+        surroundings: &Surroundings,
+    ) -> Result<LoadingFacts, CliError> {
+        let front: Arc<dyn Front> = Arc::new(Unheard);
+        let engine = Arc::new(Engine::new(None));
+        self.loading_facts((options, surroundings), &engine, &Person::reading(front))
+    }
+
+    /// What programs of guests inherit beside these keys, once somebody needs it.
+    fn lazy_environment<'a>(
+        &'a self,
+        of_guests: Vec<String>,
+        surroundings: &'a Surroundings,
+    ) -> LazyLock<HookEnvironment, impl FnOnce() -> HookEnvironment + Send> {
+        LazyLock::new(move || self.hook_environment(&of_guests, surroundings))
+    }
+
+    /// What the user should know before the run.
+    fn remarks_of_run(&self, loaded: &Loaded, caller: Caller<'_>) -> Vec<String> {
+        let mut remarks = self.remarks(loaded);
         // A model that was left out matters only where the command line names none.
-        let of_home = self.model_of_home(surroundings).err();
+        let of_home = self.model_of_home(caller.surroundings).err();
         let left_out = self.context_remark.clone().into_iter().chain(of_home);
-        remarks.extend(left_out.filter(|_| options.model.is_none()));
-        tell(remarks, surroundings);
-        Ok(loaded)
+        remarks.extend(left_out.filter(|_| caller.options.model.is_none()));
+        remarks
     }
 
     /// The tools of a run, or the team that has them; what is odd about them is said.
@@ -637,23 +753,28 @@ impl Setup {
         &self,
         loaded: &Loaded,
         resources: &Resources<'_>,
-        environment: &HookEnvironment,
-        settings: &AgentSettings,
-        store: &Arc<SqliteStore>,
+        own_tools: &(dyn Fn(&Profile) -> Vec<Arc<dyn Tool>> + Sync),
     ) -> Result<ToolsOrTeam, CliError> {
-        let (tools, team, remarks) = match &self.team {
+        let own_names: Vec<&'static str> = tool_names().collect();
+        let mut toolbox = Toolbox {
+            profile: &loaded.profile,
+            tools: Vec::new(),
+            own_tools,
+            own_names: &own_names,
+        };
+        let (team, remarks) = match &self.team {
             Some(file) => {
                 let (members, remarks) = file.members_with(resources)?;
-                (Vec::new(), Some(Arc::new(Team::new(members))), remarks)
+                (Some(Arc::new(Team::new(members))), remarks)
             }
             None => {
-                let mut tools = self.becket_tools(&loaded.profile, environment, settings, store);
-                let remarks = self.further_tools(loaded, resources, &mut tools);
-                (tools, None, remarks)
+                toolbox.tools = own_tools(&loaded.profile);
+                (None, self.further_tools(loaded, resources, &mut toolbox))
             }
         };
+        loaded.guests.settle_tools(&toolbox);
         tell(remarks, resources.surroundings);
-        Ok((tools, team))
+        Ok((toolbox.tools, team))
     }
 
     /// Who sends the spans of the run elsewhere, if anybody is to.
@@ -676,149 +797,23 @@ impl Setup {
         }
     }
 
-    /// Skills, prompt templates and themes. A team has what its file gives it, and none of these.
-    fn shelf(&self, options: &Options, surroundings: &Surroundings) -> Result<Arc<RunShelf>, CliError> {
-        let (found, remarks) = match self.team {
-            Some(_) => Default::default(),
-            None => self.resources(options, surroundings)?,
-        };
-        tell(remarks, surroundings);
-        Ok(Arc::new(RunShelf::new(found, &surroundings.cwd)))
-    }
-
-    /// Skills, prompt templates and themes that count here, and what is odd about them.
-    pub fn resources(
-        &self,
-        options: &Options,
-        surroundings: &Surroundings,
-    ) -> Result<(becket_pi::Resources, Vec<String>), CliError> {
-        let mut things = self.project.things.iter();
-        let is_trusted = things.any(|judged| judged.item.kind == Kind::Resources && judged.is_trusted());
-        let project = match options.trust || is_trusted {
-            true => ProjectFolder::Trusted,
-            false => ProjectFolder::Untrusted,
-        };
-        let place = extensions::Place {
-            given: &options.of_extensions(),
-            config: &self.config.pi,
-            folders: &self.folders,
-            surroundings,
-        };
-        extensions::find_resources(&place, project)
-    }
-
-    /// Extensions: those that were loaded to read the command line, or loaded now.
-    async fn extensions(
-        &self,
-        options: &Options,
-        surroundings: &Surroundings,
-        cancel: &CancellationToken,
-    ) -> Result<Extensions, CliError> {
-        let extensions = match options.preloaded.take_extensions() {
-            Some(extensions) => extensions,
-            None => unless_cancelled(cancel, self.load_extensions(options, surroundings)).await?,
-        };
-        let keys = extensions.key_variables();
-        surroundings.hide_keys(keys.iter().map(String::as_str));
-        // They are loaded once.
-        let _ = self.extension_keys.set(keys);
-        Ok(extensions)
-    }
-
-    /// Loads the plugins of the chibi home, if there is one.
-    pub async fn load_plugins(&self, surroundings: &Surroundings, asking: Asking) -> Plugins {
-        let Some(chibi_home) = self.chibi_home.clone() else {
-            return Plugins::default();
-        };
-        let settings = PluginSettings {
-            chibi_home,
-            project_root: self.project_root.clone(),
-            config: &self.config.chibi,
-            surroundings,
-            environment: Arc::clone(&self.hook_environment(surroundings).variables),
-            cache: self.folders.plugins_file(),
-            without: self.without.clone(),
-            network: self.config.tools.network.clone(),
-        };
-        Plugins::load(settings, asking).await
-    }
-
-    /// Loads the extensions that were found, and says what is odd about them.
-    pub async fn load_extensions(&self, options: &Options, surroundings: &Surroundings) -> Extensions {
-        tell(self.extensions.remarks.iter().cloned(), surroundings);
-        let settings = self.extension_settings(options, surroundings);
-        Extensions::load(&self.extensions.extensions, settings).await
-    }
-
-    /// What extensions are told before they are loaded.
-    pub fn extension_settings(
-        &self,
-        options: &Options,
-        surroundings: &Surroundings,
-    ) -> extensions::LoadSettings {
-        extensions::LoadSettings {
-            surroundings: surroundings.clone(),
-            config: self.config.pi.clone(),
-            js: self.config.js.clone(),
-            config_folder: self.folders.config.clone(),
-            cache: self.folders.cache.join("js"),
-            environment: self.new_hook_environment(surroundings).variables,
-            providers: self.provider_settings(),
-            mode: match options.pi.mode {
-                Some(RunMode::Rpc) => Mode::Rpc,
-                Some(RunMode::Json) => Mode::Json,
-                Some(RunMode::Text) => Mode::Print,
-                None if options.json => Mode::Json,
-                None => Mode::Print,
-            },
-            is_trusted: options.trust || self.project.is_trusted(),
-            keeps_sessions: !options.pi.no_session,
-            is_steered: options.pi.streams() || options.tool_list().is_some(),
-            prompt_files: self.prompt_files.files.clone(),
-            flags: options.flags.clone(),
-            own_options: own_option_names,
-            program: this_program(),
-        }
-    }
-
     /// Adds the tools of the index, of sub-agents and of everybody else; what is odd about them comes back in words.
     fn further_tools(
         &self,
-        Loaded {
-            extensions,
-            plugins,
-            servers,
-            profile,
-        }: &Loaded,
+        loaded: &Loaded,
         resources: &Resources<'_>,
-        tools: &mut Vec<Arc<dyn Tool>>,
+        toolbox: &mut Toolbox<'_>,
     ) -> Vec<String> {
-        let surroundings = resources.surroundings;
-        tools.extend(index_tools(profile, self.index_settings(plugins, surroundings)));
+        let (surroundings, profile) = (resources.surroundings, &loaded.profile);
+        toolbox.tools.extend(index_tools(
+            profile,
+            self.index_settings(&loaded.plugins(), surroundings),
+        ));
         let own = resources.tools.clone();
         let mut asking = self.subagent_tool_settings(&**resources.provider, surroundings, own);
-        asking.models = extensions.models(asking.models);
-        tools.extend(subagent_tools(profile, &asking));
-        let mut remarks = add_guests(profile, tools, plugins, servers);
-        remarks.extend(extensions.add_tools(profile, tools));
-        remarks
-    }
-
-    /// The commands that hear of events.
-    fn commands_of_events(
-        &self,
-        engine: &Engine,
-        environment: &HookEnvironment,
-        surroundings: &Surroundings,
-        store: &Arc<SqliteStore>,
-    ) -> EventCommands {
-        let environment = match self.event_commands.is_empty() {
-            true => environment,
-            false => self.hook_environment(surroundings),
-        };
-        let commands = EventCommands::new(&self.event_commands, environment, surroundings, store.clone());
-        commands.watch(engine);
-        commands
+        asking.models = loaded.extensions().models(asking.models);
+        toolbox.tools.extend(subagent_tools(profile, &asking));
+        loaded.guests.add_tools(toolbox)
     }
 
     /// What the agent of this run is told.
@@ -827,12 +822,10 @@ impl Setup {
         options: &Options,
         surroundings: &Surroundings,
         provider: &dyn Provider,
-        plugins: &Plugins,
         extensions: &Extensions,
     ) -> Result<AgentSettings, CliError> {
         let mut settings = self.agent_settings(options, surroundings)?;
         settings.compaction = self.compaction(provider, extensions.context_window(provider));
-        settings.approval.installed = plugins.sources();
         if let Some(team) = &self.team {
             // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
             settings.agent_name = team.first().name.clone();
@@ -844,50 +837,27 @@ impl Setup {
     /// Lets all hooks answer, whoever wrote them, and says what is odd about them.
     fn register_hooks(
         &self,
-        engine: &Engine,
-        plugins: &Plugins,
-        provider: &dyn Provider,
-        surroundings: &Surroundings,
+        engine: &Arc<Engine>,
+        loaded: &Loaded,
+        person: &Person,
+        store: &Arc<SqliteStore>,
+        (provider, caller): (&dyn Provider, Caller<'_>),
     ) -> Result<(), CliError> {
-        for hook in &self.hooks {
-            hook.register(engine, self.hook_environment(surroundings));
-        }
+        let surroundings = caller.surroundings;
         self.choose_tools(engine)?;
-        let builtins = Arc::new(self.builtins(surroundings)?);
-        self.keep_snapshots(&builtins, engine);
-        for remark in plugins.register(engine) {
-            surroundings.remark(&remark.to_string());
+        if self.config.snapshots.enabled {
+            self.keeper(surroundings).register(engine);
         }
-        if self.is_rehearsal {
-            plugins.refuse_for_unloaded(engine);
-        }
-        let host = self.hook_host(builtins, provider, surroundings);
-        let of_agents = self.team.iter().flat_map(|file| file.register(engine, &host));
-        let of_everybody =
-            becket_docker_agent::register(engine, &self.foreign_hooks, &Owner::Everybody, &host);
-        tell(of_agents.chain(of_everybody), surroundings);
+        let remarks = loaded.guests.register(&Stage {
+            engine,
+            person,
+            store,
+            profile: &loaded.profile,
+            models: &self.models(provider, surroundings),
+            is_rehearsal: self.is_rehearsal,
+        })?;
+        tell(remarks, surroundings);
         Ok(())
-    }
-
-    /// What runs hooks of docker-agent's.
-    fn hook_host(
-        &self,
-        builtins: Arc<ProgramBuiltins>,
-        provider: &dyn Provider,
-        surroundings: &Surroundings,
-    ) -> HookHost {
-        let models = self.models(provider, surroundings);
-        let models = match &self.team {
-            Some(team) => team.judges(models, self.provider_settings(), surroundings),
-            None => models,
-        };
-        HookHost {
-            shell: surroundings.variable("SHELL").map(PathBuf::from),
-            environment: self.hook_environment(surroundings).clone(),
-            directory: surroundings.cwd.clone(),
-            builtins,
-            judge: Arc::new(ModelJudge { models }),
-        }
     }
 
     /// becket's own tools, by the names of a profile.
@@ -949,12 +919,11 @@ impl Setup {
 
     /// What tools inherit: the user's environment without keys and tokens of becket's own, which are kept apart, and
     /// without what a plugin was told that has started becket.
-    pub fn environment(&self, surroundings: &Surroundings) -> HookEnvironment {
+    pub fn environment(&self, of_guests: &[String], surroundings: &Surroundings) -> HookEnvironment {
         let mut names = key_variables(&self.provider_settings());
-        let of_file = self.team.iter().flat_map(|team| team.key_variables());
-        names.extend(of_file.map(ToOwned::to_owned));
-        names.extend(self.extension_keys.get().into_iter().flatten().cloned());
-        names.extend(SECRET_VARIABLES.iter().map(ToString::to_string));
+        names.extend(self.found.key_variables());
+        names.extend(of_guests.iter().cloned());
+        names.extend(secret_variables(self.hosts).map(ToOwned::to_owned));
         let keys = surroundings
             .variables
             .iter()
@@ -967,15 +936,12 @@ impl Setup {
         }
     }
 
-    /// What hooks inherit: what guests do, and becket's own `jq` where the machine has none.
-    pub fn hook_environment(&self, surroundings: &Surroundings) -> &HookEnvironment {
-        self.hook_environment
-            .get_or_init(|| self.new_hook_environment(surroundings))
-    }
-
-    /// The same as it is now: as long as extensions are not loaded, nobody knows which variables hold their keys.
-    pub fn new_hook_environment(&self, surroundings: &Surroundings) -> HookEnvironment {
-        let mut environment = self.guest_environment(surroundings);
+    /// What programs of guests inherit: what tools do, without what only tools need, and becket's own `jq` where the
+    /// machine has none.
+    pub fn hook_environment(&self, of_guests: &[String], surroundings: &Surroundings) -> HookEnvironment {
+        let HookEnvironment { keys, variables } = self.environment(of_guests, surroundings);
+        let variables = Arc::new(guest_environment(Arc::unwrap_or_clone(variables)));
+        let mut environment = HookEnvironment { keys, variables };
         if !own_jq::is_on_path(&environment.variables) {
             match own_jq::folder(&self.folders.cache) {
                 Ok(folder) => own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder),
@@ -987,11 +953,13 @@ impl Setup {
         environment
     }
 
-    /// What programs inherit that are no tools of becket's own: hooks, plugins, extensions, MCP servers.
-    pub fn guest_environment(&self, surroundings: &Surroundings) -> HookEnvironment {
-        let HookEnvironment { keys, variables } = self.environment(surroundings);
-        let variables = Arc::new(guest_environment(Arc::unwrap_or_clone(variables)));
-        HookEnvironment { keys, variables }
+    /// What a fetch may take, for guests.
+    fn fetch_limits(&self) -> FetchLimits {
+        let settings = self.tool_settings(&HookEnvironment::default());
+        FetchLimits {
+            bytes: settings.fetch_bytes,
+            longest: settings.fetch_timeout_limit,
+        }
     }
 
     pub fn tool_settings(&self, environment: &HookEnvironment) -> ToolSettings {
@@ -1251,7 +1219,11 @@ impl Setup {
             .team
             .iter()
             .map(|team| (&team.file.path, &team.file.permissions));
-        let of_person = self.foreign_rules.iter().map(|(file, rules)| (file, rules));
+        let of_person = self
+            .found
+            .get::<FoundHooks>()
+            .and_then(|found| found.permissions.as_ref());
+        let of_person = of_person.map(|(file, rules)| (file, rules));
         self.team.iter().try_for_each(|team| team.check_rules())?;
         let rules = of_team
             .chain(of_person)
@@ -1295,33 +1267,15 @@ pub fn other_tools<'a>(names: &'a [&'a str]) -> OtherTools<'a> {
     }
 }
 
-/// Adds the tools of plugins and servers to becket's own, and says which could not be added.
-fn add_guests(
-    profile: &Profile,
-    tools: &mut Vec<Arc<dyn Tool>>,
-    plugins: &Plugins,
-    servers: &RunServers,
-) -> Vec<String> {
-    let of_plugins = plugins.add_tools(profile, tools);
-    let of_plugins = of_plugins.iter().map(NotOffered::remark);
-    let mut remarks: Vec<String> = of_plugins.map(|remark| remark.to_string()).collect();
-    let of_servers = servers.add_tools(profile, tools);
-    remarks.extend(of_servers.iter().map(ToString::to_string));
-    remarks
-}
+/// Nobody hears of what guests show: no run follows.
+struct Unheard;
 
-/// Takes away the extensions that the user leaves out, and names them.
-fn leave_out(extensions: &mut becket_pi::Found, without: &[String]) -> Vec<String> {
-    let found = extensions.extensions.iter().map(|candidate| &candidate.name);
-    let names = found.chain(extensions.unloaded.iter().map(|guest| &guest.name));
-    let left_out: Vec<String> = names.filter(|name| without.contains(name)).cloned().collect();
-    extensions
-        .extensions
-        .retain(|candidate| !left_out.contains(&candidate.name));
-    extensions
-        .unloaded
-        .retain(|guest| !left_out.contains(&guest.name));
-    left_out
+impl Front for Unheard {
+    fn show(&self, _: Sight<'_>) {}
+
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+        Box::pin(async { PersonsAnswer::Nobody })
+    }
 }
 
 /// Says what the person should know.
@@ -1348,15 +1302,6 @@ fn witnessed_engine(store: &Arc<SqliteStore>, front: &Arc<dyn Front>) -> Engine 
         front: Arc::clone(front),
     };
     Engine::new(Some(Arc::new(witness)))
-}
-
-/// A hook without a name is called by its file, and the file what the person called it: every refusal shows the name.
-fn called_as_given(mut hook: OwnHook, file: &Path, given: &Path) -> OwnHook {
-    let file = file.display().to_string();
-    if let Some(line) = hook.info.name.strip_prefix(&file) {
-        hook.info.name = format!("{}{line}", given.display());
-    }
-    hook
 }
 
 /// Whether the name is one of a scripted model.
@@ -1424,11 +1369,22 @@ fn hide_configured_keys(config: &Config, surroundings: &Surroundings) {
     }
 }
 
-/// The person's settings; without a file, the usual ones.
-pub fn read_config(file: &Path) -> Result<(Config, Vec<OwnHook>), CliError> {
+/// The person's settings, and their text; without a file, the usual ones.
+pub fn read_config(file: &Path, hosts: Hosts) -> Result<(Config, SettingsText), CliError> {
+    let read = |text: String| -> Result<(Config, SettingsText), CliError> {
+        let (config, hooks) = Config::read(&text, file, &hosts.sections())?;
+        let file = file.to_path_buf();
+        Ok((config, SettingsText { file, text, hooks }))
+    };
     match std::fs::read_to_string(file) {
-        Ok(text) => Ok(Config::read(&text, file)?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
+        Ok(text) => read(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((
+            Config::default(),
+            SettingsText {
+                file: file.to_path_buf(),
+                ..SettingsText::default()
+            },
+        )),
         Err(error) => Err(CliError::usage(format!(
             "cannot read {}: {error}",
             file.display()

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use becket_agent::Rules;
 use becket_agent::url_policy::{UrlVerdict, check_rule};
-use becket_chibi::ChibiConfig;
-use becket_docker_agent::DockerAgentConfig;
+use becket_chibi::scheme_files::ToolsHttpConfig;
 use becket_events::Fallback;
-use becket_hooks::{HookEntry, MAX_SECONDS, OwnHook, SettingsError, check_seconds, read_hooks, read_toml};
-use becket_pi::{JsConfig, PiConfig};
+use becket_hooks::{
+    HookEntry, MAX_SECONDS, OwnHook, Section, SettingsError, check_seconds, read_hooks, read_toml,
+    read_toml_with, schema_with,
+};
 use becket_providers::ProviderEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,11 +21,13 @@ use serde_json::Value;
 use toml::Spanned;
 
 use crate::context_settings::ContextSettings;
+use crate::guest_list::Hosts;
 use crate::rule_spelling;
 
-/// The person's settings.
+/// The person's settings. Tables about guests stand beside these, and are read by those who know them; which keys there
+/// are is checked for all of them together.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Config {
     /// The model to use where the command line names none, as `provider/name`.
     pub model: Option<String>,
@@ -49,16 +52,6 @@ pub struct Config {
     pub permissions: PermissionsConfig,
     /// Which addresses of the web may be fetched. Without it the person is asked.
     pub url_policy: Option<UrlPolicyConfig>,
-    /// The plugins of a chibi home.
-    pub chibi: ChibiConfig,
-    /// Hooks of docker-agent's own settings.
-    pub docker_agent: DockerAgentConfig,
-    /// Extensions of pi's.
-    pub pi: PiConfig,
-    /// What runs extensions.
-    pub js: JsConfig,
-    /// MCP servers, whose tools the model may use.
-    pub mcp: McpConfig,
     /// Checkpoints of the working directory, to which `becket undo` goes back.
     pub snapshots: SnapshotsConfig,
     /// Spans for a collector of OpenTelemetry.
@@ -168,28 +161,6 @@ pub struct ToolsConfig {
     /// The variables of the environment that files in Scheme see, in lists of names by the beginnings of their paths;
     /// none where nothing is said.
     pub env: BTreeMap<String, Vec<String>>,
-}
-
-/// What files in Scheme may reach of the web.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ToolsHttpConfig {
-    /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
-    /// virtual file system; `trust-declared` in the place of a list stands for what the file declares itself. Files
-    /// that may read and write may reach everything, others nothing where nothing is said.
-    pub allow: BTreeMap<String, HttpAllowConfig>,
-    /// Whether files of which nothing is said may reach what they declare; not where it is absent.
-    pub trust_declared: Option<bool>,
-}
-
-/// What one file may reach.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum HttpAllowConfig {
-    /// What lies below these addresses.
-    Below(Vec<String>),
-    /// `trust-declared`.
-    Word(String),
 }
 
 /// Tool outputs that were put aside.
@@ -354,97 +325,6 @@ impl UrlPolicyConfig {
     }
 }
 
-/// MCP servers, whose tools the model may use.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpConfig {
-    /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; they are where nothing is said.
-    pub bridge: Option<bool>,
-    /// Servers by name. One stands in for that of the same name in the chibi home.
-    #[schemars(with = "BTreeMap<String, McpServerConfig>")]
-    pub servers: BTreeMap<String, Spanned<McpServerConfig>>,
-}
-
-/// An MCP server: a program (`command`) or a service on the web (`url`). In all texts `${NAME}` stands for a variable
-/// of the environment, and `${PWD}` for the working directory.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpServerConfig {
-    /// The program; a path is seen from the folder of this file.
-    pub command: Option<String>,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Variables that it gets beside the person's own, which it gets without provider keys.
-    pub env: BTreeMap<String, String>,
-    /// Where it runs, seen from the folder of this file; that folder where nothing is said.
-    pub cwd: Option<String>,
-    /// The address of a service.
-    pub url: Option<String>,
-    /// Headers of every request to it.
-    pub headers: BTreeMap<String, String>,
-    /// How many seconds a call may take; 60 where nothing is said.
-    #[schemars(with = "Option<u64>")]
-    pub timeout: Option<Spanned<u64>>,
-    /// How many seconds it may take to start; 10 where nothing is said.
-    #[schemars(with = "Option<u64>")]
-    pub start_timeout: Option<Spanned<u64>>,
-    /// Whether it is used; it is where nothing is said. `false` alone switches off one of the chibi home.
-    pub enabled: Option<bool>,
-    /// Which of its tools are offered.
-    pub tools: McpToolsConfig,
-}
-
-/// Which tools of an MCP server are offered, by globs of the names that the server gives them.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpToolsConfig {
-    /// Only these; all where nothing is said.
-    pub allow: Vec<String>,
-    /// Not these.
-    pub deny: Vec<String>,
-}
-
-impl McpConfig {
-    /// Whether every server can be reached in one way, and its times and globs make sense.
-    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
-        for (name, server) in &self.servers {
-            let at = server.span().start;
-            let config = server.get_ref();
-            config.check().map_err(|what| {
-                SettingsError::at(at, text, file, format!("the MCP server `{name}`: {what}"))
-            })?;
-            for seconds in [&config.timeout, &config.start_timeout].into_iter().flatten() {
-                if !(1..=MAX_SECONDS).contains(seconds.get_ref()) {
-                    let message =
-                        format!("the MCP server `{name}`: times are from 1 to {MAX_SECONDS} seconds");
-                    return Err(SettingsError::at(seconds.span().start, text, file, message));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl McpServerConfig {
-    fn check(&self) -> Result<(), String> {
-        becket_mcp::ToolFilter::read(&self.tools.allow, &self.tools.deny)?;
-        let of_program = !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some();
-        match (&self.command, &self.url) {
-            (Some(_), Some(_)) => Err("it is a program (`command`) or on the web (`url`), not both".into()),
-            (None, None) if self.enabled == Some(false) => Ok(()),
-            (None, None) => Err("it needs `command` or `url`".into()),
-            (Some(command), None) if command.trim().is_empty() => Err("`command` is empty".into()),
-            (Some(_), None) if !self.headers.is_empty() => {
-                Err("`headers` are for a server with a `url`".into())
-            }
-            (None, Some(_)) if of_program => {
-                Err("`args`, `env` and `cwd` are for a server with a `command`".into())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A project's own settings: `becket.toml`. They count once they are trusted.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -458,8 +338,12 @@ pub struct ProjectConfig {
 
 impl Config {
     /// Reads the settings with their hooks.
-    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
-        let mut config: Self = read_toml(text, file)?;
+    pub fn read(
+        text: &str,
+        file: &Path,
+        sections: &[Section],
+    ) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml_with(text, file, sections)?;
         let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
         for (key, seconds) in [
             ("agent.idle_timeout", &config.agent.idle_timeout),
@@ -490,9 +374,6 @@ impl Config {
         if let Some(policy) = &config.url_policy {
             policy.check(text, file)?;
         }
-        config.chibi.check(text, file)?;
-        config.pi.check(text, file)?;
-        config.mcp.check(text, file)?;
         config.snapshots.check(text, file)?;
         Ok((config, hooks))
     }
@@ -552,14 +433,15 @@ impl ProjectConfig {
 /// The reference page of the settings.
 pub fn config_page() -> String {
     let mut page = String::from(
-        "# Configuration\n\nGenerated from the types in `crates/faces/becket/src/config.rs` by `cargo xtask generate`. \
-         Do not edit.\n\nThe person's settings live in `config.toml` in becket's configuration folder; `becket config` \
+        "# Configuration\n\nGenerated from the types that read it, `crates/faces/becket/src/config.rs` first, by \
+         `cargo xtask generate`. Do not edit.\n\n\
+         The person's settings live in `config.toml` in becket's configuration folder; `becket config` \
          says where that is. A project's own settings live in `becket.toml` and `.becket/becket.toml` files, from its \
          root down to the working directory, and count once they are trusted ([guide](guide/trust.md)). An \
          unknown key is an error.\n\n\
          ## `config.toml`\n\n",
     );
-    describe(&mut page, &schemars::schema_for!(Config).to_value());
+    describe(&mut page, &schema_with::<Config>(&Hosts::default().sections()));
     page.push_str(
         "\n## `settings.toml`\n\nIn the folder of a context; counts for that context alone. `becket context show` says \
          where it is, and `becket context set` writes it.\n\n",
@@ -598,6 +480,8 @@ fn rows(page: &mut String, schema: &Value, root: &Value, prefix: &str) {
             .or_else(|| inner.pointer("/anyOf/0/$ref"))
             .and_then(Value::as_str)
             .and_then(|path| root.pointer(&path[1..]));
+        // A table of somebody else's stands there itself.
+        let target = target.or_else(|| inner.get("properties").map(|_| inner));
         if let Some(target) = target {
             rows(page, target, root, &format!("{prefix}{name}{suffix}"));
         }

@@ -7,7 +7,9 @@ use std::fmt;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use becket_pi::extensions::{Extensions, GivenFlag, RegisteredFlag};
+use becket_host::{Asking, Guests};
+use becket_pi::extensions::{GivenFlag, RegisteredFlag};
+use becket_pi::host::{ExtensionGuests, FoundExtensions};
 use becket_pi::host_call::{FlagDefinition, FlagKind, FlagValue};
 use becket_system::{CliError, Exit, Surroundings};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -22,10 +24,13 @@ use crate::project_trust;
 
 /// Extensions that were loaded to read the command line, in the runtime in which they live.
 #[derive(Clone, Default)]
-pub struct Preloaded(Arc<Mutex<Option<Runtime>>>, Arc<Mutex<Option<Extensions>>>);
+pub struct Preloaded(
+    Arc<Mutex<Option<Runtime>>>,
+    Arc<Mutex<Option<Arc<ExtensionGuests>>>>,
+);
 
 impl Preloaded {
-    fn new(runtime: Runtime, extensions: Extensions) -> Self {
+    fn new(runtime: Runtime, extensions: Arc<ExtensionGuests>) -> Self {
         Self(
             Arc::new(Mutex::new(Some(runtime))),
             Arc::new(Mutex::new(Some(extensions))),
@@ -38,8 +43,8 @@ impl Preloaded {
     }
 
     /// The extensions, for the first who asks.
-    pub fn take_extensions(&self) -> Option<Extensions> {
-        take(&self.1)
+    pub fn take_guests(&self) -> Option<Arc<dyn Guests>> {
+        take(&self.1).map(|guests| guests as Arc<dyn Guests>)
     }
 }
 
@@ -114,8 +119,8 @@ fn helped(arguments: &[OsString], surroundings: &Surroundings) -> Option<clap::E
         .cloned()
         .collect();
     let first = without_unknown(&others).filter(|first| first.command.is_none())?;
-    let (_, extensions) = loaded(&first.options, surroundings).ok().flatten()?;
-    read(arguments, &extensions.flags()).err()
+    let (_, guests) = loaded(&first.options, surroundings).ok().flatten()?;
+    read(arguments, &guests.extensions.flags()).err()
 }
 
 fn told(error: &clap::Error, surroundings: &Surroundings) -> ExitCode {
@@ -136,37 +141,45 @@ fn with_flags(
     let Some(first) = without_unknown(arguments) else {
         return Ok(None);
     };
-    let Some((runtime, extensions)) = loaded(&first.options, surroundings)? else {
+    let Some((runtime, guests)) = loaded(&first.options, surroundings)? else {
         return Ok(None);
     };
-    let flags = extensions.flags();
+    let flags = guests.extensions.flags();
     if flags.is_empty() {
         return Ok(None);
     }
     Ok(Some(read(arguments, &flags).map(|mut args| {
-        extensions.set_flags(&args.options.flags);
-        args.options.preloaded = Preloaded::new(runtime, extensions);
+        guests.extensions.set_flags(&args.options.flags);
+        args.options.preloaded = Preloaded::new(runtime, guests);
         args
     })))
 }
 
 /// The extensions of a command line, and the runtime in which they live; `None` if there are none.
-fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<(Runtime, Extensions)>, CliError> {
+fn loaded(
+    options: &Options,
+    surroundings: &Surroundings,
+) -> Result<Option<(Runtime, Arc<ExtensionGuests>)>, CliError> {
     check_working_directory()?;
     project_trust::ask(options, surroundings)?;
     let setup = Setup::read(options, surroundings)?;
     if let Some(refusal) = &setup.project.refusal {
         return Err(refusal.clone());
     }
-    if setup.extensions.extensions.is_empty() {
+    let found = setup.found.get::<FoundExtensions>();
+    if found.is_none_or(|found| found.found.extensions.is_empty()) {
         return Ok(None);
     }
     let runtime = runtime(options)?;
-    let extensions = runtime.block_on(setup.load_extensions(options, surroundings));
+    let loading =
+        setup.load_only::<FoundExtensions, ExtensionGuests>(options, surroundings, Asking::WhenChanged);
+    let Some(guests) = runtime.block_on(loading)? else {
+        return Ok(None);
+    };
     if surroundings.signals.cancelled() {
         return Err(CliError::cancelled());
     }
-    Ok(Some((runtime, extensions)))
+    Ok(Some((runtime, guests)))
 }
 
 /// The command line without what nobody knows yet: enough to see which extensions are wanted.

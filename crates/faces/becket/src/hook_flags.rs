@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use becket_docker_agent::{HookEntry, HookFlag};
+use becket_docker_agent::HookFlag;
+use becket_host::GuestOptions;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 /// The flags, one for each event.
@@ -10,7 +11,7 @@ static FLAGS: LazyLock<Vec<HookFlag>> = LazyLock::new(HookFlag::all);
 
 /// Hooks of the command line: `--hook-EVENT COMMAND`.
 #[derive(Debug, Clone, Default)]
-pub struct HookFlags(pub Vec<HookEntry>);
+pub struct HookFlags(pub GuestOptions);
 
 impl clap::Args for HookFlags {
     fn augment_args(command: Command) -> Command {
@@ -46,11 +47,12 @@ fn not_empty(text: &str) -> Result<String, &'static str> {
 
 impl FromArgMatches for HookFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let entries = FLAGS.iter().flat_map(|flag| {
+        let mut options = GuestOptions::default();
+        for flag in FLAGS.iter() {
             let commands = matches.get_many::<String>(&flag.name).into_iter().flatten();
-            commands.map(|command| flag.entry(command))
-        });
-        Ok(Self(entries.collect()))
+            commands.for_each(|command| options.add(&flag.name, command));
+        }
+        Ok(Self(options))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -5,17 +5,18 @@
 
 mod args;
 mod assemble;
-mod builtins;
 mod chibi_settings;
 mod commands;
 mod config;
 mod context_settings;
 mod extension_flags;
 mod front;
+mod guest_list;
 mod hook_flags;
 mod hooks_check;
 mod lifetimes;
 mod otel;
+mod own_hooks;
 mod own_jq;
 mod pictures;
 mod process;
@@ -27,7 +28,7 @@ pub mod readers;
 mod restricted_tools;
 mod rule_spelling;
 mod run_guests;
-mod scheme_setup;
+mod server_config;
 mod servers;
 mod snapshots;
 mod stored_rules;
@@ -45,21 +46,25 @@ pub use config::{Config, config_page};
 pub use workbench::Replay;
 
 use args::Args;
+use becket_host::Host;
+use guest_list::Hosts;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    main_with(&[])
+}
+
+/// Runs the program with further kinds of guests.
+pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
+    let hosts = Hosts::and(further);
     let surroundings = process::surroundings();
     if let Some(arguments) = own_jq::called(std::env::args_os()) {
         return own_jq::run(arguments, &surroundings);
     }
     becket_hooks::become_subreaper();
-    surroundings.hide_keys(
-        becket_providers::KEY_VARIABLES
-            .iter()
-            .chain(assemble::SECRET_VARIABLES)
-            .copied(),
-    );
-    let args = match Args::read(&surroundings) {
+    let secrets = assemble::secret_variables(hosts);
+    surroundings.hide_keys(becket_providers::KEY_VARIABLES.iter().copied().chain(secrets));
+    let args = match Args::read(hosts, &surroundings) {
         Ok(args) => args,
         Err(exit) => return exit,
     };

@@ -30,7 +30,7 @@ fn folders_between(cwd: &Path, root: &Path) -> Vec<PathBuf> {
 }
 
 /// A project's settings that count.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Project {
     /// The rules of each file that has some, root first.
     pub permissions: Vec<PermissionsConfig>,

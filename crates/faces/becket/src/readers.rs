@@ -10,6 +10,7 @@ use crate::commands::tool_arguments;
 use crate::config::{Config, ProjectConfig};
 use crate::front::markdown::render;
 use crate::front::{Style, harmless, harmless_indented, harmless_name};
+use crate::guest_list::Hosts;
 use crate::hooks_check::{echoes, shell, written};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
@@ -25,7 +26,7 @@ pub type Reader = fn(&str);
 // tidy: a table
 pub const READERS: &[(&str, Reader)] = &[
     ("config", |text| {
-        let _ = Config::read(text, Path::new("config.toml"));
+        let _ = Config::read(text, Path::new("config.toml"), &Hosts::default().sections());
     }),
     ("project", |text| {
         let _ = ProjectConfig::read(text, Path::new("becket.toml"));

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use becket_mcp::{Prefix, tool_name};
 use becket_system::CliError;
 
 use crate::assemble::{Loaded, Setup, exact_tool, tool_elsewhere, unknown_tool};
@@ -55,43 +54,24 @@ impl RestrictedTool {
 impl Loaded {
     /// Whether a tool has that name, in becket's words or in chibi's.
     fn has_tool(&self, name: &str) -> bool {
-        let Self {
-            extensions,
-            plugins,
-            servers,
-            profile,
-        } = self;
+        let profile = &self.profile;
         unknown_tool(name).is_none()
             || profile.operation_of(name).is_some()
             || profile.extras.contains(&name)
             || profile.plurals.iter().any(|plural| plural.name == name)
-            || plugins.has_tool(name)
-            || servers.has_tool(name)
-            || extensions.tool_names().iter().any(|tool| tool == name)
+            || self.guests.tool_names().iter().any(|tool| tool == name)
     }
 
-    /// Whether a server or an extension may still bring a tool of that name.
+    /// Whether a tool of that name may still come.
     fn may_still_bring(&self, name: &str) -> bool {
-        let servers = &self.servers.servers;
-        let is_from = |server: &str| server == "*" || name.starts_with(&tool_name(server, ""));
-        let mut silent = servers.all().map(|server| server.settings());
-        let is_silent = |server: &str| servers.offers(server).is_empty();
-        !self.extensions.names().is_empty()
-            || self.servers.faults.iter().any(|fault| is_from(&fault.server))
-            || silent.any(|server| {
-                is_silent(&server.name) && (server.prefix == Prefix::Nothing || is_from(&server.name))
-            })
+        self.guests.may_still_bring(name)
     }
 }
 
 impl Setup {
     /// The names in restricting settings that no tool has: of rules that deny and ask, and those that chibi's settings
-    /// exclude. `scripts` are the tools of Scheme files.
-    pub fn missing_tools(&self, loaded: &Loaded, scripts: &[String]) -> Vec<RestrictedTool> {
-        let of_team: Vec<&str> = self.team.iter().flat_map(|team| team.scripts()).collect();
-        let is_there = |name: &str| {
-            loaded.has_tool(name) || scripts.iter().any(|tool| tool == name) || of_team.contains(&name)
-        };
+    /// exclude.
+    pub fn missing_tools(&self, loaded: &Loaded) -> Vec<RestrictedTool> {
         let rules = self.permissions().flat_map(|list| {
             let restricting = list.deny.iter().chain(&list.ask);
             restricting.filter_map(move |rule| {
@@ -110,7 +90,8 @@ impl Setup {
             })
         });
         let all = rules.chain(of_chibi);
-        all.filter(|restricted| !is_there(&restricted.name)).collect()
+        all.filter(|restricted| !loaded.has_tool(&restricted.name))
+            .collect()
     }
 
     /// Names of tools to which chibi's settings restrict the model and that no tool has, in words for the user. They
@@ -132,16 +113,12 @@ impl Setup {
 
     /// Whether every tool is there that a setting restricts: the names that are to be looked at again when all servers
     /// and extensions have started, or an error about one that nobody will bring.
-    pub fn check_restricted_tools(
-        &self,
-        loaded: &Loaded,
-        scripts: &[String],
-    ) -> Result<Vec<RestrictedTool>, CliError> {
-        let missing = self.missing_tools(loaded, scripts);
+    pub fn check_restricted_tools(&self, loaded: &Loaded) -> Result<Vec<RestrictedTool>, CliError> {
+        let missing = self.missing_tools(loaded);
         let is_hopeless = |missing: &&RestrictedTool| {
             let name = &missing.name;
             let is_foreign = tool_elsewhere(&name.to_lowercase()).is_some();
-            is_foreign || !(self.team.is_some() || loaded.may_still_bring(name))
+            is_foreign || !loaded.may_still_bring(name)
         };
         match missing.iter().find(is_hopeless) {
             Some(hopeless) => Err(hopeless.error()),

@@ -1,60 +1,49 @@
-//! Who brings tools and hooks while a session runs: Scheme files, and plugins that are asked again what they are.
+//! Who brings tools and hooks while a session runs.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use becket_agent::Parent;
 use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_hooks::Engine;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::task::AbortHandle;
 
+use crate::guest_list::LoadedGuests;
 use crate::restricted_tools::RestrictedTool;
-use becket_chibi::Plugins;
-use becket_chibi::scheme_files::SchemeFiles;
-use becket_pi::extensions::{Board, Extensions};
 
 /// The guests of a run.
 pub struct RunGuests {
-    scheme: Arc<SchemeFiles>,
+    /// Those who take part in the session.
+    in_session: Vec<Arc<dyn Guests>>,
     engine: Arc<Engine>,
     front: Arc<dyn Front>,
-    /// Extensions, which may register tools until they have started.
-    extensions: Option<Weak<Board>>,
+    /// Everybody, who may bring tools until all have started.
+    all: Arc<LoadedGuests>,
     /// Tools that settings restrict and nobody had brought when this run was put together.
     missing: Mutex<Vec<RestrictedTool>>,
-    /// What asks plugins again, until it is begun.
-    asking: Mutex<Option<BoxFuture<'static, ()>>>,
+    /// What is done beside the session, until it is begun.
+    later: Mutex<Vec<BoxFuture<'static, ()>>>,
     begun: Mutex<Option<AbortHandle>>,
 }
 
 impl RunGuests {
-    /// Scheme files, and those plugins that are to be asked again.
+    /// These guests. Looks for the missing tools once more when all have started, and tells of those that are not there
+    /// then.
     pub fn new(
-        plugins: &Plugins,
-        scheme: &Arc<SchemeFiles>,
+        all: &Arc<LoadedGuests>,
+        missing: Vec<RestrictedTool>,
         (engine, front): (&Arc<Engine>, &Arc<dyn Front>),
     ) -> Self {
-        let asking = plugins.asking_again(engine, front);
         Self {
-            scheme: Arc::clone(scheme),
+            in_session: all.in_session(),
             engine: Arc::clone(engine),
             front: Arc::clone(front),
-            extensions: None,
-            missing: Mutex::default(),
-            asking: Mutex::new(asking.map(FutureExt::boxed)),
-            begun: Mutex::default(),
-        }
-    }
-
-    /// Looks for these tools once more when all servers and extensions have started, and tells of those that are not
-    /// there then.
-    pub fn looking_for(self, missing: Vec<RestrictedTool>, extensions: &Extensions) -> Self {
-        Self {
-            extensions: extensions.board().map(|board| Arc::downgrade(&board)),
+            later: Mutex::new(all.later(engine, front)),
+            all: Arc::clone(all),
             missing: Mutex::new(missing),
-            ..self
+            begun: Mutex::default(),
         }
     }
 
@@ -64,17 +53,15 @@ impl RunGuests {
         if missing.is_empty() {
             return;
         }
-        let extensions = self.extensions.as_ref().and_then(Weak::upgrade);
-        let mut brought = self.scheme.tool_names();
-        brought.extend(extensions.iter().flat_map(|board| board.tool_names()));
+        let brought = self.all.tool_names();
         for missing in missing.iter().filter(|missing| !brought.contains(&missing.name)) {
             self.front.show(Sight::Warning(&missing.to_string()));
         }
     }
 
-    /// Nothing is asked any more.
+    /// Nothing is done any more.
     pub fn close(&self) {
-        self.asking.lock().expect(UNBROKEN).take();
+        self.later.lock().expect(UNBROKEN).clear();
         if let Some(begun) = self.begun.lock().expect(UNBROKEN).take() {
             begun.abort();
         }
@@ -85,23 +72,32 @@ const UNBROKEN: &str = "no panic happens while it is held";
 
 impl Guests for RunGuests {
     fn tools(&self, context_name: &str) -> Brought {
-        self.scheme.tools(context_name)
+        let brought = self.in_session.iter().map(|guests| guests.tools(context_name));
+        // Each number only grows, so the sum is another one whenever one of them is.
+        brought.fold(Brought::default(), |mut all, brought| {
+            all.revision += brought.revision;
+            all.tools.extend(brought.tools);
+            all
+        })
     }
 
     fn seat(&self, caller: Parent) {
-        self.scheme.seat(caller);
+        self.in_session
+            .iter()
+            .for_each(|guests| guests.seat(caller.clone()));
     }
 
     fn leave(&self, session_id: &str) {
-        self.scheme.leave(session_id);
+        self.in_session.iter().for_each(|guests| guests.leave(session_id));
     }
 
     fn catch_up(&self) {
         self.tell_missing();
-        let Some(asking) = self.asking.lock().expect(UNBROKEN).take() else {
+        let later = std::mem::take(&mut *self.later.lock().expect(UNBROKEN));
+        if later.is_empty() {
             return;
-        };
-        let asked = tokio::spawn(asking);
+        }
+        let asked = tokio::spawn(join_all(later));
         *self.begun.lock().expect(UNBROKEN) = Some(asked.abort_handle());
         // One that was ended has nothing more to bring.
         self.engine.expect(asked.map(|_| ()));

@@ -1,8 +1,5 @@
-//! The MCP servers of the settings, of the chibi home and of agent files: how they are reached, and their tools beside
-//! becket's own.
+//! MCP servers as guests of a run: of the settings, and those that other guests declare.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,23 +7,22 @@ use std::time::Duration;
 
 use becket_agent::tool::Tool;
 use becket_agent::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
-use becket_chibi::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
-use becket_docker_agent::McpReach;
-use becket_events::Profile;
-use becket_hooks::Program;
+use becket_chibi::stands_in;
+use becket_hooks::{Program, Section};
+use becket_host::{
+    DeclaredServer, Found, FoundGuest, Guests, Host, Loading, Place, Reached, Report, Toolbox,
+};
 use becket_mcp::{
     Asking, Headers, LoadSettings, McpTool, Prefix, Reach, Remark, Secrets, ServerSettings, Servers,
     ToolFilter, tool_name,
 };
-use becket_system::Surroundings;
+use becket_system::{CliError, Variables};
 use becket_tools::client_for;
+use futures_util::future::BoxFuture;
 use toml::Spanned;
 use url::Url;
 
-use crate::assemble::{Setup, unknown_tool};
-use crate::config::McpServerConfig;
-use becket_chibi::stands_in;
-use becket_docker_agent::{TeamFile, TeamServer};
+use crate::server_config::{McpConfig, McpServerConfig};
 
 /// How many seconds a server may take to start, and for a call, where nothing is said.
 const START_SECONDS: u64 = 10;
@@ -46,40 +42,9 @@ pub struct RunServers {
 }
 
 impl RunServers {
-    /// Finds the servers, and asks those of which nothing is known what they offer.
-    pub async fn load(setup: &Setup, surroundings: &Surroundings, asking: Asking) -> Self {
-        let (servers, faults) = configured(setup, surroundings);
-        Self {
-            servers: load(setup, surroundings, servers, asking).await,
-            faults,
-        }
-    }
-
-    /// The same for one server alone.
-    pub async fn load_one(setup: &Setup, surroundings: &Surroundings, asking: Asking, name: &str) -> Self {
-        let (mut servers, mut faults) = configured(setup, surroundings);
-        servers.retain(|server| server.name == name);
-        faults.retain(|fault| fault.server == name);
-        Self {
-            servers: load(setup, surroundings, servers, asking).await,
-            faults,
-        }
-    }
-
     /// What the person should know.
-    pub fn remarks(&self) -> impl Iterator<Item = &Remark> {
+    pub fn all_remarks(&self) -> impl Iterator<Item = &Remark> {
         self.faults.iter().chain(self.servers.remarks())
-    }
-
-    /// Whether a server has a tool of this name.
-    pub fn has_tool(&self, name: &str) -> bool {
-        self.tool_names().iter().any(|tool| tool == name)
-    }
-
-    /// The names of the tools of all servers.
-    pub fn tool_names(&self) -> Vec<String> {
-        let tools = self.servers.tools().into_iter();
-        tools.map(|tool| tool.spec().face.name.clone()).collect()
     }
 
     /// The other server as whose a tool would be taken by its name: the rules of that one are not for this one's tools.
@@ -92,11 +57,11 @@ impl RunServers {
     /// Adds the tools of all servers to those that are there, and says which could not be added. A name that is taken
     /// stays with who has it: becket's own tools and those of other systems that mean the same, then plugins, then the
     /// servers in their order.
-    pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<Remark> {
+    fn offer_tools(&self, toolbox: &mut Toolbox<'_>) -> Vec<Remark> {
         let mut refused = Vec::new();
         for tool in self.servers.tools() {
-            let Some(why) = self.why_not(&tool, profile, tools) else {
-                tools.push(tool);
+            let Some(why) = self.why_not(&tool, toolbox) else {
+                toolbox.tools.push(tool);
                 continue;
             };
             let name: String = tool.name().chars().take(LONGEST_SHOWN_NAME).collect();
@@ -117,36 +82,182 @@ impl RunServers {
     }
 
     /// Why a tool cannot have its name.
-    fn why_not(&self, tool: &McpTool, profile: &Profile, tools: &[Arc<dyn Tool>]) -> Option<String> {
+    fn why_not(&self, tool: &McpTool, toolbox: &Toolbox<'_>) -> Option<String> {
         let name = &tool.spec().face.name;
         if let Some(other) = self.whose_name(tool.server(), name) {
             return Some(format!("{name} looks like a tool of the server {other}"));
         }
-        let own = unknown_tool(name).is_none() || stands_in(name, profile);
-        let owner = tools.iter().find(|other| other.spec().face.name == *name);
-        let owner = owner.map(|owner| owner.spec().source.clone());
+        let own = toolbox.own_names.contains(&name.as_str()) || stands_in(name, toolbox.profile);
+        let owner = toolbox.tool(name).map(|owner| owner.spec().source.clone());
         let owner = owner.or_else(|| own.then(|| "becket".to_owned()));
         owner.map(|owner| format!("{name} is a name of {owner}'s"))
     }
 }
 
-async fn load(
-    setup: &Setup,
-    surroundings: &Surroundings,
-    servers: Vec<ServerSettings>,
-    asking: Asking,
-) -> Servers {
-    let judge = setup.url_judge().map_err(|error| error.to_string());
-    let settings = LoadSettings {
-        cache: setup.folders.server_cache_file(),
-        directory: surroundings.cwd.clone(),
-        access: Arc::new(move |url| {
-            let judge = judge.clone();
-            Box::pin(async move { client_for(&judged(judge?, &url).await?) })
-        }),
-        asking,
-    };
-    Servers::load(servers, &settings).await
+/// Finds MCP servers.
+pub struct ServerHost;
+
+impl Host for ServerHost {
+    fn kind(&self) -> &'static str {
+        "MCP server"
+    }
+
+    fn sections(&self) -> &'static [Section] {
+        const { &[Section::of::<McpConfig>()] }
+    }
+
+    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
+        let config: McpConfig = place.section()?;
+        Ok(Box::new(FoundServers { config }))
+    }
+}
+
+/// The servers of the settings.
+pub struct FoundServers {
+    config: McpConfig,
+}
+
+impl Found for FoundServers {
+    fn guests(&self) -> Vec<FoundGuest> {
+        let servers = self.config.servers.iter();
+        let servers = servers.filter(|(_, config)| config.get_ref().enabled != Some(false));
+        servers
+            .map(|(name, config)| FoundGuest {
+                name: name.clone(),
+                file: config.get_ref().command.clone().unwrap_or_default().into(),
+                is_trusted: true,
+            })
+            .collect()
+    }
+
+    fn load<'a>(&'a self, loading: &'a Loading<'a>) -> BoxFuture<'a, Result<Arc<dyn Guests>, CliError>> {
+        Box::pin(async move { Ok(Arc::new(self.load_servers(loading, None).await) as Arc<dyn Guests>) })
+    }
+}
+
+impl FoundServers {
+    /// Asks those of which nothing is known what they offer; or the one of that name alone.
+    pub async fn load_servers(&self, loading: &Loading<'_>, only: Option<&str>) -> RunServers {
+        let (mut servers, mut faults) = self.configured(loading);
+        if let Some(name) = only {
+            servers.retain(|server| server.name == name);
+            faults.retain(|fault| fault.server == name);
+        }
+        let judge = loading.urls.clone();
+        let settings = LoadSettings {
+            cache: loading.place.folders.server_cache_file(),
+            directory: loading.place.surroundings.cwd.clone(),
+            access: Arc::new(move |url| {
+                let judge = judge.clone();
+                Box::pin(async move { client_for(&judged(judge, &url).await?) })
+            }),
+            asking: match loading.asking {
+                becket_host::Asking::Always => Asking::Always,
+                becket_host::Asking::WhenChanged => Asking::WhenUnknown,
+                becket_host::Asking::Never => Asking::Never,
+            },
+        };
+        RunServers {
+            servers: Servers::load(servers, &settings).await,
+            faults,
+        }
+    }
+
+    /// The servers that are switched on, by their names. Those of the settings stand in for those that guests declare;
+    /// an agent file has its own, and nothing else.
+    fn configured(&self, loading: &Loading<'_>) -> (Vec<ServerSettings>, Vec<Remark>) {
+        let own = &self.config.servers;
+        let (mut made, mut faults) = (Vec::new(), Vec::new());
+        if !loading.has_agent_file {
+            let own = own.iter().map(|(name, config)| (name, config.get_ref()));
+            let own = own.filter(|(_, config)| config.enabled != Some(false));
+            made.extend(own.map(|(name, config)| (name.clone(), from_settings(name, config, loading))));
+        }
+        let is_used = loading.has_agent_file || self.config.bridge != Some(false);
+        let stands_in = |name: &str| !loading.has_agent_file && own.contains_key(name);
+        for (name, declared) in loading
+            .servers
+            .iter()
+            .filter(|(name, _)| is_used && !stands_in(name))
+        {
+            match declared {
+                // It is no server that is left out: nobody knows which there are.
+                Err(why) if name == "*" => faults.push(Remark {
+                    server: name.clone(),
+                    message: why.clone(),
+                }),
+                Err(why) => made.push((name.clone(), Err(why.clone()))),
+                Ok(declared) => made.push((name.clone(), from_guest(name, declared, loading))),
+            }
+        }
+        let mut servers = Vec::new();
+        for (name, made) in made {
+            match made {
+                Ok(server) => servers.push(server),
+                Err(why) => faults.push(Remark {
+                    server: name,
+                    message: format!("it is left out: {why}"),
+                }),
+            }
+        }
+        if !loading.has_agent_file {
+            servers.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        (servers, faults)
+    }
+}
+
+impl Guests for RunServers {
+    fn remarks(&self) -> Vec<String> {
+        self.all_remarks().map(ToString::to_string).collect()
+    }
+
+    fn add_tools(&self, toolbox: &mut Toolbox<'_>) -> Vec<String> {
+        let refused = self.offer_tools(toolbox);
+        refused.iter().map(ToString::to_string).collect()
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        let tools = self.servers.tools().into_iter();
+        tools.map(|tool| tool.spec().face.name.clone()).collect()
+    }
+
+    fn may_still_bring(&self, tool: &str) -> bool {
+        let is_from = |server: &str| server == "*" || tool.starts_with(&tool_name(server, ""));
+        let mut silent = self.servers.all().map(|server| server.settings());
+        let is_silent = |server: &str| self.servers.offers(server).is_empty();
+        self.faults.iter().any(|fault| is_from(&fault.server))
+            || silent.any(|server| {
+                is_silent(&server.name) && (server.prefix == Prefix::Nothing || is_from(&server.name))
+            })
+    }
+
+    fn reports(&self) -> Vec<Report> {
+        let is_well = |name: &str| !self.all_remarks().any(|remark| remark.server == name);
+        let servers = self.servers.all().map(|server| server.settings());
+        let servers = servers
+            .filter(|settings| is_well(&settings.name))
+            .map(|settings| {
+                let count = self.servers.offers(&settings.name).len();
+                let (name, place, origin) = (&settings.name, settings.place(), &settings.origin);
+                Report::new(
+                    format!("MCP server {name} ({place}, {origin}): {count} tools"),
+                    None,
+                )
+            });
+        let remarks = self.all_remarks();
+        let remarks = remarks.map(|remark| {
+            Report::new(
+                format!("MCP server {}", remark.server),
+                Some(remark.message.clone()),
+            )
+        });
+        servers.chain(remarks).collect()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.servers.close())
+    }
 }
 
 /// The place of a server that the person has named. What their policy denies stays denied; otherwise it may be anywhere
@@ -163,63 +274,13 @@ async fn judged(judge: UrlJudge, url: &Url) -> Result<JudgedUrl, String> {
     Ok(place)
 }
 
-/// The servers that are switched on, by their names. Those of the settings stand in for those of the chibi home; an
-/// agent file has its own, and nothing else.
-fn configured(setup: &Setup, surroundings: &Surroundings) -> (Vec<ServerSettings>, Vec<Remark>) {
-    let mut servers = Vec::new();
-    let mut faults = Vec::new();
-    let mut keep = |name: &str, made: Result<ServerSettings, String>| match made {
-        Ok(server) => servers.push(server),
-        Err(why) => faults.push(Remark {
-            server: name.to_owned(),
-            message: format!("it is left out: {why}"),
-        }),
-    };
-    if let Some(team) = &setup.team {
-        for server in team.servers() {
-            keep(&server.name, from_agent_file(server, team, setup, surroundings));
-        }
-        return (servers, faults);
-    }
-    let own = &setup.config.mcp.servers;
-    for (name, config) in own {
-        let config = config.get_ref();
-        if config.enabled != Some(false) {
-            keep(name, from_settings(name, config, setup, surroundings));
-        }
-    }
-    let home = setup.chibi_home.as_deref();
-    let home = home.filter(|_| setup.config.mcp.bridge != Some(false));
-    match home.map(|home| (home, read_bridge(home))) {
-        None => {}
-        Some((home, Ok(bridge))) => {
-            for server in bridge
-                .into_iter()
-                .filter(|server| !own.contains_key(&server.name))
-            {
-                let made = server
-                    .reach
-                    .and_then(|reach| from_bridge(&server.name, reach, home, setup, surroundings));
-                keep(&server.name, made);
-            }
-        }
-        Some((_, Err(why))) => faults.push(Remark {
-            server: "*".into(),
-            message: why,
-        }),
-    }
-    servers.sort_by(|one, other| one.name.cmp(&other.name));
-    (servers, faults)
-}
-
 fn from_settings(
     name: &str,
     config: &McpServerConfig,
-    setup: &Setup,
-    surroundings: &Surroundings,
+    loading: &Loading<'_>,
 ) -> Result<ServerSettings, String> {
-    let folder = &setup.folders.config;
-    let variables = Variables::of(surroundings);
+    let folder = &loading.place.folders.config;
+    let variables = Variables::of(loading.place.surroundings);
     let reach = match (&config.command, &config.url) {
         (Some(command), _) => {
             let directory = match &config.cwd {
@@ -229,7 +290,7 @@ fn from_settings(
             let args = config.args.iter().map(|text| variables.expand(text));
             let words = (variables.expand(command)?, args.collect::<Result<_, _>>()?);
             let env = variables.expand_values(&config.env)?;
-            program(words, &env, folder, directory, (setup, surroundings))
+            program(words, &env, folder, directory, loading)
         }
         (None, Some(url)) => web(
             &variables.expand(url)?,
@@ -243,81 +304,45 @@ fn from_settings(
     Ok(ServerSettings {
         name: name.to_owned(),
         prefix: Prefix::Server,
-        origin: setup.folders.config_file().display().to_string(),
+        origin: loading.place.settings.file.display().to_string(),
         reach,
         start_timeout: seconds(&config.start_timeout, START_SECONDS),
         call_timeout: seconds(&config.timeout, CALL_SECONDS),
         filter: ToolFilter::read(&config.tools.allow, &config.tools.deny)?,
-        secrets: Secrets(variables.named.into_inner()),
+        secrets: Secrets(variables.named()),
     })
 }
 
-fn from_bridge(
+fn from_guest(
     name: &str,
-    reach: BridgeReach,
-    home: &Path,
-    setup: &Setup,
-    surroundings: &Surroundings,
+    declared: &DeclaredServer,
+    loading: &Loading<'_>,
 ) -> Result<ServerSettings, String> {
-    let reach = match reach {
-        BridgeReach::Program { command, args } => program(
-            (command, args),
-            &[],
-            home,
-            home.to_path_buf(),
-            (setup, surroundings),
+    let reach = match &declared.reached {
+        Reached::Program {
+            command,
+            args,
+            variables,
+            folder,
+            directory,
+        } => program(
+            (command.clone(), args.clone()),
+            variables,
+            folder,
+            directory.clone(),
+            loading,
         ),
-        BridgeReach::Web { url, headers } => web(&url, &headers.into_iter().collect::<Vec<_>>())?,
+        Reached::Web { url, headers } => web(url, headers)?,
     };
     Ok(ServerSettings {
         name: name.to_owned(),
-        prefix: Prefix::Server,
-        origin: bridge_file(home).display().to_string(),
+        prefix: declared.prefix,
+        origin: declared.origin.clone(),
         reach,
         start_timeout: Duration::from_secs(START_SECONDS),
-        call_timeout: Duration::from_secs(BRIDGE_SECONDS),
+        call_timeout: declared.call_timeout.unwrap_or(Duration::from_secs(CALL_SECONDS)),
         filter: ToolFilter::default(),
-        secrets: Secrets::default(),
-    })
-}
-
-fn from_agent_file(
-    server: &TeamServer,
-    team: &TeamFile,
-    setup: &Setup,
-    surroundings: &Surroundings,
-) -> Result<ServerSettings, String> {
-    let variables = Variables::of(surroundings);
-    let reach = match &server.definition.reach {
-        McpReach::Program {
-            command,
-            args,
-            env,
-            working_dir,
-        } => {
-            let directory = match working_dir {
-                Some(folder) => surroundings.cwd.join(variables.expand(folder)?),
-                None => surroundings.cwd.clone(),
-            };
-            let args = args.iter().map(|text| variables.expand(text));
-            let words = (variables.expand(command)?, args.collect::<Result<_, _>>()?);
-            let env = variables.expand_values(env)?;
-            program(words, &env, &directory.clone(), directory, (setup, surroundings))
-        }
-        McpReach::Web { url, headers } => web(&variables.expand(url)?, &variables.expand_values(headers)?)?,
-    };
-    Ok(ServerSettings {
-        name: server.name.clone(),
-        prefix: match server.definition.name {
-            Some(_) => Prefix::Server,
-            None => Prefix::Nothing,
-        },
-        origin: team.file.path.display().to_string(),
-        reach,
-        start_timeout: Duration::from_secs(START_SECONDS),
-        call_timeout: Duration::from_secs(CALL_SECONDS),
-        filter: ToolFilter::default(),
-        secrets: Secrets(variables.named.into_inner()),
+        secrets: declared.secrets.clone(),
     })
 }
 
@@ -328,14 +353,14 @@ fn program(
     variables: &[(String, String)],
     folder: &Path,
     directory: PathBuf,
-    (setup, surroundings): (&Setup, &Surroundings),
+    loading: &Loading<'_>,
 ) -> Reach {
     let path = match command.contains('/') {
         true => folder.join(&command).into_os_string(),
         false => OsString::from(&command),
     };
     let words = std::iter::once(path).chain(args.iter().map(OsString::from));
-    let environment = setup.guest_environment(surroundings).variables;
+    let environment = Arc::clone(&loading.environment.variables);
     let program = Program::exec(words).environment(environment);
     let program = variables
         .iter()
@@ -364,88 +389,4 @@ fn web(url: &str, headers: &[(String, String)]) -> Result<Reach, String> {
         url,
         headers: Headers::read(headers)?,
     })
-}
-
-/// Variables that settings name. What they hold may be a secret and is remembered as one.
-struct Variables<'a> {
-    surroundings: &'a Surroundings,
-    named: RefCell<Vec<String>>,
-}
-
-impl<'a> Variables<'a> {
-    fn of(surroundings: &'a Surroundings) -> Self {
-        Self {
-            surroundings,
-            named: RefCell::default(),
-        }
-    }
-
-    /// The text with variables of the environment in the place of `${NAME}` and `${env.NAME}`. `${PWD}` is the working
-    /// directory.
-    fn expand(&self, text: &str) -> Result<String, String> {
-        let mut rest = text;
-        let mut whole = String::new();
-        while let Some((before, after)) = rest.split_once("${") {
-            let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
-            let name = name.strip_prefix("env.").unwrap_or(name);
-            whole.push_str(before);
-            if name == "PWD" {
-                whole.push_str(&self.surroundings.cwd.display().to_string());
-            } else {
-                let value = self.surroundings.variable(name);
-                let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
-                whole.push_str(&value);
-                if !is_no_secret(name, &value) {
-                    self.named.borrow_mut().push(value);
-                }
-            }
-            rest = behind;
-        }
-        whole.push_str(rest);
-        Ok(whole)
-    }
-
-    fn expand_values(&self, pairs: &BTreeMap<String, String>) -> Result<Vec<(String, String)>, String> {
-        let pairs = pairs.iter();
-        pairs
-            .map(|(name, value)| Ok((name.clone(), self.expand(value)?)))
-            .collect()
-    }
-}
-
-/// Variables that say where and who one is. A server that works with files says such things all the time.
-fn is_no_secret(name: &str, value: &str) -> bool {
-    let is_place = |value: &str| Path::new(value).is_absolute() && Path::new(value).exists();
-    matches!(name, "HOME" | "USER" | "LOGNAME" | "HOSTNAME" | "SHELL" | "LANG") || is_place(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_stand_where_they_are_named() {
-        let surroundings = Surroundings {
-            variables: [("TOKEN".into(), "t".into()), ("EMPTY".into(), "".into())].into(),
-            cwd: "/work".into(),
-            stdin_is_terminal: false,
-            stdout_is_terminal: false,
-            stderr_is_terminal: false,
-            signals: Default::default(),
-            screen: Default::default(),
-        };
-        for (text, wanted) in [
-            ("plain $TOKEN", Ok("plain $TOKEN")),
-            ("Bearer ${TOKEN}", Ok("Bearer t")),
-            ("${TOKEN}${TOKEN}/x", Ok("tt/x")),
-            ("Bearer ${env.TOKEN}", Ok("Bearer t")),
-            ("${PWD}/x", Ok("/work/x")),
-            ("${MISSING}", Err("the variable MISSING is not set")),
-            ("${EMPTY}", Err("the variable EMPTY is not set")),
-            ("${TOKEN", Err("a `${` has no `}` behind it")),
-        ] {
-            let found = Variables::of(&surroundings).expand(text);
-            assert_eq!(found.as_deref().map_err(String::as_str), wanted, "{text}");
-        }
-    }
 }

@@ -5,17 +5,16 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use becket_dialect_kit::Unloaded;
+use becket_host::Unloaded;
 use becket_pi::host_call::{Dialog, DialogAnswer};
 use becket_screen::{Entry, Question, Screen};
 use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Exit, Surroundings};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 use toml::Spanned;
 
-use crate::args::{Options, RunMode};
-use crate::assemble::Setup;
+use crate::args::RunMode;
+use crate::assemble::{Caller, Setup};
 use becket_host::Ui;
 
 use crate::front::harmless;
@@ -44,7 +43,11 @@ impl Setup {
         &self,
         unloaded: &[Unloaded],
         ui: &dyn Ui,
-        (options, surroundings, cancel): (&Options, &Surroundings, &CancellationToken),
+        Caller {
+            options,
+            surroundings,
+            cancel,
+        }: Caller<'_>,
     ) -> Result<Vec<String>, CliError> {
         if unloaded.is_empty() {
             return Ok(Vec::new());

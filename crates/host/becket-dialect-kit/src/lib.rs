@@ -2,16 +2,16 @@
 //!
 //! `info.rs` is how a dialect introduces itself to listings, checks and the documentation. `words.rs` turns one set of
 //! argument names into another, `called.rs` shows a tool call in a dialect's words, `alignment.rs` finds out what a
-//! hook did to a list, `yaml.rs` reads settings, `unloaded.rs` is a guest that could not be understood.
+//! hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds guards whose names are almost right.
 
 pub mod alignment;
 pub mod called;
 mod info;
+mod misspelt;
 mod remembered;
-mod unloaded;
 pub mod words;
 pub mod yaml;
 
 pub use info::{DialectInfo, RowInfo};
+pub use misspelt::misspelt_guard;
 pub use remembered::Remembered;
-pub use unloaded::{Unloaded, misspelt_guard};

@@ -11,6 +11,7 @@ pub mod project_root;
 mod screen;
 pub mod signals;
 pub mod surroundings;
+mod variables;
 mod visible;
 
 pub use failure::{CliError, Exit};
@@ -18,4 +19,5 @@ pub use folders::Folders;
 pub use screen::{Detail, OpenScreen};
 pub use signals::Signals;
 pub use surroundings::Surroundings;
+pub use variables::Variables;
 pub use visible::{harmless, harmless_indented, harmless_name};

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use becket_system::{CliError, Exit};
+
 use super::item::{Item, Kind, Known};
 use super::lock::{LOCK_FILE, Lock};
-use super::trust::{Judged, Trust};
+use super::trust::{Judged, TRUST_HINT, Trust};
 
 /// Says which guards are gone without a yes.
 pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
@@ -15,6 +17,26 @@ pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
     gone.map(|judged| {
         let Item { source, name, .. } = &judged.item;
         format!("{source} had the guard {name}, which was trusted and is gone")
+    })
+}
+
+/// Why no run may start: guards among these things are not trusted, or are gone.
+pub fn refusal(things: &[Judged], trust: &Trust) -> Option<CliError> {
+    let untrusted = things.iter().filter(|judged| !judged.is_trusted());
+    let untrusted = untrusted.filter(|judged| judged.item.guards && judged.item.kind != Kind::Absence);
+    let untrusted = untrusted.map(|judged| {
+        let news = trust.news(judged).map(|words| format!(" ({words})"));
+        format!(
+            "{} may be a guard, and is not trusted{}",
+            judged.item.title(),
+            news.unwrap_or_default()
+        )
+    });
+    let reasons: Vec<String> = untrusted.chain(gone(things)).collect();
+    (!reasons.is_empty()).then(|| CliError {
+        exit: Exit::UntrustedGuard,
+        message: reasons.join("; "),
+        hint: Some(TRUST_HINT.into()),
     })
 }
 

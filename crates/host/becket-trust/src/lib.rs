@@ -18,9 +18,9 @@ mod question;
 mod store;
 mod trust;
 
-pub use absence::gone;
+pub use absence::{gone, refusal};
 pub use item::{Item, Kind};
 pub use lock::{LOCK_FILE, Lock};
 pub use question::{contents, described, is_answered_with_yes, show};
 pub use store::{Record, Store, put};
-pub use trust::{Judged, Standing, TRUST_HINT, Trust};
+pub use trust::{CommandItem, Judged, SettledCommand, Standing, TRUST_HINT, Trust};

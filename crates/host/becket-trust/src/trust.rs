@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_events::Class;
-use becket_hooks::{OwnHook, Preparation};
+use becket_hooks::{CommandLine, HookEnvironment, OwnHook, Preparation, Program};
 use becket_system::files::read_regular;
 use becket_system::{Folders, Surroundings};
 use serde_json::{Value, json};
@@ -65,6 +65,36 @@ pub struct Judged {
     pub standing: Standing,
     /// How it differs from the lock, where there is one.
     pub unlike_lock: Option<String>,
+}
+
+/// A command that a file of the project names as a hook.
+pub struct CommandItem<'a> {
+    /// The file that names it.
+    pub file: &'a Path,
+    /// What it is called there.
+    pub name: &'a str,
+    /// Everything that decides what runs and when, in words.
+    pub entry: String,
+    pub command: &'a CommandLine,
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// The folder from which a program that is named by a path is seen.
+    pub folder: &'a Path,
+    /// Variables that it gets.
+    pub env: &'a BTreeMap<String, String>,
+    /// Whether a run without it may be one without a guard.
+    pub guards: bool,
+}
+
+/// A trusted command, ready to run.
+pub struct SettledCommand {
+    pub command: CommandLine,
+    /// The folder with the copy of its files, arranged as the project is.
+    pub copy: PathBuf,
+    /// Variables that it gets in the place of its own.
+    pub variables: BTreeMap<String, String>,
+    /// Looks before each run whether the copy is whole.
+    pub preparation: Arc<dyn Preparation>,
 }
 
 impl Judged {
@@ -140,6 +170,11 @@ impl Trust {
         self.lock.as_ref()?.content.as_ref().ok()
     }
 
+    /// Whether the command line trusts everything, for this run.
+    pub fn is_of_run(&self) -> bool {
+        self.of_run
+    }
+
     /// The project's root.
     pub fn root(&self) -> &Path {
         &self.root
@@ -200,18 +235,31 @@ impl Trust {
 
     /// A hook of a settings file, with the entry as it is written there.
     pub fn hook(&self, file: &Path, name: &str, hook: &OwnHook, entry: &toml::Value) -> Judged {
-        let folder = hook.folder();
         let directory = match hook.working_dir() {
             Some(directory) => item::plain(directory),
             None => self.cwd.clone(),
         };
-        let mut files = Gatherer::new(&self.root, &directory, folder);
-        let command = files.command(hook.command_line());
-        let named = |(name, value): (&String, &String)| Some((name.clone(), files.variable(name, value)?));
-        let variables = hook.env().iter().filter_map(named).collect();
-        let item = self.item(Kind::Hook, name, file, in_words(entry), files);
-        self.judge(Item {
+        self.command(&CommandItem {
+            file,
+            name,
+            entry: in_words(entry),
+            command: hook.command_line(),
+            directory: &directory,
+            folder: hook.folder(),
+            env: hook.env(),
             guards: hook.event.info().class >= Class::Filter,
+        })
+    }
+
+    /// A command that a file of the project names as a hook.
+    pub fn command(&self, hook: &CommandItem<'_>) -> Judged {
+        let mut files = Gatherer::new(&self.root, hook.directory, hook.folder);
+        let command = files.command(hook.command);
+        let named = |(name, value): (&String, &String)| Some((name.clone(), files.variable(name, value)?));
+        let variables = hook.env.iter().filter_map(named).collect();
+        let item = self.item(Kind::Hook, hook.name, hook.file, hook.entry.clone(), files);
+        self.judge(Item {
+            guards: hook.guards,
             command: Some(command),
             variables,
             ..item
@@ -220,15 +268,25 @@ impl Trust {
 
     /// The hook as it runs: from the copy of what was trusted. The error says why there is none.
     pub fn settled(&self, judged: &Judged, hook: OwnHook) -> Result<OwnHook, String> {
-        let (Some(command), false) = (&judged.item.command, judged.standing == Standing::Run) else {
+        let Some(settled) = self.settled_command(judged, hook.env())? else {
             return Ok(hook);
         };
+        let folder = hook.folder().strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let place = (settled.copy.join(folder), settled.preparation);
+        Ok(hook.run_from(place, settled.command, settled.variables))
+    }
+
+    /// A trusted command as it runs: from the copy of what was trusted. `None` if it runs where it lies. The error says
+    /// why it cannot run.
+    pub fn settled_command(
+        &self,
+        judged: &Judged,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Option<SettledCommand>, String> {
+        let (Some(command), false) = (&judged.item.command, judged.standing == Standing::Run) else {
+            return Ok(None);
+        };
         let copy = self.copy(judged)?;
-        let folder = hook
-            .folder()
-            .strip_prefix(&self.root)
-            .unwrap_or(Path::new(""))
-            .to_path_buf();
         let variables = judged.item.variables.iter();
         let variables = variables.map(|(name, value)| {
             let pieces: Vec<String> = value.iter().map(|piece| piece.in_copy(&copy)).collect();
@@ -236,7 +294,7 @@ impl Trust {
         });
         let mut variables: BTreeMap<String, String> = variables.collect();
         if let Some(folders) = &judged.item.module_folders {
-            let others = variables.get(PYTHON_PATH).or(hook.env().get(PYTHON_PATH));
+            let others = variables.get(PYTHON_PATH).or(env.get(PYTHON_PATH));
             let others = others.or(self.python_path.as_ref()).into_iter().cloned();
             let folders = folders
                 .iter()
@@ -248,8 +306,38 @@ impl Trust {
         // What an interpreter keeps for the next time would have to be removed each time.
         variables.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
         let kept = Kept::new(judged.item.clone(), self.store.copies());
-        let place = (copy.join(folder), Arc::new(kept) as Arc<dyn Preparation>);
-        Ok(hook.run_from(place, command.in_copy(&copy), variables))
+        Ok(Some(SettledCommand {
+            command: command.in_copy(&copy),
+            copy,
+            variables,
+            preparation: Arc::new(kept),
+        }))
+    }
+
+    /// The program of a trusted command, which runs from the copy of what was trusted, in that environment and with the
+    /// variables that its entry sets. The error says why it cannot run.
+    pub fn program(
+        &self,
+        judged: &Judged,
+        command: &CommandLine,
+        env: &BTreeMap<String, String>,
+        environment: &HookEnvironment,
+    ) -> Result<Program, String> {
+        let settled = self.settled_command(judged, env)?;
+        let command = settled.as_ref().map_or(command, |settled| &settled.command);
+        let program = match command {
+            CommandLine::Shell(line) => Program::shell(line),
+            CommandLine::Exec(words) => Program::exec(words),
+        };
+        let program = match judged.item.guards {
+            true => program.for_guard(),
+            false => program,
+        };
+        let program = program.environment(Arc::clone(&environment.variables));
+        let of_copy = settled.iter().flat_map(|settled| &settled.variables);
+        let variables = env.iter().chain(of_copy);
+        let program = variables.fold(program, |program, (name, value)| program.variable(name, value));
+        Ok(program.prepared_by(settled.map(|settled| settled.preparation)))
     }
 
     /// The folder with the copy of what was trusted, arranged as the project is.

@@ -18,9 +18,9 @@ use becket_agent::front::{Front, Sight};
 use becket_agent::guests::{Brought, Guests};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
-use becket_dialect_kit::Unloaded;
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
 use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};
+use becket_host::Unloaded;
 
 use super::attempts::{Attempts, Blame};
 use super::calls::Callers;
@@ -36,7 +36,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 const MOST_WRITTEN_BY_MODELS: usize = 500;
 
 /// The deepest folder that is looked into.
-const DEEPEST: usize = 8;
+pub const DEEPEST: usize = 8;
 
 /// Finds a variable of the environment.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -57,8 +57,6 @@ pub struct Around {
     pub host: Host,
     /// The world of a file that may do nothing.
     pub world: World,
-    /// Names of tools that no file can have.
-    pub taken: Vec<String>,
     /// Addresses of files that the user leaves out.
     pub without: Vec<String>,
 }
@@ -67,6 +65,8 @@ pub struct Around {
 pub struct SchemeFiles {
     around: Around,
     callers: Arc<Callers>,
+    /// Names of tools that no file can have.
+    taken: Mutex<Vec<String>>,
     state: Mutex<State>,
 }
 
@@ -119,10 +119,16 @@ impl SchemeFiles {
         let files = Arc::new(Self {
             around,
             callers,
+            taken: Mutex::default(),
             state: Mutex::new(state),
         });
         files.guard_writing();
         files
+    }
+
+    /// No file can have tools of these names.
+    pub fn set_taken(&self, names: Vec<String>) {
+        *self.taken.lock().expect("no panic happens while it is held") = names;
     }
 
     /// Who makes calls for them.
@@ -131,7 +137,7 @@ impl SchemeFiles {
     }
 
     /// The user's files that could not be loaded when they were looked at.
-    pub fn unloaded(&self) -> Vec<Unloaded> {
+    pub fn broken(&self) -> Vec<Unloaded> {
         let state = self.state();
         let troubles = state.files.iter().filter_map(|(address, file)| {
             let place = self.around.vfs.place(address).ok()?;
@@ -147,21 +153,21 @@ impl SchemeFiles {
     }
 
     /// The addresses of the files that were loaded.
-    pub fn names(&self) -> Vec<String> {
+    pub fn addresses(&self) -> Vec<String> {
         let state = self.state();
         let loaded = state.files.iter().filter(|(_, file)| file.trouble.is_none());
         loaded.map(|(address, _)| address.to_string()).collect()
     }
 
     /// The names of the tools that they define.
-    pub fn tool_names(&self) -> Vec<String> {
+    pub fn defined_tools(&self) -> Vec<String> {
         let state = self.state();
         let tools = state.files.values().flat_map(|file| &file.tools);
         tools.map(|tool| tool.spec().face.name.clone()).collect()
     }
 
     /// Goes on without one of them.
-    pub fn leave_out(&self, address: &str) {
+    pub fn go_on_without(&self, address: &str) {
         let mut state = self.state();
         state.without.insert(address.to_owned());
         let (gone, kept) = std::mem::take(&mut state.files)
@@ -499,10 +505,11 @@ impl SchemeFiles {
                 keys.extend(self.register(&registered.point, registered.place, address, zone, function));
             }
         }
+        let taken = self.taken.lock().expect("no panic happens while it is held");
         let tools = defined.tools.into_iter().filter_map(|tool| {
             let wrong = if !is_speakable(&tool.name) {
                 Some("a name has up to 64 letters, digits, `_` and `-`")
-            } else if self.around.taken.contains(&tool.name) {
+            } else if taken.contains(&tool.name) {
                 Some("there is a tool of that name already")
             } else {
                 None

@@ -8,10 +8,12 @@
 mod attempts;
 mod calls;
 mod chain;
+mod config;
 mod eval;
 mod file;
 mod files;
 mod harness;
+mod host;
 mod io;
 mod marks;
 mod tool;
@@ -19,9 +21,11 @@ mod web;
 
 pub use attempts::Attempts;
 pub use calls::{Callers, SessionCalls};
+pub use config::{HttpAllowConfig, ToolsHttpConfig};
 pub use eval::EvalTool;
 pub use file::{Callback, Calls, Defined, Leaving, NoCalls, SchemeFile, Trouble, Why, World};
 pub use files::{Around, SchemeFiles};
+pub use host::SchemeHost;
 pub use io::Io;
 pub use marks::{Marks, Trust};
 pub use web::Web;

@@ -273,11 +273,7 @@ impl Guest {
 
 impl Board {
     /// A board on which nothing stands yet.
-    pub fn new(facts: Facts, given_flags: Vec<GivenFlag>) -> Self {
-        let state = State {
-            given_flags,
-            ..State::default()
-        };
+    pub fn new(facts: Facts) -> Self {
         Self {
             desk: Desk::new(),
             network: Arc::default(),
@@ -287,7 +283,7 @@ impl Board {
             components: Components::default(),
             taps: Taps::default(),
             session_file: AtomicBool::new(false),
-            state: Mutex::new(state),
+            state: Mutex::default(),
         }
     }
 

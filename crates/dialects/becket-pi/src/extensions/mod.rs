@@ -43,9 +43,9 @@ use crate::services::End;
 use becket_agent::desk::Desk;
 use becket_agent::provider::Provider;
 use becket_agent::tool::{BUILTIN, Tool};
-use becket_dialect_kit::Unloaded;
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
+use becket_host::Unloaded;
 use becket_host::{Drawing, Person};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
@@ -94,12 +94,7 @@ impl Drop for Extensions {
 impl Extensions {
     /// Loads what was found, in order. `unloaded` says what could not be loaded.
     pub async fn load(found: &[Candidate], settings: LoadSettings) -> Self {
-        // Who talks on a screen may bring extensions later.
-        let takes_more = settings.surroundings.screen.get().is_some();
-        if found.is_empty() && !settings.is_steered && !takes_more {
-            return Self::default();
-        }
-        let board = Arc::new(Board::new(facts(&settings), settings.flags.clone()));
+        let board = Arc::new(Board::new(facts(&settings)));
         // Whoever began to listen later would not hear a Ctrl-C that is to end their first code. What stands against it
         // is told by the command that needs it.
         let _ = settings.surroundings.signals.listen();
@@ -441,13 +436,8 @@ pub struct LoadSettings {
     pub is_trusted: bool,
     /// Whether conversations are kept.
     pub keeps_sessions: bool,
-    /// Whether somebody else than an extension needs what extensions need: a program that steers becket, or whoever
-    /// chooses tools.
-    pub is_steered: bool,
     /// The project's files of instructions, by their paths.
     pub prompt_files: Vec<(String, String)>,
-    /// What the command line sets options of extensions to.
-    pub flags: Vec<GivenFlag>,
     /// Names the options of the program itself.
     pub own_options: fn() -> Vec<String>,
     /// The program itself.

@@ -13,7 +13,6 @@ use becket_agent::{
 use becket_docker_agent::{Piece, command_prompt};
 use becket_events::{EndReason, InputSource, ModelChoice, Part};
 use becket_hooks::{Watcher, nearest};
-use becket_mcp::Asking;
 use becket_pi::host_call::HostCall;
 use becket_store::{Claim, ContextName, SqliteStore};
 use becket_system::{CliError, Exit, Surroundings};
@@ -26,8 +25,8 @@ use super::chat::Shell;
 use super::moving::{Around, End, Grounds, Seat};
 use super::{ago, piped, runtime, switch};
 use crate::args::{Args, Options, RunMode};
-use crate::assemble::{Assembled, Setup};
-use becket_host::Person;
+use crate::assemble::{Assembled, Caller, Setup};
+use becket_host::{Asking, Person};
 use becket_pi::extensions::{Called, CommandEnd, Extensions};
 
 use crate::front::{Output, Style, TerminalFront, at_screen, counted, harmless};
@@ -236,6 +235,16 @@ pub enum Purpose {
     Call,
 }
 
+impl Purpose {
+    /// Whether guests are asked what they are, where nobody knows it.
+    fn asking(self) -> Asking {
+        match self {
+            Self::Prompts | Self::Call => Asking::WhenChanged,
+            Self::Care => Asking::Never,
+        }
+    }
+}
+
 impl Conversation {
     /// Puts the agent together and begins a session in the context that the command line chooses.
     /// A cancel of the start ends it.
@@ -287,14 +296,13 @@ impl Conversation {
         setup.enter(&target.name, surroundings)?;
         destroy_due(&store, &setup, &target.name, surroundings).await?;
         let options = &with_some_model(&setup, purpose, options, surroundings);
-        let asking = match purpose {
-            Purpose::Prompts | Purpose::Call => Asking::WhenUnknown,
-            Purpose::Care => Asking::Never,
-        };
         let (commands, welcome) = of_team(&setup, surroundings)?;
-        let assembled = setup
-            .assemble(options, surroundings, person, store, (asking, cancel))
-            .await?;
+        let caller = Caller {
+            options,
+            surroundings,
+            cancel,
+        };
+        let assembled = setup.assemble(caller, person, store, purpose.asking()).await?;
         show_on(&output, options, &assembled, program.as_ref());
         if purpose == Purpose::Prompts {
             tell_what_goes_on(&target.name, &assembled.store, surroundings)?;
@@ -302,7 +310,7 @@ impl Conversation {
         if target.is_fresh && !options.pi.no_session {
             surroundings.remark(&format!("the context is {}", target.name));
         }
-        let environment = Arc::clone(&setup.environment(surroundings).variables);
+        let environment = Arc::clone(&assembled.environment(&setup, surroundings).variables);
         let models = assembled
             .extensions
             .models(setup.models(&*assembled.agent.provider, surroundings));
@@ -451,8 +459,8 @@ impl Conversation {
     }
 
     /// The files in Scheme of the run.
-    pub fn scheme(&self) -> &Arc<SchemeFiles> {
-        &self.assembled.scheme
+    pub fn scheme(&self) -> Option<Arc<SchemeFiles>> {
+        self.assembled.scheme()
     }
 
     /// The extensions of the run.

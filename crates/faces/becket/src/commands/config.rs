@@ -24,7 +24,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     let provider = setup.provider(options, surroundings)?;
     let file = setup.folders.config_file();
     let settings = setup.agent_settings(options, surroundings)?;
-    let tools = setup.tool_settings(&setup.environment(surroundings));
+    let tools = setup.tool_settings(&setup.environment(&[], surroundings));
     let compaction = setup.compaction(&*provider, None);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let chibi_home = setup.chibi_home.as_ref();
@@ -65,7 +65,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ),
         ("sub-agents", subagents(&settings.subagents).into()),
         ("presets", presets(&setup.config).into()),
-        ("own hooks", setup.hooks.len().into()),
+        ("own hooks", setup.own_hooks().len().into()),
         (
             "questions",
             if options.yes { "answered with yes" } else { "asked" }.into(),

@@ -3,36 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
-use becket_chibi::{Asking, hook_named};
-use becket_dialect_kit::Unloaded;
-use becket_events::Profile;
 use becket_hooks::Engine;
-use becket_system::signals::unless_cancelled;
+use becket_host::{Asking, Health, Person, Report, Stage, Toolbox};
 use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_tools::Models;
 use futures_util::future::BoxFuture;
 
 use super::{print, runtime};
 use crate::args::Options;
-use crate::assemble::{Loaded, Setup};
+use crate::assemble::{Caller, Loaded, Setup, tool_names};
 use crate::front::harmless;
-use crate::servers::RunServers;
 use crate::target::Wish;
-use becket_chibi::{NotOffered, generation_word};
-use becket_pi::extensions::Extensions;
-
-/// One thing that was looked at.
-struct Finding {
-    what: String,
-    state: State,
-}
-
-/// What became of looking at it.
-enum State {
-    Well,
-    /// Nothing is wrong, but the person should know.
-    Note(String),
-    Wrong(String),
-}
 
 /// Looks at configuration, model, store, hooks, plugins, servers and extensions. Ends with 1 if something is wrong.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -41,7 +22,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings)?,
         Err(error) => {
             let folders = Folders::find(options.home.as_deref(), surroundings)?;
-            findings.push(finding(
+            findings.push(Report::new(
                 format!("settings in {}", folders.config.display()),
                 Some(error.to_string()),
             ));
@@ -49,21 +30,21 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     }
     let ill = findings
         .iter()
-        .any(|finding| matches!(finding.state, State::Wrong(_)));
-    for Finding { what, state } in findings {
+        .any(|finding| matches!(finding.state, Health::Wrong(_)));
+    for Report { what, state } in findings {
         let line = if options.json {
             let (note, trouble) = match state {
-                State::Well => (None, None),
-                State::Note(note) => (Some(note), None),
-                State::Wrong(trouble) => (None, Some(trouble)),
+                Health::Well => (None, None),
+                Health::Note(note) => (Some(note), None),
+                Health::Wrong(trouble) => (None, Some(trouble)),
             };
             serde_json::json!({"what": what, "ok": trouble.is_none(), "note": note, "trouble": trouble})
                 .to_string()
         } else {
             harmless(&match state {
-                State::Well => format!("ok    {what}"),
-                State::Note(note) => format!("note  {what}: {note}"),
-                State::Wrong(trouble) => format!("wrong {what}: {trouble}"),
+                Health::Well => format!("ok    {what}"),
+                Health::Note(note) => format!("note  {what}: {note}"),
+                Health::Wrong(trouble) => format!("wrong {what}: {trouble}"),
             })
         };
         print(&format!("{line}\n"))?;
@@ -76,7 +57,7 @@ fn examine(
     setup: &mut Setup,
     options: &Options,
     surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Report>,
 ) -> Result<(), CliError> {
     let file = setup.folders.config_file();
     let state = if file.exists() {
@@ -84,11 +65,14 @@ fn examine(
     } else {
         " (not there, the usual settings apply)"
     };
-    findings.push(finding(format!("settings in {}{state}", file.display()), None));
+    findings.push(Report::new(
+        format!("settings in {}{state}", file.display()),
+        None,
+    ));
     findings.extend(examine_context(setup, options, surroundings));
     findings.push(match setup.provider(options, surroundings) {
-        Ok(provider) => finding(format!("model {}/{}", provider.name(), provider.model()), None),
-        Err(error) => finding("model".into(), Some(error.to_string())),
+        Ok(provider) => Report::new(format!("model {}/{}", provider.name(), provider.model()), None),
+        Err(error) => Report::new("model", Some(error.to_string())),
     });
     let store = setup.folders.store_file();
     let trouble = setup
@@ -100,188 +84,128 @@ fn examine(
             Ok(faults) => Err(faults.join("; ")),
             Err(error) => Err(error.to_string()),
         });
-    findings.push(finding(format!("store {}", store.display()), trouble.err()));
-    for hook in &setup.hooks {
-        let info = &hook.info;
-        let what = format!(
-            "hook {} on {} ({})",
-            info.name,
-            hook.event.info().name,
-            info.source
-        );
-        let trouble = hook
-            .trouble(setup.hook_environment(surroundings), &surroundings.cwd)
-            .map(|failure| failure.to_string());
-        let loosened = hook
-            .loosened
-            .then(|| "this guard may fail open: on_failure is allow".to_string());
-        findings.push(finding(what, trouble.or(loosened)));
-    }
+    findings.push(Report::new(format!("store {}", store.display()), trouble.err()));
     let project = &setup.project;
     let refusal = project.refusal.iter().map(ToString::to_string);
     let skipped = project.skipped.iter().chain(&setup.prompt_files.skipped);
     for trouble in refusal.chain(skipped.cloned()) {
-        findings.push(finding(
+        findings.push(Report::new(
             format!("project {}", setup.project_root.display()),
             Some(trouble),
         ));
     }
-    examine_plugins(setup, options, surroundings, findings)
+    if let Some(home) = &setup.chibi_home {
+        let trouble = setup.chibi_home_settings().err().map(|error| error.to_string());
+        findings.push(Report::new(format!("chibi home {}", home.display()), trouble));
+        let not_served = setup.not_served_of_chibi().into_iter();
+        findings.extend(not_served.map(|remark| Report::note("chibi's settings", remark)));
+    }
+    examine_guests(setup, options, surroundings, findings)
 }
 
-/// Asks every plugin afresh what it is, and says what became of it.
-fn examine_plugins(
+/// Loads every guest, asks it afresh what it is, and says what became of it. Those of a project that is not trusted are
+/// told with the project.
+fn examine_guests(
     setup: &Setup,
     options: &Options,
     surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Report>,
 ) -> Result<(), CliError> {
-    let plugins = match runtime(options) {
-        Ok(runtime) => runtime.block_on(setup.load_plugins(surroundings, Asking::Always)),
+    if let Err(error) = setup.profile(options) {
+        findings.push(Report::new("tool profile", Some(error.to_string())));
+        return Ok(());
+    }
+    let runtime = runtime(options)?;
+    let examined = runtime.block_on(async {
+        let cancel = surroundings.signals.listen()?.next();
+        let caller = Caller {
+            options,
+            surroundings,
+            cancel: &cancel,
+        };
+        let heard = Arc::new(Warnings::default());
+        let person = Person::reading(heard.clone());
+        let engine = Arc::new(Engine::new(None));
+        let loaded = setup.load(caller, (&engine, &person), Asking::Always).await?;
+        let odd = examine_offers(setup, &loaded, (&engine, &person))?;
+        findings.extend(loaded.guests.reports());
+        findings.extend(
+            odd.iter()
+                .chain(&heard.take())
+                .map(|remark| Report::of_remark(remark)),
+        );
+        loaded.guests.close().await;
+        Ok::<_, CliError>(loaded)
+    });
+    // A thread may still look for the address of a server.
+    runtime.shutdown_background();
+    let loaded = match examined {
+        Ok(loaded) => loaded,
+        Err(error) if error.exit == Exit::Cancelled => return Err(error),
         Err(error) => {
-            findings.push(finding("plugins".into(), Some(error.to_string())));
+            findings.push(Report::new("guests", Some(error.to_string())));
             return Ok(());
         }
     };
-    if let Some(home) = &setup.chibi_home {
-        let trouble = setup.chibi_home_settings().err().map(|error| error.to_string());
-        findings.push(finding(format!("chibi home {}", home.display()), trouble));
-        let not_served = setup.not_served_of_chibi().into_iter();
-        findings.extend(not_served.map(|remark| note("chibi's settings".into(), remark)));
-    }
-    let engine = Engine::new(None);
-    let mut faults = plugins.faults().to_vec();
-    faults.extend(plugins.register(&engine));
-    let profile = setup.profile(options).unwrap_or_else(|error| {
-        findings.push(finding("tool profile".into(), Some(error.to_string())));
-        Profile::own()
-    });
-    let not_offered = plugins.add_tools(&profile, &mut Vec::new());
-    faults.extend(not_offered.iter().map(NotOffered::remark));
-    for plugin in plugins.all() {
-        let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let hooks: Vec<_> = plugin.hooks().into_iter().filter_map(hook_named).collect();
-        let hooks: Vec<&str> = hooks.iter().map(|hook| hook.name()).collect();
-        let hooks = match hooks.as_slice() {
-            [] => "no hooks".to_owned(),
-            hooks => format!("hooks {}", hooks.join(", ")),
-        };
-        let what = format!(
-            "plugin {} ({} generation, {}): tools {}; {hooks}",
-            plugin.name,
-            generation_word(plugin.generation),
-            plugin.path.display(),
-            tools.join(", ")
-        );
-        findings.push(finding(what, None));
-    }
-    for fault in faults {
-        findings.push(finding(format!("plugin {}", fault.plugin), Some(fault.message)));
-    }
-    findings.extend(plugins.unloaded().iter().map(not_loaded));
-    let servers = examine_servers(setup, options, surroundings, findings)?;
-    let extensions = examine_extensions(setup, options, surroundings, findings)?;
-    examine_resources(setup, options, surroundings, findings)?;
-    let scripts = examine_scheme(setup, &profile, surroundings, findings);
-    let loaded = Loaded {
-        extensions,
-        plugins,
-        servers,
-        profile,
-    };
-    let missing = setup.missing_tools(&loaded, &scripts).into_iter();
+    let missing = setup.missing_tools(&loaded).into_iter();
     let missing = missing.map(|missing| missing.to_string());
     for trouble in setup.unknown_tools(&loaded).into_iter().chain(missing) {
-        findings.push(finding("tool names".into(), Some(trouble)));
+        findings.push(Report::new("tool names", Some(trouble)));
     }
     Ok(())
 }
 
-/// Something that was found and could not be loaded.
-fn not_loaded(guest: &Unloaded) -> Finding {
-    let what = format!("{} {} ({})", guest.kind, guest.name, guest.source);
-    finding(what, Some(format!("{}; no run starts beside it", guest.why)))
-}
-
-/// Loads every extension that counts here, and says what became of it. Those of a project that is not trusted are told
-/// with the project.
-fn examine_extensions(
+/// What is odd about the hooks and tools of guests.
+fn examine_offers(
     setup: &Setup,
-    options: &Options,
-    surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
-) -> Result<Extensions, CliError> {
-    for remark in &setup.extensions.remarks {
-        findings.push(finding("extensions".into(), Some(remark.clone())));
+    loaded: &Loaded,
+    (engine, person): (&Arc<Engine>, &Person),
+) -> Result<Vec<String>, CliError> {
+    let mut odd = Vec::new();
+    // A store that cannot be opened is a finding of its own.
+    let store = setup.folders.open_store().ok().map(Arc::new);
+    if let Some(store) = &store {
+        let models: Models = Arc::new(|_| Err("no model is asked here".into()));
+        odd.extend(loaded.guests.register(&Stage {
+            engine,
+            person,
+            store,
+            profile: &loaded.profile,
+            models: &models,
+            is_rehearsal: false,
+        })?);
     }
-    findings.extend(setup.extensions.unloaded.iter().map(not_loaded));
-    if setup.extensions.extensions.is_empty() {
-        return Ok(Extensions::default());
-    }
-    let runtime = runtime(options)?;
-    let extensions = runtime.block_on(async {
-        let cancel = surroundings.signals.listen()?.next();
-        let extensions = Extensions::load(
-            &setup.extensions.extensions,
-            setup.extension_settings(options, surroundings),
-        );
-        unless_cancelled(&cancel, extensions).await
-    })?;
-    findings.extend(extensions.each(|guest| {
-        let mut what = guest.shown();
-        for (kind, names) in guest.brought().iter().filter(|(_, names)| !names.is_empty()) {
-            what = format!("{what}; {kind} {}", names.join(", "));
-        }
-        finding(what, guest.trouble.clone())
-    }));
-    Ok(extensions)
-}
-
-/// Loads the Scheme files of all contexts, and says what became of them.
-fn examine_scheme(
-    setup: &Setup,
-    profile: &Profile,
-    surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
-) -> Vec<String> {
-    let heard = Arc::new(Warnings::default());
-    let front: Arc<dyn Front> = heard.clone();
-    let stage = (&Arc::new(Engine::new(None)), &front);
-    let files = match setup.scheme_files(stage, &mut Vec::new(), Vec::new(), profile, surroundings) {
-        Ok(files) => files,
-        Err(error) => {
-            findings.push(finding("Scheme files".into(), Some(error.to_string())));
-            return Vec::new();
-        }
+    let own_names: Vec<&'static str> = tool_names().collect();
+    let mut toolbox = Toolbox {
+        profile: &loaded.profile,
+        tools: Vec::new(),
+        own_tools: &|_| Vec::new(),
+        own_names: &own_names,
     };
-    // A store that cannot be read is a finding of its own.
-    let store = setup.folders.open_store().ok();
+    odd.extend(loaded.guests.add_tools(&mut toolbox));
+    loaded.guests.settle_tools(&toolbox);
     let contexts = store.and_then(|store| store.contexts().ok()).unwrap_or_default();
     let names = contexts.iter().map(|context| context.name.as_str());
     // Also where there is no context yet.
-    names.chain(["default"]).for_each(|name| files.look(name));
-    let loaded = files.names();
-    findings.extend(
-        loaded
-            .into_iter()
-            .map(|name| finding(format!("Scheme file {name}"), None)),
-    );
-    findings.extend(files.unloaded().iter().map(not_loaded));
-    let warnings = heard
-        .0
-        .lock()
-        .expect("no panic happens while the warnings are held");
-    findings.extend(
-        warnings
-            .iter()
-            .map(|words| finding("Scheme files".into(), Some(words.clone()))),
-    );
-    files.tool_names()
+    names
+        .chain(["default"])
+        .for_each(|name| loaded.guests.enter(name));
+    Ok(odd)
 }
 
-/// Collects what Scheme files have to say.
+/// Collects what guests have to say while they are looked at.
 #[derive(Default)]
 struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    fn take(&self) -> Vec<String> {
+        let mut heard = self
+            .0
+            .lock()
+            .expect("no panic happens while the warnings are held");
+        std::mem::take(&mut *heard)
+    }
+}
 
 impl Front for Warnings {
     fn show(&self, sight: Sight<'_>) {
@@ -299,91 +223,14 @@ impl Front for Warnings {
     }
 }
 
-/// Says which skills, prompt templates and themes lie around, and what is odd about them.
-fn examine_resources(
-    setup: &Setup,
-    options: &Options,
-    surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
-) -> Result<(), CliError> {
-    let (found, remarks) = setup.resources(options, surroundings)?;
-    let of_files = found.themes.iter().filter(|theme| theme.file.is_some());
-    let kinds: [(&str, Vec<&str>); 3] = [
-        (
-            "skills",
-            found.skills.iter().map(|skill| skill.name.as_str()).collect(),
-        ),
-        (
-            "prompt templates",
-            found
-                .templates
-                .iter()
-                .map(|template| template.name.as_str())
-                .collect(),
-        ),
-        ("themes", of_files.map(|theme| theme.name.as_str()).collect()),
-    ];
-    let some = kinds.iter().filter(|(_, names)| !names.is_empty());
-    findings.extend(some.map(|(kind, names)| finding(format!("{kind}: {}", names.join(", ")), None)));
-    findings.extend(remarks.into_iter().map(|remark| note("resources".into(), remark)));
-    Ok(())
-}
-
-/// Asks every MCP server afresh what it offers.
-fn examine_servers(
-    setup: &Setup,
-    options: &Options,
-    surroundings: &Surroundings,
-    findings: &mut Vec<Finding>,
-) -> Result<RunServers, CliError> {
-    let runtime = runtime(options)?;
-    let servers = runtime.block_on(async {
-        let cancel = surroundings.signals.listen()?.next();
-        let servers = RunServers::load(setup, surroundings, becket_mcp::Asking::Always);
-        let servers = unless_cancelled(&cancel, servers).await?;
-        servers.servers.close().await;
-        Ok::<_, CliError>(servers)
-    });
-    // A thread may still look for the address of a server.
-    runtime.shutdown_background();
-    let servers = servers?;
-    for server in servers.servers.all() {
-        let settings = server.settings();
-        if servers.remarks().any(|remark| remark.server == settings.name) {
-            continue;
-        }
-        let count = servers.servers.offers(&settings.name).len();
-        let (name, place, origin) = (&settings.name, settings.place(), &settings.origin);
-        findings.push(finding(
-            format!("MCP server {name} ({place}, {origin}): {count} tools"),
-            None,
-        ));
-    }
-    for remark in servers.remarks() {
-        let what = format!("MCP server {}", remark.server);
-        findings.push(finding(what, Some(remark.message.clone())));
-    }
-    Ok(servers)
-}
-
 /// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.
-fn examine_context(setup: &mut Setup, options: &Options, surroundings: &Surroundings) -> Option<Finding> {
+fn examine_context(setup: &mut Setup, options: &Options, surroundings: &Surroundings) -> Option<Report> {
     let store = setup.folders.open_store().ok()?;
     Some(match Wish::of(options).and_then(|wish| wish.find(&store)) {
         Ok(name) => {
             let trouble = setup.enter(&name, surroundings).err();
-            finding(format!("context {name}"), trouble.map(|error| error.to_string()))
+            Report::new(format!("context {name}"), trouble.map(|error| error.to_string()))
         }
-        Err(error) => finding("context".into(), Some(error.to_string())),
+        Err(error) => Report::new("context", Some(error.to_string())),
     })
-}
-
-fn finding(what: String, trouble: Option<String>) -> Finding {
-    let state = trouble.map_or(State::Well, State::Wrong);
-    Finding { what, state }
-}
-
-fn note(what: String, note: String) -> Finding {
-    let state = State::Note(note);
-    Finding { what, state }
 }

@@ -1,15 +1,16 @@
 //! `becket mcp`: the MCP servers, what they offer, and whether they work.
 
-use becket_agent::tool::Tool;
+use becket_chibi::{FoundPlugins, Plugins};
 use becket_hooks::nearest;
-use becket_mcp::{Asking, Known, Offer, Reach, Server, tool_name};
+use becket_host::{Asking, Guests, Toolbox};
+use becket_mcp::{Known, Offer, Reach, Server, tool_name};
 use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
 use super::{print, runtime};
 use crate::args::{McpCommand, Options};
-use crate::assemble::Setup;
+use crate::assemble::{Setup, tool_names};
 use crate::front::harmless;
 use crate::servers::RunServers;
 
@@ -18,18 +19,15 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
     let setup = Setup::read(options, surroundings)?;
     let (asking, name) = match &command {
         McpCommand::List => (Asking::Never, None),
-        McpCommand::Tools { server } => (Asking::WhenUnknown, server.as_deref()),
+        McpCommand::Tools { server } => (Asking::WhenChanged, server.as_deref()),
         McpCommand::Check { server } => (Asking::Always, server.as_deref()),
     };
     let runtime = runtime(options)?;
     let work = async {
         if let Some(name) = name {
-            check_name(&setup, surroundings, name).await?;
+            check_name((&setup, options), surroundings, name).await?;
         }
-        let servers = match name {
-            Some(name) => RunServers::load_one(&setup, surroundings, asking, name).await,
-            None => RunServers::load(&setup, surroundings, asking).await,
-        };
+        let servers = setup.load_servers(options, surroundings, (asking, name)).await?;
         let shown = match command {
             McpCommand::List => list(options, &servers, surroundings),
             McpCommand::Tools { .. } => tools(options, &setup, &servers, surroundings).await,
@@ -48,8 +46,14 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
 }
 
 /// Whether there is a server of that name.
-async fn check_name(setup: &Setup, surroundings: &Surroundings, name: &str) -> Result<(), CliError> {
-    let all = RunServers::load(setup, surroundings, Asking::Never).await;
+async fn check_name(
+    (setup, options): (&Setup, &Options),
+    surroundings: &Surroundings,
+    name: &str,
+) -> Result<(), CliError> {
+    let all = setup
+        .load_servers(options, surroundings, (Asking::Never, None))
+        .await?;
     let good = all.servers.all().map(|server| server.settings().name.as_str());
     let names: Vec<&str> = good
         .chain(all.faults.iter().map(|fault| fault.server.as_str()))
@@ -116,21 +120,27 @@ async fn tools(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let profile = setup.profile(options)?;
-    let mut offered: Vec<std::sync::Arc<dyn Tool>> = Vec::new();
-    let plugins = setup
-        .load_plugins(surroundings, becket_chibi::Asking::WhenChanged)
-        .await;
-    plugins.add_tools(&profile, &mut offered);
-    let refused = servers.add_tools(&profile, &mut offered);
-    for remark in servers.remarks().chain(&refused) {
-        surroundings.remark(&remark.to_string());
+    let own_names: Vec<&'static str> = tool_names().collect();
+    let mut toolbox = Toolbox {
+        profile: &profile,
+        tools: Vec::new(),
+        own_tools: &|_| Vec::new(),
+        own_names: &own_names,
+    };
+    let plugins = setup.load_only::<FoundPlugins, Plugins>(options, surroundings, Asking::WhenChanged);
+    if let Some(plugins) = plugins.await? {
+        plugins.add_tools(&mut toolbox);
+    }
+    let refused = servers.add_tools(&mut toolbox);
+    for remark in servers.remarks().iter().chain(&refused) {
+        surroundings.remark(remark);
     }
     for server in servers.servers.all() {
         let server = &server.settings().name;
         for offer in servers.servers.offers(server) {
             let name = tool_name(server, &offer.name);
             let source = format!("mcp:{server}");
-            let is_offered = offered.iter().any(|tool| {
+            let is_offered = toolbox.tools.iter().any(|tool| {
                 let spec = tool.spec();
                 spec.face.name == name && spec.source == source
             });

@@ -16,7 +16,6 @@ use becket_agent::{
     SessionJudge,
 };
 use becket_events::SwitchReason;
-use becket_pi::ProjectFolder;
 use becket_store::{Claim, ContextName, Lifetime, SqliteStore};
 use becket_system::{CliError, Surroundings};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,8 @@ use crate::args::Options;
 use crate::assemble::{Assembled, Setup};
 use crate::lifetimes::destroy_unkept;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
-use becket_pi::extensions;
+use becket_host::{Found, Place};
+use becket_pi::host::FoundExtensions;
 use becket_trust::Trust;
 
 /// After how long without use a context is destroyed that was not to be kept, where the program could not do it.
@@ -374,32 +374,25 @@ impl Seat {
             setup,
         } = around.grounds;
         let told = |error: CliError| error.to_string();
-        let place = extensions::Place {
-            given: &options.of_extensions(),
-            config: &setup.config.pi,
-            folders: &setup.folders,
-            surroundings,
-        };
         // What has changed since is judged anew.
         let trust = Trust::open(options.trust, &setup.folders, surroundings, &setup.project_root);
-        let (found, judged) = extensions::find(&place, &trust).map_err(told)?;
-        if let Some(refusal) = extensions::refusal(&found, &judged, &trust) {
+        let place = Place {
+            trust: &trust,
+            ..setup.place(surroundings)
+        };
+        let found = FoundExtensions::find(&place).map_err(told)?;
+        if let Some(refusal) = found.refusal() {
             return Err(refusal.to_string());
         }
-        let own = extensions::judge_resources(&place, &trust);
-        let project = match options.trust || own.is_some_and(|judged| judged.is_trusted()) {
-            true => ProjectFolder::Trusted,
-            false => ProjectFolder::Untrusted,
-        };
         let (resources, remarks) = match setup.team {
             Some(_) => Default::default(),
-            None => extensions::find_resources(&place, project).map_err(told)?,
+            None => found.resources(&place).map_err(told)?,
         };
-        for remark in found.remarks.iter().chain(&remarks) {
+        for remark in found.found.remarks.iter().chain(&remarks) {
             surroundings.remark(remark);
         }
         around.assembled.shelf.renew(resources);
-        around.assembled.extensions.reload(&found.extensions).await;
+        around.assembled.extensions.reload(&found.found.extensions).await;
         self.session().refill_shelf().await;
         Ok(Moved::Went { text: None })
     }

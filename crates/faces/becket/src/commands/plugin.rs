@@ -1,7 +1,8 @@
 //! `becket plugin`: the plugins of the chibi home, and calls of them.
 
-use becket_chibi::{Asking, Plugin, hook_named, plugins_folder};
+use becket_chibi::{FoundPlugins, Plugin, hook_named, plugins_folder};
 use becket_hooks::nearest;
+use becket_host::{Asking, Guests};
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value, json};
 
@@ -22,17 +23,19 @@ pub fn run(
     let Some(home) = &setup.chibi_home else {
         return Err(no_home(&setup));
     };
-    let plugins = runtime(options)?.block_on(setup.load_plugins(surroundings, Asking::WhenChanged));
+    let plugins = setup.load_only::<FoundPlugins, Plugins>(options, surroundings, Asking::WhenChanged);
+    let plugins = runtime(options)?.block_on(plugins)?.unwrap_or_default();
     let Some(name) = name else {
         if plugins.all().is_empty() {
             let folder = plugins_folder(home);
             surroundings.remark(&format!("there are no plugins in {}", folder.display()));
         }
-        let unloaded = plugins.unloaded().iter().map(ToString::to_string);
+        let unloaded = plugins.unloaded();
+        let unloaded = unloaded.iter().map(ToString::to_string);
         for remark in plugins.remarks().into_iter().chain(unloaded) {
             surroundings.remark(&remark);
         }
-        let not_offered = plugins.add_tools(&setup.profile(options)?, &mut Vec::new());
+        let not_offered = plugins.offer_tools(&setup.profile(options)?, &mut Vec::new());
         return list(options, &plugins, &not_offered);
     };
     let tool = tool_meant(&name, &plugins)?;
@@ -41,7 +44,8 @@ pub fn run(
 }
 
 fn no_home(setup: &Setup) -> CliError {
-    if setup.config.chibi.enabled == Some(false) {
+    let found = setup.found.get::<FoundPlugins>();
+    if found.is_some_and(|found| found.config.enabled == Some(false)) {
         let file = setup.folders.config_file();
         let message = format!(
             "plugins are switched off: {} says `enabled = false` in [chibi]",

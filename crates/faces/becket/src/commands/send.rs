@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use becket_agent::mail::Sending;
-use becket_mcp::Asking;
+use becket_host::Asking;
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::ask::{Purpose, person, with_some_model};
 use super::{cancellable, print};
 use crate::args::Options;
-use crate::assemble::Setup;
+use crate::assemble::{Caller, Setup};
 use crate::front::{Output, harmless};
 use crate::target::Wish;
 
@@ -26,9 +26,12 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
         let output = Arc::new(Output::default());
         let person = person(options, surroundings, &output, Purpose::Call);
         let options = &with_some_model(&setup, Purpose::Call, options, surroundings);
-        let assembled = setup
-            .assemble(options, surroundings, person, store, (Asking::Never, &cancel))
-            .await?;
+        let caller = Caller {
+            options,
+            surroundings,
+            cancel: &cancel,
+        };
+        let assembled = setup.assemble(caller, person, store, Asking::Never).await?;
         assembled.report_events(options, &output);
         let sent = assembled
             .agent

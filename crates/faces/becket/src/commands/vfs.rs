@@ -23,7 +23,7 @@ pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) 
     let settings = setup.agent_settings(options, surroundings)?;
     let shell = Shell {
         vfs: Vfs::new(&settings.vfs),
-        marks: setup.scheme_marks(),
+        marks: Marks::new(setup.folders.marks_folder()),
         json: options.json,
         surroundings,
     };

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use becket_agent::Rules;
+use becket_chibi::home_of_run;
 use becket_docker_agent::{
-    AgentFile, Contract, FileKind, HookEntry, Permissions, PersonsSettings, ToolsetKind, contracts,
-    is_drop_in, read_drop_in,
+    AgentFile, Contract, FileKind, ForeignRules, HookEntry, HookFlag, Permissions, PersonsSettings, Sources,
+    ToolsetKind, contracts, is_drop_in, read_drop_in,
 };
 use becket_hooks::{OwnHook, SettingsError, read_hook_file};
+use becket_host::{Found, Place};
+use becket_pi::host::FoundExtensions;
 use becket_system::files::read_regular;
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Folders, Surroundings};
@@ -17,9 +20,8 @@ use super::{Finding, Hook, HookFile, Kind, Severity};
 use crate::args::Options;
 use crate::assemble::read_config;
 use crate::config::{Config, ProjectConfig};
-use becket_docker_agent::{ForeignRules, Sources};
-use becket_pi::extensions;
 
+use crate::guest_list::Hosts;
 use crate::project::{MAX_SETTINGS_BYTES, settings_files};
 use becket_trust::Trust;
 
@@ -44,62 +46,60 @@ pub fn everything(
     folders: &Folders,
     surroundings: &Surroundings,
 ) -> Result<Vec<HookFile>, CliError> {
+    let cwd = &surroundings.cwd;
     let mut files = Vec::new();
     let own = folders.config_file();
-    let config = read_config(&own).map(|(config, _)| config).unwrap_or_default();
+    // What is wrong with the settings is a finding of its own.
+    let settings = read_config(&own, options.hosts)
+        .map(|(_, settings)| settings)
+        .unwrap_or_default();
     if own.symlink_metadata().is_ok() {
         files.push(read(&own, Some(Format::Config), surroundings)?);
     }
     for given in &options.hooks {
         files.push(read(given, Some(Format::Hooks), surroundings)?);
     }
-    let sources = Sources::find(&config.docker_agent, folders, surroundings)?;
-    if let Some(file) = &sources.settings {
-        files.push(read(
-            file,
-            Some(Format::Foreign(FileKind::Settings)),
-            surroundings,
-        )?);
+    let sources = Sources::find(&settings.section()?, folders, surroundings)?;
+    let of_settings = sources.settings.iter().map(|file| (file, FileKind::Settings));
+    let drop_ins = sources.drop_ins.iter().map(|file| (file, FileKind::Hooks));
+    for (file, kind) in of_settings.chain(drop_ins) {
+        files.push(read(file, Some(Format::Foreign(kind)), surroundings)?);
     }
-    for file in &sources.drop_ins {
-        files.push(read(file, Some(Format::Foreign(FileKind::Hooks)), surroundings)?);
-    }
-    files.extend(options.hook_flags.0.iter().map(|entry| HookFile {
+    let options_about = options.about_guests();
+    let flags = HookFlag::all().into_iter().flat_map(|flag| {
+        let commands = options_about.texts(&flag.name).into_iter();
+        commands.map(|command| flag.entry(&command)).collect::<Vec<_>>()
+    });
+    files.extend(flags.map(|entry| HookFile {
         file: PathBuf::from(&entry.source),
-        hooks: foreign(vec![entry.clone()]),
+        hooks: foreign(vec![entry]),
         guests: true,
         ..HookFile::default()
     }));
-    let cwd = &surroundings.cwd;
-    for file in settings_files(cwd, &project_root(cwd)) {
+    let project_root = project_root(cwd);
+    for file in settings_files(cwd, &project_root) {
         files.push(read(&file, Some(Format::Project), surroundings)?);
     }
-    if let Some(home) = becket_chibi::home_of_run(
-        options.chibi_home.as_deref(),
-        &config.chibi,
-        folders,
-        surroundings,
-    )? {
+    let home = options.chibi_home.as_deref();
+    if let Some(home) = home_of_run(home, &settings.section()?, folders, surroundings)? {
         for file in programs_in(&becket_chibi::plugins_folder(&home)) {
             files.push(read(&file, Some(Format::Guest(GuestKind::Plugin)), surroundings)?);
         }
     }
-    let trust = Trust::open(options.trust, folders, surroundings, &project_root(cwd));
-    let place = extensions::Place {
-        given: &options.of_extensions(),
-        config: &config.pi,
-        folders,
+    let found = FoundExtensions::find(&Place {
         surroundings,
-    };
-    let (found, _) = extensions::find(&place, &trust)?;
-    let found = found
-        .extensions
-        .iter()
-        .map(|extension| &extension.file)
-        .chain(&found.untrusted);
+        folders,
+        project_root: &project_root,
+        trust: &Trust::open(options.trust, folders, surroundings, &project_root),
+        settings: &settings,
+        options: &options_about,
+        without: &[],
+        operation_called: becket_dialects::operation_called,
+    })?;
+    let found = found.guests().into_iter().map(|guest| guest.file);
     for file in found.filter(|file| is_extension(file)) {
         files.push(read(
-            file,
+            &file,
             Some(Format::Guest(GuestKind::Extension)),
             surroundings,
         )?);
@@ -282,7 +282,7 @@ impl HookFile {
         surroundings: &Surroundings,
     ) -> Result<(), SettingsError> {
         match format {
-            Format::Config => self.hooks = own(Config::read(text, whole)?.1),
+            Format::Config => self.hooks = own(Config::read(text, whole, &Hosts::default().sections())?.1),
             Format::Project => self.hooks = own(ProjectConfig::read(text, whole)?.1),
             Format::Hooks => self.hooks = own(read_hook_file(text, whole)?),
             Format::Guest(kind) => {

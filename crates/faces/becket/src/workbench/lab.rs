@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_events::{Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
 use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
-use becket_mcp::Asking;
+use becket_host::Asking;
 use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Exit, Surroundings};
 use futures_util::future::LocalBoxFuture;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::payload::{Wish, fields_of};
 use crate::args::Options;
-use crate::assemble::{Assembled, Setup};
+use crate::assemble::{Assembled, Caller, Setup};
 use crate::commands::{Purpose, person, with_some_model};
 use crate::front::Output;
 
@@ -79,10 +79,13 @@ impl Lab {
         let store = Arc::new(setup.folders.open_store()?);
         let context = store.chosen()?.current;
         let profile = setup.profile(options)?;
-        let assembled = setup
-            .assemble(options, surroundings, person, store, (Asking::Never, cancel))
-            .await?;
-        assembled.scheme.look(&context);
+        let caller = Caller {
+            options,
+            surroundings,
+            cancel,
+        };
+        let assembled = setup.assemble(caller, person, store, Asking::Never).await?;
+        assembled.enter(&context);
         Ok(Self {
             assembled,
             setup,

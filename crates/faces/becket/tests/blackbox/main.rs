@@ -23,6 +23,7 @@ mod foreign_hooks;
 mod guard;
 mod guard_surroundings;
 mod hooks_check;
+mod hosts;
 mod index;
 mod input;
 mod interrupt;

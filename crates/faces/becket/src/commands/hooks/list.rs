@@ -6,7 +6,7 @@ use std::path::Path;
 
 use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
-use becket_js::Extension;
+use becket_host::Listed;
 use becket_store::StoredTrace;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::args::Options;
 use crate::commands::{ago, print, runtime};
 use crate::front::harmless;
+use crate::guest_list::HOOK;
 use crate::workbench::{Lab, class_words, event_called, in_ms};
-use becket_pi::extensions::Guest;
 
 /// How many dispatches of the past are looked at.
 pub const PAST: u32 = 5_000;
@@ -62,14 +62,11 @@ async fn list(
     let untrusted = untrusted.filter(|hook| is_wanted(&hook.event));
     lines.extend(untrusted.map(|hook| hook_line(hook.event, &hook.info, false, None)));
     if wanted.is_none() {
-        lines.extend(lab.assembled.extensions.each(extension_line));
-        lines.extend(
-            lab.setup
-                .extensions
-                .untrusted
-                .iter()
-                .map(|file| untrusted_line(file)),
-        );
+        let listed = lab.assembled.listed().into_iter();
+        lines.extend(listed.map(|Listed { text, json }| Line { text, json }));
+        let untrusted = lab.setup.found.all().into_iter();
+        let untrusted = untrusted.filter(|(kind, guest)| *kind != HOOK && !guest.is_trusted);
+        lines.extend(untrusted.map(|(kind, guest)| untrusted_line(kind, &guest.file)));
     }
     lab.close(surroundings).await?;
     Ok(lines)
@@ -196,39 +193,10 @@ pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// What there is to know about an extension.
-fn extension_line(guest: &Guest) -> Line {
-    let (name, file) = (&guest.candidate.name, guest.candidate.file.display().to_string());
-    let brought = guest.brought();
-    let [hooks, tools, commands, flags, providers] = &brought.each_ref().map(|(_, names)| names);
-    let json = json!({
-        "kind": "extension",
-        "name": name,
-        "path": file,
-        "engine": guest.extension.as_ref().map(Extension::engine),
-        "hooks": hooks,
-        "tools": tools,
-        "commands": commands,
-        "flags": flags,
-        "shortcuts": guest.shortcuts,
-        "providers": providers,
-        "trouble": guest.trouble,
-        "trusted": true,
-    });
-    let mut text = guest.shown();
-    for (what, names) in brought.iter().filter(|(_, names)| !names.is_empty()) {
-        text = format!("{text}  {what} {}", names.join(", "));
-    }
-    if let Some(trouble) = &guest.trouble {
-        text = format!("{text}  not loaded: {trouble}");
-    }
-    Line { text, json }
-}
-
-/// An extension of the project that is not trusted. What it brings nobody knows before it runs.
-fn untrusted_line(file: &Path) -> Line {
+/// A guest of the project that is not trusted. What it brings nobody knows before it runs.
+fn untrusted_line(kind: &str, file: &Path) -> Line {
     Line {
-        text: format!("extension {}  not trusted", file.display()),
-        json: json!({"kind": "extension", "path": file, "trusted": false}),
+        text: format!("{kind} {}  not trusted", file.display()),
+        json: json!({"kind": kind, "path": file, "trusted": false}),
     }
 }

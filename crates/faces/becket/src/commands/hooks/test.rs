@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use becket_dialects::lets_through;
-use becket_docker_agent::read_drop_in;
 use becket_events::{Class, EventId, Scope, Verdict};
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
 use becket_system::files::read_regular;
@@ -14,7 +13,7 @@ use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use becket_docker_agent::AgentFileChoice;
+use becket_docker_agent::{AgentFileChoice, HOOK_FILE};
 
 use crate::args::{Options, TestArgs};
 use crate::commands::{print, runtime};
@@ -240,9 +239,7 @@ impl Bench<'_> {
         options.extension.extend(suite.extensions.iter().map(seen));
         options.chibi_home = suite.chibi_home.as_ref().map(seen).or(options.chibi_home);
         for file in suite.docker_agent.iter().map(seen) {
-            let text = std::fs::read_to_string(&file)
-                .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
-            options.hook_flags.0.extend(read_drop_in(&text, &file)?);
+            options.hook_flags.0.add(HOOK_FILE, file);
         }
         options.agent_file = suite.agent.as_ref().map(|file| AgentFileChoice {
             file: folder.join(file),

@@ -88,6 +88,7 @@ async fn evaluate(
     let wish = Wish::of(options)?;
     let conversation = Conversation::open_in(wish, Purpose::Call, options, surroundings, cancel).await?;
     let files = conversation.scheme();
+    let files = files.ok_or_else(|| CliError::failed("there are no Scheme files in this run"))?;
     let parent = files.callers().only();
     let context = parent.as_ref().map_or("", Parent::context_name).to_owned();
     let calls: Box<dyn Calls> = match parent {

@@ -4,8 +4,6 @@
 use std::fmt;
 use std::path::Path;
 
-use becket_hooks::nearest;
-
 /// A guest that was found and could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unloaded {
@@ -44,14 +42,4 @@ impl fmt::Display for Unloaded {
             "the {kind} {name} ({source}) could not be loaded: {why}"
         )
     }
-}
-
-/// The guard that a name which no hook has is probably meant to be. `known` are all names there are, each with whether
-/// it is a guard's.
-pub fn misspelt_guard<'a>(name: &str, known: impl IntoIterator<Item = (&'a str, bool)>) -> Option<&'a str> {
-    let known: Vec<(&str, bool)> = known.into_iter().collect();
-    let near = nearest(name, known.iter().map(|(name, _)| *name))?;
-    known
-        .into_iter()
-        .find_map(|(name, guards)| (name == near && guards).then_some(name))
 }

@@ -4,46 +4,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_agent::url_policy::UrlJudge;
-use becket_docker_agent::{Builtin, BuiltinCall, Builtins, Moment, Output};
-use becket_hooks::Engine;
-use becket_system::{CliError, Surroundings};
+use becket_snapshot::Keeper;
 use becket_tools::facts::{
     DiffDetail, GitFacts, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
     redact_value, user_text,
 };
 use futures_util::future::BoxFuture;
 
-use crate::assemble::Setup;
-use crate::snapshots::Keeper;
+use crate::call::Moment;
+use crate::hook::{Builtin, BuiltinCall, Builtins};
+use crate::output::Output;
 
 /// How long git may take for a fact.
-const GIT_DEADLINE: Duration = Duration::from_secs(10);
+pub const GIT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long somebody on the web may take who is told something.
 const POST_DEADLINE: Duration = Duration::from_secs(30);
-
-impl Setup {
-    /// The builtins of a run.
-    pub fn builtins(&self, surroundings: &Surroundings) -> Result<ProgramBuiltins, CliError> {
-        Ok(ProgramBuiltins {
-            git: GitFacts {
-                environment: self.guest_environment(surroundings).variables.as_ref().clone(),
-                deadline: GIT_DEADLINE,
-            },
-            home: surroundings.variable("HOME").map(PathBuf::from),
-            user: surroundings.variable("USER"),
-            urls: self.url_judge()?,
-            keeper: self.keeper(surroundings),
-        })
-    }
-
-    /// Takes checkpoints in this run, if the settings say so.
-    pub fn keep_snapshots(&self, builtins: &ProgramBuiltins, engine: &Engine) {
-        if self.config.snapshots.enabled {
-            builtins.keeper.register(engine);
-        }
-    }
-}
 
 /// Runs builtins on this machine.
 pub struct ProgramBuiltins {

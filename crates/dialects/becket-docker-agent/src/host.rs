@@ -1,0 +1,288 @@
+//! docker-agent's hooks and agent files as guests of a run.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use becket_hooks::{HookEnvironment, Section};
+use becket_host::{
+    DeclaredServer, DeclaredServers, Found, FoundGuest, Guests, Host, Loading, NoGuests, Place, Reached,
+    Report, ServerDeclaration, Stage,
+};
+use becket_mcp::{Prefix, Secrets};
+use becket_providers::ProviderSettings;
+use becket_system::{CliError, Surroundings, Variables};
+use becket_tools::facts::GitFacts;
+use futures_util::future::BoxFuture;
+
+use crate::event_commands::{EventCommand, EventCommands};
+use crate::file::{McpReach, Permissions};
+use crate::found::{DockerAgentConfig, Sources};
+use crate::hook::{HookEntry, Owner};
+use crate::model_judge::ModelJudge;
+use crate::program_builtins::{GIT_DEADLINE, ProgramBuiltins};
+use crate::rows::register;
+use crate::run::HookHost;
+use crate::sources::HookFlag;
+use crate::team::{AgentFileChoice, TeamFile, TeamServer};
+
+/// The options by which an agent file is chosen, and who in it is talked to; those for hooks are [`HookFlag`]s.
+pub const AGENT_FILE: &str = "agent-file";
+pub const AGENT: &str = "agent";
+
+/// The option for a file with nothing but hooks.
+pub const HOOK_FILE: &str = "docker-agent-hooks";
+
+/// The option for commands that hear of the run's events.
+pub const ON_EVENT: &str = "on-event";
+
+/// Finds hooks in docker-agent's words, and the agent file that is run.
+pub struct DockerAgentHost;
+
+impl Host for DockerAgentHost {
+    fn kind(&self) -> &'static str {
+        "hook"
+    }
+
+    fn sections(&self) -> &'static [Section] {
+        const { &[Section::of::<DockerAgentConfig>()] }
+    }
+
+    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
+        let Place {
+            options,
+            surroundings,
+            ..
+        } = *place;
+        let config: DockerAgentConfig = place.section()?;
+        let sources = Sources::find(&config, place.folders, surroundings)?;
+        let (mut hooks, permissions) = sources.read()?;
+        for file in options.paths(HOOK_FILE) {
+            hooks.extend(Sources::read_file(&file)?);
+        }
+        for flag in HookFlag::all() {
+            let commands = options.texts(&flag.name).into_iter();
+            hooks.extend(commands.map(|command| flag.entry(&command)));
+        }
+        let commands = options.texts(ON_EVENT).into_iter();
+        let commands = commands.map(|given| EventCommand::read(&given));
+        let team = options.path(AGENT_FILE).map(|file| {
+            let agent = options.texts(AGENT).pop();
+            TeamFile::read(
+                &AgentFileChoice { file, agent },
+                place.operation_called,
+                surroundings,
+            )
+        });
+        Ok(Box::new(FoundHooks {
+            hooks,
+            permissions: sources.settings.map(|file| (file, permissions)),
+            commands: commands.collect::<Result<_, CliError>>()?,
+            team: team.transpose()?.map(Arc::new),
+        }))
+    }
+}
+
+/// The hooks that were found, and the agent file.
+pub struct FoundHooks {
+    /// Hooks that count for everybody: of the user's settings, `hooks.d`, the command line.
+    pub hooks: Vec<HookEntry>,
+    /// The user's docker-agent settings, and the rules in them.
+    pub permissions: Option<(PathBuf, Permissions)>,
+    /// Commands that hear of the run's events.
+    commands: Vec<EventCommand>,
+    /// The agent file that is run.
+    pub team: Option<Arc<TeamFile>>,
+}
+
+impl Found for FoundHooks {
+    fn guests(&self) -> Vec<FoundGuest> {
+        let of_agents = self.team.iter().flat_map(|team| team.members());
+        let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
+        let hooks = of_agents.chain(&self.hooks);
+        hooks
+            .map(|hook| FoundGuest {
+                name: hook.shown_name(),
+                file: PathBuf::from(&hook.source),
+                is_trusted: true,
+            })
+            .collect()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.team
+            .iter()
+            .flat_map(|team| team.file.remarks.clone())
+            .collect()
+    }
+
+    fn key_variables(&self) -> Vec<String> {
+        let keys = self.team.iter().flat_map(|team| team.key_variables());
+        keys.map(ToOwned::to_owned).collect()
+    }
+
+    fn servers(&self, place: &Place<'_>) -> DeclaredServers {
+        let Some(team) = &self.team else {
+            return DeclaredServers::default();
+        };
+        let servers = team.servers().iter();
+        DeclaredServers {
+            servers: servers
+                .map(|server| declared(server, team, place.surroundings))
+                .collect(),
+            only_these: true,
+        }
+    }
+
+    fn load<'a>(&'a self, loading: &'a Loading<'a>) -> BoxFuture<'a, Result<Arc<dyn Guests>, CliError>> {
+        if self.hooks.is_empty() && self.commands.is_empty() && self.team.is_none() {
+            return Box::pin(async { Ok(Arc::new(NoGuests) as Arc<dyn Guests>) });
+        }
+        let surroundings = loading.place.surroundings;
+        let builtins = ProgramBuiltins {
+            git: GitFacts {
+                environment: loading.environment.variables.as_ref().clone(),
+                deadline: GIT_DEADLINE,
+            },
+            home: surroundings.variable("HOME").map(PathBuf::from),
+            user: surroundings.variable("USER"),
+            urls: loading.urls.clone(),
+            keeper: loading.keeper.clone(),
+        };
+        let guests = HookGuests {
+            hooks: self.hooks.clone(),
+            team: self.team.clone(),
+            commands: self.commands.clone(),
+            builtins: Arc::new(builtins),
+            environment: HookEnvironment::clone(loading.environment),
+            providers: loading.providers.clone(),
+            surroundings: surroundings.clone(),
+            running: Mutex::default(),
+        };
+        Box::pin(async move { Ok(Arc::new(guests) as Arc<dyn Guests>) })
+    }
+}
+
+/// A server of an agent file.
+fn declared(server: &TeamServer, team: &TeamFile, surroundings: &Surroundings) -> ServerDeclaration {
+    let variables = Variables::of(surroundings);
+    let reached = reached(server, &variables, surroundings);
+    let declared = reached.map(|reached| DeclaredServer {
+        origin: team.file.path.display().to_string(),
+        prefix: match server.definition.name {
+            Some(_) => Prefix::Server,
+            None => Prefix::Nothing,
+        },
+        reached,
+        call_timeout: None,
+        secrets: Secrets(variables.named()),
+    });
+    (server.name.clone(), declared)
+}
+
+fn reached(
+    server: &TeamServer,
+    variables: &Variables<'_>,
+    surroundings: &Surroundings,
+) -> Result<Reached, String> {
+    Ok(match &server.definition.reach {
+        McpReach::Program {
+            command,
+            args,
+            env,
+            working_dir,
+        } => {
+            let directory = match working_dir {
+                Some(folder) => surroundings.cwd.join(variables.expand(folder)?),
+                None => surroundings.cwd.clone(),
+            };
+            let args = args.iter().map(|text| variables.expand(text));
+            Reached::Program {
+                command: variables.expand(command)?,
+                args: args.collect::<Result<_, _>>()?,
+                variables: variables.expand_values(env)?,
+                folder: directory.clone(),
+                directory,
+            }
+        }
+        McpReach::Web { url, headers } => Reached::Web {
+            url: variables.expand(url)?,
+            headers: variables.expand_values(headers)?,
+        },
+    })
+}
+
+/// The hooks of a run.
+struct HookGuests {
+    hooks: Vec<HookEntry>,
+    team: Option<Arc<TeamFile>>,
+    commands: Vec<EventCommand>,
+    builtins: Arc<ProgramBuiltins>,
+    environment: HookEnvironment,
+    providers: ProviderSettings,
+    surroundings: Surroundings,
+    /// The commands that hear of events, once there are events.
+    running: Mutex<Option<EventCommands>>,
+}
+
+impl Guests for HookGuests {
+    fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
+        let models = Arc::clone(stage.models);
+        let models = match &self.team {
+            Some(team) => team.judges(models, self.providers.clone(), &self.surroundings),
+            None => models,
+        };
+        let host = HookHost {
+            shell: self.surroundings.variable("SHELL").map(PathBuf::from),
+            environment: self.environment.clone(),
+            directory: self.surroundings.cwd.clone(),
+            builtins: self.builtins.clone(),
+            judge: Arc::new(ModelJudge { models }),
+        };
+        let of_agents = self
+            .team
+            .iter()
+            .flat_map(|team| team.register(stage.engine, &host));
+        let mut remarks: Vec<String> = of_agents.collect();
+        remarks.extend(register(stage.engine, &self.hooks, &Owner::Everybody, &host));
+        let commands = EventCommands::new(
+            &self.commands,
+            &self.environment,
+            &self.surroundings,
+            stage.store.clone(),
+        );
+        commands.watch(stage.engine);
+        *self.running.lock().expect(UNBROKEN) = Some(commands);
+        Ok(remarks)
+    }
+
+    fn reports(&self) -> Vec<Report> {
+        let of_agents = self.team.iter().flat_map(|team| team.members());
+        let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
+        let hooks = of_agents.chain(&self.hooks);
+        let what = hooks.map(|hook| {
+            let (name, event, source) = (hook.shown_name(), hook.event, &hook.source);
+            format!("hook {name} on {event} ({source})")
+        });
+        what.map(|what| Report::new(what, None)).collect()
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        let scripts = self.team.iter().flat_map(|team| team.scripts());
+        scripts.map(ToOwned::to_owned).collect()
+    }
+
+    fn may_still_bring(&self, _: &str) -> bool {
+        self.team.is_some()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let running = self.running.lock().expect(UNBROKEN).take();
+        Box::pin(async move {
+            if let Some(commands) = running {
+                commands.close().await;
+            }
+        })
+    }
+}
+
+const UNBROKEN: &str = "no panic happens while it is held";

@@ -1,0 +1,273 @@
+//! One suite for every kind of guest: what each host keeps, whoever wrote its guests. The program is becket with a
+//! dialect that stands in one file (`examples/toy_dialect.rs`) and has joined it by one line.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use testkit::{Finished, Room, Signal, wait_until_gone};
+
+use crate::scheme::put;
+use crate::unloaded::touching;
+
+/// A guard of one kind: it notes what it inherits, and says no.
+struct Sample {
+    /// What listings call it.
+    name: &'static str,
+    /// Where it lies, from the working directory.
+    file: &'static str,
+    text: &'static str,
+    /// The same, so that nobody can understand it.
+    broken: &'static str,
+    /// Whether the project brings it, so that it counts only once it is trusted.
+    is_of_project: bool,
+    /// Whether it runs programs.
+    runs_programs: bool,
+}
+
+/// What a guard does, before it says no in the words of its own system.
+const NOTES: &str = "env > \"$HOME/seen\"";
+
+/// What one does that never says anything.
+const HANGS: &str = "echo $$ > \"$HOME/child\"; sleep 4242";
+
+const PLUGIN: &str = r#"#!/bin/sh
+if [ "$1" = --schema ]; then
+  echo '{"name":"sample","description":"A sample","hooks":["pre_tool"]}'
+  exit
+fi
+sh "$HOME/notes.sh"
+echo '{"block":true,"message":"sample says no"}'
+"#;
+
+const EXTENSION: &str = r#"export default function (pi) {
+  pi.on("tool_call", async () => {
+    await pi.exec("sh", ["-c", 'sh "$HOME/notes.sh"']);
+    return { block: true, reason: "sample says no" };
+  });
+}
+"#;
+
+const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "sample",
+        file: "becket.toml",
+        text: "[[hook]]\nevent = \"pre_tool\"\nname = \"sample\"\ncommand = 'sh \"$HOME/notes.sh\"; echo \"{\\\"verdict\\\": {\\\"deny\\\": \\\"sample says no\\\"}}\"'\n",
+        broken: "[[hook]]\nevent = \"pre_toll\"\nname = \"sample\"\ncommand = 'true'\n",
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "sample",
+        file: ".pi/extensions/sample.ts",
+        text: EXTENSION,
+        broken: "export default function (pi) { throw new Error('no'); }\n",
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "sample",
+        file: ".toy/hooks.txt",
+        text: "guard sample sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 1\n",
+        broken: "gard sample false\n",
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "sample",
+        file: "../home/.chibi/plugins/sample",
+        text: PLUGIN,
+        broken: "#!/bin/sh\nexit 1\n",
+        is_of_project: false,
+        runs_programs: true,
+    },
+    Sample {
+        name: "sample",
+        file: "../home/.config/becket/hooks.d/sample.yaml",
+        text: "pre_tool_use:\n  - matcher: \"*\"\n    hooks:\n      - type: command\n        name: sample\n        command: sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2\n",
+        broken: "pre_tool_use: [\n",
+        is_of_project: false,
+        runs_programs: true,
+    },
+    Sample {
+        name: "sample.scm",
+        file: "",
+        text: "(import (harness hooks))\n(register-hook 'pre_tool (lambda (payload) '((\"block\" . #t) (\"message\" . \"sample says no\"))))\n",
+        broken: "(import (harness hooks))\n(no-such-procedure 1)\n",
+        is_of_project: false,
+        runs_programs: false,
+    },
+];
+
+impl Sample {
+    fn install(&self, room: &Room, text: &str) {
+        room.write("../home/notes.sh", NOTES);
+        match self.file {
+            "" => put(room, "tools/shared/sample.scm", text),
+            file if text.starts_with("#!") => drop(room.script(file, text)),
+            file => drop(room.write(file, text)),
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("{} ({})", self.name, self.file)
+    }
+}
+
+/// becket with the toy dialect.
+fn room() -> Room {
+    let examples = PathBuf::from(env!("CARGO_BIN_EXE_becket"));
+    Room::new(examples.with_file_name("examples").join("toy_dialect"))
+}
+
+/// A room with that guard, which counts.
+fn trusted(sample: &Sample) -> Room {
+    let room = room();
+    sample.install(&room, sample.text);
+    if sample.is_of_project {
+        room.run(["hooks", "trust", "--all"]).ended_with(0);
+    }
+    room
+}
+
+/// Waits until a file is there and has something in it.
+fn wait_for(room: &Room, name: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !room.has(name) || room.read(name).trim().is_empty() {
+        assert!(Instant::now() < deadline, "there is no {name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Lets a model run a command, with everything allowed.
+fn attempt(room: &Room) -> Finished {
+    let model = room.model(&touching());
+    room.run(["--yes", "--json", "--model", &model, "go"])
+}
+
+#[test]
+fn a_guard_that_counts_refuses() {
+    for sample in SAMPLES {
+        let (room, title) = (trusted(sample), sample.title());
+        let run = attempt(&room).ended_with(0);
+        assert!(!room.has("made"), "{title}: {run:#?}");
+        assert!(run.stdout.contains("sample says no"), "{title}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_called_off_leaves_no_process_of_a_guest() {
+    for sample in SAMPLES.iter().filter(|sample| sample.runs_programs) {
+        let (room, title) = (trusted(sample), sample.title());
+        room.write("../home/notes.sh", HANGS);
+        let model = room.model(&touching());
+        let run = room.start(["--yes", "--json", "--model", &model, "go"]);
+        wait_for(&room, "../home/child");
+        run.signal(Signal::INT);
+        let run = run.finish();
+        assert!(!room.has("made"), "{title}: {run:#?}");
+        wait_until_gone(room.read("../home/child").trim());
+    }
+}
+
+#[test]
+fn what_is_not_trusted_brings_nothing_and_no_run_starts_without_it() {
+    for sample in SAMPLES.iter().filter(|sample| sample.is_of_project) {
+        let (room, title) = (room(), sample.title());
+        sample.install(&room, sample.text);
+        let run = attempt(&room).ended_with(4);
+        assert!(run.stderr.contains(sample.file), "{title}: {run:#?}");
+        for command in [&["doctor"][..], &["hooks", "list"], &["hooks", "check"]] {
+            room.run(command);
+        }
+        assert!(!room.has("made") && !room.has("../home/seen"), "{title}");
+    }
+}
+
+#[test]
+fn a_guard_that_cannot_be_understood_stops_every_run() {
+    for sample in SAMPLES {
+        let (room, title) = (room(), sample.title());
+        sample.install(&room, sample.broken);
+        if sample.is_of_project {
+            room.run(["hooks", "trust", "--all"]);
+        }
+        let run = attempt(&room);
+        assert!(!room.has("made"), "{title}: {run:#?}");
+        assert!(matches!(run.code, 2 | 4), "{title}: {run:#?}");
+        assert!(
+            run.stderr.contains("sample") || run.stderr.contains(sample.file),
+            "{title}: {run:#?}"
+        );
+        assert_ne!(room.run(["doctor"]).code, 0, "{title}");
+    }
+}
+
+#[test]
+fn a_guard_of_the_project_that_is_gone_is_missed() {
+    for sample in SAMPLES.iter().filter(|sample| sample.is_of_project) {
+        let (room, title) = (trusted(sample), sample.title());
+        std::fs::remove_file(room.work().join(sample.file)).unwrap();
+        let run = attempt(&room).ended_with(4);
+        assert!(
+            !room.has("made") && run.stderr.contains("is gone"),
+            "{title}: {run:#?}"
+        );
+        assert!(
+            room.run(["hooks", "trust", "--show"])
+                .stdout
+                .contains(sample.file),
+            "{title}"
+        );
+    }
+}
+
+#[test]
+fn no_guest_sees_a_key_of_another() {
+    for sample in SAMPLES.iter().filter(|sample| sample.runs_programs) {
+        let room = trusted(sample)
+            .with("SAMPLE_KEY", "secret-of-toy")
+            .with("SAMPLE_WORD", "free");
+        let before = std::fs::read_to_string(room.work().join(".toy/hooks.txt")).unwrap_or_default();
+        room.write(".toy/hooks.txt", format!("{before}key SAMPLE_KEY\n"));
+        room.run(["hooks", "trust", "--all"]);
+        attempt(&room).ended_with(0);
+        let seen = room.read("../home/seen");
+        let title = sample.title();
+        assert!(seen.contains("SAMPLE_WORD=free"), "{title}: {seen}");
+        assert!(!seen.contains("secret-of-toy"), "{title}: {seen}");
+    }
+}
+
+#[test]
+fn run_doctor_list_and_trust_see_the_same() {
+    for sample in SAMPLES {
+        let (room, title) = (trusted(sample), sample.title());
+        let run = attempt(&room).ended_with(0);
+        let decided = run.events_named("approval_decided");
+        let listed = room.run(["hooks", "list"]).ended_with(0).stdout;
+        let doctor = room.run(["doctor"]).stdout;
+        assert!(listed.contains(sample.name), "{title}: {listed}");
+        assert!(doctor.contains(sample.name), "{title}: {doctor}");
+        assert!(format!("{decided:?}").contains("sample"), "{title}: {run:#?}");
+        if sample.is_of_project {
+            let shown = room.run(["hooks", "trust", "--show"]).stdout;
+            assert!(shown.contains(sample.file), "{title}: {shown}");
+        }
+    }
+}
+
+/// MCP servers bring tools and no guards. What a server is told, and that it ends, is kept all the same.
+#[test]
+fn a_server_sees_no_key_and_ends_with_its_command() {
+    let room = room().with("SAMPLE_KEY", "secret-of-toy");
+    room.write("../home/notes.sh", format!("{NOTES}; {HANGS}"));
+    room.write(".toy/hooks.txt", "key SAMPLE_KEY\n");
+    room.config(
+        "[mcp.servers.sample]\ncommand = 'sh'\nargs = ['-c', 'sh \"$HOME/notes.sh\"']\nstart_timeout = 1\n",
+    );
+    let doctor = room.run(["doctor"]);
+    assert!(doctor.stdout.contains("MCP server sample"), "{doctor:#?}");
+    assert!(!room.read("../home/seen").contains("secret-of-toy"));
+    wait_until_gone(room.read("../home/child").trim());
+    assert!(room.run(["mcp", "list"]).stdout.contains("sample"));
+}
