@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::front::Front;
+use becket_check::{HookFile, NamedFile};
 use becket_hooks::{Engine, Section};
 use becket_host::{
     DeclaredServer, DeclaredServers, Found, FoundGuest, Guests, Host, Loading, Place, Reached, Report,
@@ -16,6 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::bridge::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
+use crate::check;
 use crate::config::ChibiConfig;
 use crate::discovery::{Candidate, discover};
 use crate::home::KEY_VARIABLE;
@@ -40,6 +42,14 @@ impl Host for PluginHost {
 
     fn key_variables(&self) -> &'static [&'static str] {
         &[KEY_VARIABLE]
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        check::files(place)
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        check::file(file)
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {

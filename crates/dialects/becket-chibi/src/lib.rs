@@ -14,6 +14,7 @@ mod answer;
 mod answer_fields;
 mod bridge;
 mod call;
+mod check;
 mod config;
 mod dialect;
 mod discovery;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use becket_check::{HookFile, NamedFile};
 use becket_hooks::{HookEnvironment, Section};
 use becket_host::{
     DeclaredServer, DeclaredServers, Found, FoundGuest, Guests, Host, Loading, NoGuests, Place, Reached,
@@ -14,6 +15,7 @@ use becket_system::{CliError, Surroundings, Variables};
 use becket_tools::facts::GitFacts;
 use futures_util::future::BoxFuture;
 
+use crate::check;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::file::{McpReach, Permissions};
 use crate::found::{DockerAgentConfig, Sources};
@@ -45,6 +47,14 @@ impl Host for DockerAgentHost {
 
     fn sections(&self) -> &'static [Section] {
         const { &[Section::of::<DockerAgentConfig>()] }
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        check::files(place)
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        check::file(file)
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {

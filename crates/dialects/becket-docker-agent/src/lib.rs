@@ -9,6 +9,7 @@
 
 mod builtin;
 mod call;
+mod check;
 mod command_text;
 mod config;
 mod contract;
@@ -56,8 +57,9 @@ pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnErr
 pub use host::{AGENT, AGENT_FILE, DockerAgentHost, FoundHooks, HOOK_FILE, ON_EVENT};
 pub use info::INFO;
 pub use model_judge::ModelJudge;
-pub use named_fields::{has_key, meaningless_fields, rewriting_fields, troubles_of_answer};
-pub use output::{DECIDING, Output};
+#[doc(hidden)]
+pub use named_fields::{meaningless_fields, rewriting_fields, troubles_of_answer};
+pub use output::Output;
 pub use permissions::{
     MissingTool, OtherTools, RuleKind, TranslatedRule, idle_matcher, missing_tool, translate_rule,
 };

@@ -2,6 +2,8 @@
 
 use becket_events::Class;
 
+use becket_check::has_key;
+
 use super::contract::Contract;
 use super::output::{INNER, OUTER, Output};
 
@@ -53,25 +55,6 @@ fn is_answered(command: &str, field: &str) -> bool {
         }
         _ => is_key(""),
     }
-}
-
-/// Whether the text has an object with that key, and with a value that begins so. The key stands in quotes, or as jq
-/// writes it behind a brace or a comma.
-pub fn has_key(text: &str, key: &str, value: &str) -> bool {
-    const QUOTES: [char; 2] = ['"', '\''];
-    let blanks = |letter: char| letter.is_whitespace() || letter == '\\';
-    text.match_indices(key).any(|(start, _)| {
-        let (before, after) = (&text[..start], &text[start + key.len()..]);
-        let after = match after.trim_start_matches('\\').strip_prefix(QUOTES) {
-            Some(after) if before.ends_with(QUOTES) => after,
-            None if before.trim_end_matches(blanks).ends_with(['{', ',']) => after,
-            _ => return false,
-        };
-        let told = after.trim_start_matches(blanks).strip_prefix(':');
-        let told =
-            told.map(|told| told.trim_start_matches(|letter| blanks(letter) || QUOTES.contains(&letter)));
-        told.is_some_and(|told| told.starts_with(value))
-    })
 }
 
 fn camel_case(name: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use becket_check::{HookFile, NamedFile};
 use becket_hooks::Section;
 use becket_host::{
     Found, FoundGuest, GuestOptions, Guests, Host, Listed, Loading, Place, Report, Stage, Toolbox, Unloaded,
@@ -12,6 +13,7 @@ use becket_trust::{Judged, Kind};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
+use crate::check;
 use crate::config::{JsConfig, PiConfig};
 use crate::discovery::{self, EXTENSION, ProjectFolder};
 use crate::extensions::{self, Extensions, Given, Guest, LoadSettings};
@@ -39,6 +41,18 @@ impl Host for ExtensionHost {
 
     fn sections(&self) -> &'static [Section] {
         const { &[Section::of::<PiConfig>(), Section::of::<JsConfig>()] }
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        check::files(place)
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        check::file(file)
+    }
+
+    fn hidden_folders(&self) -> &'static [&'static str] {
+        &[".pi"]
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {

@@ -10,6 +10,7 @@
 mod answer_fields;
 mod api;
 pub mod arguments;
+mod check;
 mod config;
 mod dialect;
 mod discovery;

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
 use crate::dispatch::{Dispatch, Tracing};
-use crate::handler::{Rank, Registered};
+use crate::handler::{Handler, Rank, Registered};
 use crate::{
     Action, Condition, DispatchTrace, Failure, HandlerInfo, Matcher, Occasion, Outcome, Rehearsal,
     ReportedFailure, Witness,
@@ -61,6 +61,19 @@ pub struct Registration<E: Event> {
     pub condition: Option<Condition<E>>,
     /// What is called.
     pub action: Action<E>,
+}
+
+impl<E: Event> Registration<E> {
+    /// A handler that wants every occasion of the event.
+    pub fn new(info: HandlerInfo, handler: Arc<dyn Handler<E>>) -> Self {
+        Self {
+            info,
+            order: Vec::new(),
+            matcher: Matcher::default(),
+            condition: None,
+            action: Action::Other(handler),
+        }
+    }
 }
 
 impl Engine {

@@ -38,6 +38,21 @@ pub struct HandlerInfo {
 }
 
 impl HandlerInfo {
+    /// A command that answers whatever happens, with the usual time.
+    pub fn command(name: &str, source: &str, dialect: Dialect, class: Class) -> Self {
+        Self {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            dialect,
+            known_as: None,
+            lane: LaneKind::Command,
+            class,
+            priority: 0,
+            timeout: USUAL_TIMEOUT,
+            matcher: None,
+        }
+    }
+
     /// Whether the next handler may run beside this one. What one format knows by two names happens there one after
     /// the other, and a refusal of the first keeps the second from being asked. Functions of scripts are written for a
     /// system that calls one after the other, and may count on what the one before has done.
@@ -65,6 +80,9 @@ pub(crate) fn is_loosened(event: EventId, class: Class, dialect: Dialect, lane: 
     let is_own = dialect == Dialect::BECKET && matches!(lane, LaneKind::Command | LaneKind::Worker);
     is_own && class == Class::Transform && event.info().class >= Class::Filter
 }
+
+/// How long a handler may take where nothing is said.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The system that a handler is written for. The crate of each dialect declares its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -32,7 +32,7 @@ pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use glob::{Glob, Slashes, check_glob};
-pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler};
+pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler, USUAL_TIMEOUT};
 pub use hookfile::{
     CommandLine, HookEntry, HookEnvironment, OwnHook, plain_words, read_hook_file, read_hooks,
 };

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
+use becket_check::{CheckedHook, HookFile, Start, boxed};
 use becket_events::{Class, PreTool, PreToolReply, Strictest, Verdict};
 use becket_hooks::{
-    Action, CommandLane, CommandLine, Dialect, Failure, Handler, HandlerInfo, Invocation, Lane, LaneKind,
-    Matcher, Occasion, Registration,
+    CommandLane, CommandLine, Dialect, Failure, Handler, HandlerInfo, Invocation, Lane, Occasion,
+    Registration, USUAL_TIMEOUT,
 };
 use becket_host::{Found, FoundGuest, Guests, Host, Loading, Place, Report, Stage, Unloaded};
 use becket_system::CliError;
@@ -34,6 +34,14 @@ struct ToyHost;
 impl Host for ToyHost {
     fn kind(&self) -> &'static str {
         KIND
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        let file = place.trust.root().join(FILE);
+        let lines = read_regular(&file, 64 * 1024).unwrap_or_default();
+        let commands = lines.lines().filter_map(|line| line.splitn(3, ' ').nth(2));
+        let hooks = commands.map(|command| ToyLine(command.to_owned()));
+        Ok(vec![HookFile::new(&file, &lines, Ok(boxed(hooks)))])
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
@@ -78,6 +86,15 @@ impl Host for ToyHost {
         found.judged.extend(gone);
         found.refusal = refusal(&found.judged, trust);
         Ok(Box::new(found))
+    }
+}
+
+#[derive(Debug)]
+struct ToyLine(String);
+
+impl CheckedHook for ToyLine {
+    fn start(&self) -> Start<'_> {
+        Start::Line(&self.0)
     }
 }
 
@@ -137,26 +154,11 @@ impl Guests for Toys {
 
     fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
         for (item, lane) in &self.toys {
-            stage.engine.register(Registration::<PreTool> {
-                info: HandlerInfo {
-                    name: item.name.clone(),
-                    source: item.source.clone(),
-                    dialect: Dialect {
-                        order: 90,
-                        name: "toy",
-                    },
-                    known_as: Some("guard"),
-                    lane: LaneKind::Command,
-                    class: Class::Guard,
-                    priority: 0,
-                    timeout: Duration::from_secs(10),
-                    matcher: None,
-                },
-                order: Vec::new(),
-                matcher: Matcher::default(),
-                condition: None,
-                action: Action::Other(Arc::new(Guard(Arc::clone(lane)))),
-            });
+            let (order, name) = (90, "toy");
+            let dialect = Dialect { order, name };
+            let info = HandlerInfo::command(&item.name, &item.source, dialect, Class::Guard);
+            let guard = Arc::new(Guard(Arc::clone(lane)));
+            stage.engine.register(Registration::<PreTool>::new(info, guard));
         }
         Ok(Vec::new())
     }
@@ -180,12 +182,12 @@ impl Handler<PreTool> for Guard {
                 input: input.into(),
                 environment: Vec::new(),
                 directory: PathBuf::from(&occasion.scope.cwd),
-                timeout: Duration::from_secs(10),
+                timeout: USUAL_TIMEOUT,
             });
             let finished = finished.await?;
-            let refused = finished.code != 0;
+            let refusal = Verdict::Deny(finished.stderr.trim().to_owned());
             Ok(PreToolReply {
-                verdict: Strictest(refused.then(|| Verdict::Deny(finished.stderr.trim().to_owned()))),
+                verdict: Strictest((finished.code != 0).then_some(refusal)),
                 ..PreToolReply::default()
             })
         })

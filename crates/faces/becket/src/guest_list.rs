@@ -58,6 +58,11 @@ impl Hosts {
         Self([HOSTS, further].concat().leak())
     }
 
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = &'static dyn Host> {
+        self.0.iter().copied()
+    }
+
     /// The tables of `config.toml` that are about guests.
     pub fn sections(self) -> Vec<Section> {
         self.0.iter().flat_map(|host| host.sections()).copied().collect()

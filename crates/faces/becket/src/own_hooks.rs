@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use becket_hooks::{HookEnvironment, OwnHook, read_hook_file};
+use becket_check::{CheckedHook, HookFile, NamedFile, boxed};
+use becket_hooks::{HookEnvironment, OwnHook, SettingsError, read_hook_file};
 use becket_host::{Found, FoundGuest, Guests, Host, Loading, NoGuests, Place, Report, Stage};
 use becket_system::CliError;
+use becket_system::files::read_regular;
 use becket_trust::Judged;
 use futures_util::future::BoxFuture;
 
-use crate::project::{Project, read_project};
+use crate::config::{Config, ProjectConfig};
+use crate::guest_list::Hosts;
+use crate::project::{MAX_SETTINGS_BYTES, Project, read_project, settings_files};
 
 /// The option that names a file with hooks.
 pub const HOOKS_OPTION: &str = "hooks";
@@ -20,6 +24,39 @@ pub struct OwnHookHost;
 impl Host for OwnHookHost {
     fn kind(&self) -> &'static str {
         "hook"
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        let cwd = &place.surroundings.cwd;
+        let settings = place.folders.config_file();
+        let settings = settings
+            .symlink_metadata()
+            .is_ok()
+            .then_some((settings, Format::Config));
+        let given = place.options.paths(HOOKS_OPTION).into_iter();
+        let project = settings_files(cwd, place.project_root).into_iter();
+        let files = settings
+            .into_iter()
+            .chain(given.map(|file| (file, Format::Hooks)))
+            .chain(project.map(|file| (file, Format::Project)));
+        files
+            .map(|(file, format)| {
+                let whole = cwd.join(&file);
+                let text = read_regular(&whole, MAX_SETTINGS_BYTES)
+                    .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
+                Ok(HookFile::new(&file, &text, format.read(&text, &whole)))
+            })
+            .collect()
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        let text = file.text.as_deref()?;
+        let format = Format::of(file, text)?;
+        Some(HookFile::new(file.shown, text, format.read(text, &file.whole)))
+    }
+
+    fn hidden_folders(&self) -> &'static [&'static str] {
+        &[".becket"]
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
@@ -36,6 +73,49 @@ impl Host for OwnHookHost {
         let mut project = read_project(cwd, place.project_root, place.trust);
         hooks.append(&mut project.hooks);
         Ok(Box::new(FoundOwnHooks { hooks, project }))
+    }
+}
+
+/// What a file with hooks is read as.
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    /// The user's settings.
+    Config,
+    /// A project's settings.
+    Project,
+    /// Nothing but hooks.
+    Hooks,
+}
+
+impl Format {
+    /// What a file is, by its name, and where nobody has named it by what stands in it.
+    fn of(file: &NamedFile<'_>, text: &str) -> Option<Self> {
+        let name = file.shown.file_name()?.to_str()?;
+        if file.ending() != Some("toml") || name.ends_with(".hooktest.toml") && !file.is_named {
+            return None;
+        }
+        let begins = |line: &str, word: &str| {
+            let rest = line.trim_start().strip_prefix(word);
+            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ':', ']']))
+        };
+        let has_line = |word: &str| text.lines().any(|line| begins(line, word));
+        let holds_hooks =
+            || has_line("[[hook]") || has_line("[hook") || (has_line("event") && has_line("command"));
+        match name {
+            "becket.toml" => Some(Self::Project),
+            _ if !(file.is_named || file.is_in("hooks.d") || holds_hooks()) => None,
+            "config.toml" => Some(Self::Config),
+            _ => Some(Self::Hooks),
+        }
+    }
+
+    fn read(self, text: &str, file: &Path) -> Result<Vec<Box<dyn CheckedHook>>, SettingsError> {
+        let hooks = match self {
+            Self::Config => Config::read(text, file, &Hosts::default().sections())?.1,
+            Self::Project => ProjectConfig::read(text, file)?.1,
+            Self::Hooks => read_hook_file(text, file)?,
+        };
+        Ok(boxed(hooks))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use becket_check::{echoes, shell, written};
 use becket_store::{AuditEntry, RawTrace};
 use becket_system::moments::{parse_moment, parse_since, parse_span};
 
@@ -11,7 +12,6 @@ use crate::config::{Config, ProjectConfig};
 use crate::front::markdown::render;
 use crate::front::{Style, harmless, harmless_indented, harmless_name};
 use crate::guest_list::Hosts;
-use crate::hooks_check::{echoes, shell, written};
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
 use crate::workbench::Suite;

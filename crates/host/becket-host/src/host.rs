@@ -17,6 +17,7 @@ use becket_agent::front::Front;
 use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::tool::Tool;
 use becket_agent::url_policy::UrlJudge;
+use becket_check::{HookFile, NamedFile};
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, HookEnvironment, OwnHook, Section, SectionSettings};
 use becket_providers::ProviderSettings;
@@ -45,6 +46,24 @@ pub trait Host: Send + Sync {
 
     /// Variables in which keys of the guests' own system stand, whatever is found. No guest sees them.
     fn key_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The files whose hooks count here, for `hooks check`. Each is read as a run would read it; what a run would end
+    /// with is a finding.
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        let _ = place;
+        Ok(Vec::new())
+    }
+
+    /// Reads a file for `hooks check`, if it is one of this kind by its name or by what stands in it.
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        let _ = file;
+        None
+    }
+
+    /// Names of hidden folders in which there may be hooks.
+    fn hidden_folders(&self) -> &'static [&'static str] {
         &[]
     }
 

@@ -226,7 +226,7 @@ pub fn translated_rules(u: &mut Unstructured<'_>) -> Result<()> {
         drop(becket_docker_agent::meaningless_fields(&rule, &contract));
         drop(becket_docker_agent::rewriting_fields(&rule, &contract));
     }
-    becket_docker_agent::has_key(&rule, "path", "rm");
+    becket_check::has_key(&rule, "path", "rm");
     Ok(())
 }
 

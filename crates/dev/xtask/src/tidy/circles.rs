@@ -8,7 +8,7 @@ use crate::workspace::SourceFile;
 
 /// Crates whose circles are still to be untied, each with the size of its largest knot. A knot may only get smaller.
 const TO_BE_UNTIED: &[(&str, usize)] = &[
-    ("becket", 95),
+    ("becket", 87),
     ("becket-agent", 26),
     ("becket-chibi", 5),
     ("becket-docker-agent", 2),

@@ -29,7 +29,7 @@ use super::marks::{Marks, Trust};
 use super::tool::SchemeTool;
 
 /// A larger file is no program that somebody wrote.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+pub const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// So many files that models have written are loaded. Files of the user's are never left out for their number: one that
 /// comes after many others may be a guard.

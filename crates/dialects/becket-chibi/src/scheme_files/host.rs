@@ -1,14 +1,16 @@
 //! Files in Scheme as guests of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_agent::flocks::Flocks;
 use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{self, Kind, Vfs, VfsPath, VfsPlace};
+use becket_check::{CheckedHook, Finding, HookFile, NamedFile, Start, Subject, boxed};
 use becket_host::{Found, FoundGuest, Guests, Host, Loading, Place, Report, Toolbox, Unloaded};
 use becket_system::CliError;
+use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
 
 use super::attempts::Attempts;
@@ -16,7 +18,7 @@ use super::calls::Callers;
 use super::config::SchemeConfig;
 use super::eval::EvalTool;
 use super::file::World;
-use super::files::{Around, DEEPEST, SchemeFiles};
+use super::files::{Around, DEEPEST, MOST_BYTES, SchemeFiles};
 use super::io::Io;
 use super::marks::Marks;
 use super::web::Web;
@@ -33,6 +35,20 @@ pub struct SchemeHost;
 impl Host for SchemeHost {
     fn kind(&self) -> &'static str {
         "Scheme file"
+    }
+
+    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+        let guests = self.find(place)?.guests().into_iter();
+        let files = guests.map(|guest| {
+            let text = read_regular(&guest.file, MOST_BYTES).unwrap_or_default();
+            checked(&guest.file, &text)
+        });
+        Ok(files.collect())
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        let is_scheme = file.ending() == Some("scm") && file.is_named;
+        is_scheme.then(|| checked(file.shown, file.text.as_deref().unwrap_or_default()))
     }
 
     fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
@@ -54,6 +70,27 @@ impl Host for SchemeHost {
             config,
         }))
     }
+}
+
+/// A file in Scheme for `hooks check`: what it defines nobody knows before it runs.
+#[derive(Debug)]
+struct CheckedFile;
+
+impl CheckedHook for CheckedFile {
+    fn start(&self) -> Start<'_> {
+        Start::Nothing
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Vec<Finding> {
+        let message = "it ends in the middle of a form, so it cannot be loaded".to_owned();
+        let is_whole = becket_scheme::is_whole(&subject.file.text);
+        let finding = (!is_whole).then(|| subject.finding(becket_check::Kind::BadScript, message));
+        finding.into_iter().collect()
+    }
+}
+
+fn checked(file: &Path, text: &str) -> HookFile {
+    HookFile::new(file, text, Ok(boxed([CheckedFile])))
 }
 
 /// Where files in Scheme lie, and what they may do.

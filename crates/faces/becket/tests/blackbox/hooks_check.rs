@@ -304,11 +304,11 @@ fn without_a_path_everything_that_counts_is_checked_and_nothing_runs() {
     let expected = [
         "config.toml",
         "given.toml",
+        "becket.toml",
         "config.yaml",
         "a.yaml",
         "b.yml",
         "--hook-stop",
-        "becket.toml",
         // Once more: it is not trusted.
         "becket.toml",
     ];

@@ -239,7 +239,7 @@ fn no_guest_sees_a_key_of_another() {
 }
 
 #[test]
-fn run_doctor_list_and_trust_see_the_same() {
+fn run_doctor_list_check_and_trust_see_the_same() {
     for sample in SAMPLES {
         let (room, title) = (trusted(sample), sample.title());
         let run = attempt(&room).ended_with(0);
@@ -249,6 +249,8 @@ fn run_doctor_list_and_trust_see_the_same() {
         assert!(listed.contains(sample.name), "{title}: {listed}");
         assert!(doctor.contains(sample.name), "{title}: {doctor}");
         assert!(format!("{decided:?}").contains("sample"), "{title}: {run:#?}");
+        let checked = &room.run(["hooks", "check", "--json"]).events()[0];
+        assert_eq!(checked["hooks"], 1, "{title}: {checked}");
         if sample.is_of_project {
             let shown = room.run(["hooks", "trust", "--show"]).stdout;
             assert!(shown.contains(sample.file), "{title}: {shown}");

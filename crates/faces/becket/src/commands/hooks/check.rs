@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use becket_check::{Finding, HookFile, Machine, Severity, ToolNames, check, sarif};
 use becket_hooks::{HookEnvironment, guest_environment};
+use becket_host::Place;
+use becket_system::project_root::project_root;
 use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_trust::Trust;
 
 use crate::args::{CheckForm, Options};
-use crate::assemble::Setup;
+use crate::assemble::{Setup, read_config, tool_elsewhere, tool_names, tools_without_operation};
 use crate::commands::print;
 use crate::front::{counted, harmless};
-use crate::hooks_check::{Finding, HookFile, Machine, Severity, check, everything, given, sarif, untrusted};
+use crate::hooks_check::{everything, given, untrusted};
 use crate::own_jq;
 
 /// Checks the hooks of some files, or all that count here. Ends with 1 if something is wrong.
@@ -22,8 +26,8 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let folders = Folders::find(options.home.as_deref(), surroundings)?;
     let files = match paths {
-        [] => everything(options, &folders, surroundings)?,
-        paths => given(paths, surroundings)?,
+        [] => all_files(options, &folders, surroundings)?,
+        paths => given(options.hosts, paths, surroundings)?,
     };
     let machine = machine(&folders, surroundings);
     let mut findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
@@ -37,6 +41,28 @@ pub fn run(
     }
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
+}
+
+/// Every file whose hooks count here.
+fn all_files(
+    options: &Options,
+    folders: &Folders,
+    surroundings: &Surroundings,
+) -> Result<Vec<HookFile>, CliError> {
+    let project_root = project_root(&surroundings.cwd);
+    // What is wrong with the settings is found by whoever reads their hooks.
+    let settings = read_config(&folders.config_file(), options.hosts);
+    let place = Place {
+        surroundings,
+        folders,
+        project_root: &project_root,
+        trust: &Trust::open(options.trust, folders, surroundings, &project_root),
+        settings: &settings.map(|(_, settings)| settings).unwrap_or_default(),
+        options: &options.about_guests(),
+        without: &[],
+        operation_called: becket_dialects::operation_called,
+    };
+    everything(options.hosts, &place)
 }
 
 /// What hooks would find in a run. Nothing is made for it.
@@ -53,6 +79,11 @@ fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
         },
         own_jq,
         directory: surroundings.cwd.clone(),
+        tools: ToolNames {
+            own: tool_names().collect(),
+            without_operation: tools_without_operation().collect(),
+            elsewhere: tool_elsewhere,
+        },
     }
 }
 

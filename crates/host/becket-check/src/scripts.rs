@@ -6,7 +6,11 @@ use std::sync::Arc;
 use becket_hooks::{Cause, CommandLine, Failure, Program, plain_words};
 use becket_system::files::read_regular;
 
-use super::{Finding, Hook, Kind, LARGEST, Subject};
+use crate::finding::{Finding, Kind};
+use crate::hook::{Start, Subject};
+
+/// The largest script that is looked into.
+pub const LARGEST: u64 = 1024 * 1024;
 
 /// Shells that run the script behind them.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
@@ -29,21 +33,23 @@ const FOLDER: &str = "$BECKET_HOOK_DIR";
 /// The program of a hook, if it cannot be started.
 pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
     let machine = subject.machine;
-    let (name, failure) = match subject.hook {
-        Hook::Own(hook) => {
-            let name = match hook.command_line() {
-                CommandLine::Exec(words) => words.first().cloned().unwrap_or_default(),
-                CommandLine::Shell(line) => plain_words(line).into_iter().next().unwrap_or_default(),
-            };
-            (name, hook.trouble(&machine.environment, &machine.directory))
+    let (name, failure) = match subject.hook.start() {
+        Start::Command(CommandLine::Exec(words), _) => (
+            words.first().cloned().unwrap_or_default(),
+            subject.hook.trouble(machine),
+        ),
+        Start::Command(CommandLine::Shell(line), _) => (
+            plain_words(line).into_iter().next().unwrap_or_default(),
+            subject.hook.trouble(machine),
+        ),
+        Start::Program(file) => {
+            let program = Program::exec([file]).environment(Arc::clone(&machine.environment.variables));
+            (
+                file.display().to_string(),
+                program.check(&machine.directory).err(),
+            )
         }
-        Hook::Guest(guest) if guest.is_program() => {
-            let program =
-                Program::exec([&guest.file]).environment(Arc::clone(&machine.environment.variables));
-            let failure = program.check(&machine.directory).err();
-            (guest.file.display().to_string(), failure)
-        }
-        _ => return Vec::new(),
+        Start::Line(_) | Start::Module(_) | Start::Nothing => return Vec::new(),
     };
     let Some(failure) = failure else {
         return Vec::new();
@@ -82,8 +88,8 @@ struct Named {
 
 /// The script that a hook runs, where that is plain from its entry.
 pub fn file_of(subject: &Subject<'_>) -> Option<PathBuf> {
-    let file = match subject.hook {
-        Hook::Guest(guest) => guest.file.clone(),
+    let file = match subject.hook.start() {
+        Start::Program(file) | Start::Module(file) => file.to_path_buf(),
         _ => named(subject)?.file,
     };
     file.is_file().then_some(file)
@@ -91,28 +97,24 @@ pub fn file_of(subject: &Subject<'_>) -> Option<PathBuf> {
 
 fn named(subject: &Subject<'_>) -> Option<Named> {
     let directory = directory_of(subject)?;
-    match subject.hook {
-        Hook::Own(hook) => match hook.command_line() {
-            CommandLine::Exec(words) => among(words, hook.folder(), &directory),
-            CommandLine::Shell(line) => in_line(line, hook.folder(), &directory),
-        },
-        Hook::Foreign(..) => in_line(subject.hook.script()?, &directory, &directory),
-        Hook::Guest(_) => None,
+    match subject.hook.start() {
+        Start::Command(command, folder) => {
+            let folder = folder.unwrap_or(&directory);
+            match command {
+                CommandLine::Exec(words) => among(words, folder, &directory),
+                CommandLine::Shell(line) => in_line(line, folder, &directory),
+            }
+        }
+        Start::Line(line) => in_line(line, &directory, &directory),
+        Start::Program(_) | Start::Module(_) | Start::Nothing => None,
     }
 }
 
 /// Where the program of a hook runs, if that is known before a run.
 pub fn directory_of(subject: &Subject<'_>) -> Option<PathBuf> {
     let directory = &subject.machine.directory;
-    match subject.hook {
-        Hook::Own(hook) => Some(hook.working_dir().unwrap_or(directory).to_path_buf()),
-        Hook::Foreign(hook, _) => match &hook.working_dir {
-            Some(own) if own.contains('$') => None,
-            Some(own) => Some(directory.join(own)),
-            None => Some(directory.clone()),
-        },
-        Hook::Guest(_) => Some(directory.clone()),
-    }
+    let named = subject.hook.working_dir(directory);
+    named.unwrap_or_else(|| Some(directory.clone()))
 }
 
 /// The script among the words of a program that is started without a shell.
@@ -212,7 +214,8 @@ pub fn shell_script(file: &Path) -> Option<String> {
 /// What is wrong with the script that a hook runs.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if subject.hook.script().is_some_and(|script| script.contains('\r')) {
+    let start = subject.hook.start();
+    if start.script().is_some_and(|script| script.contains('\r')) {
         let message =
             "the command has line ends of another system: the shell takes \\r for a part of its words";
         findings.push(Finding {
@@ -254,13 +257,11 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// Whether the system itself starts the script, and not a shell or an interpreter.
 fn starts_directly(subject: &Subject<'_>) -> bool {
-    match subject.hook {
-        Hook::Own(hook) => match hook.command_line() {
-            CommandLine::Exec(words) => words.first().is_some_and(|program| program.contains('/')),
-            CommandLine::Shell(_) => false,
-        },
-        Hook::Foreign(..) => false,
-        Hook::Guest(guest) => guest.is_program(),
+    match subject.hook.start() {
+        Start::Command(CommandLine::Exec(words), _) => {
+            words.first().is_some_and(|program| program.contains('/'))
+        }
+        start => matches!(start, Start::Program(_)),
     }
 }
 
@@ -273,10 +274,8 @@ fn missing_script(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let folder = file.parent().unwrap_or(&file);
-    let is_beside = match subject.hook {
-        Hook::Own(hook) => hook.folder().join(&word).is_file(),
-        _ => false,
-    };
+    let beside = subject.hook.start().folder();
+    let is_beside = beside.is_some_and(|folder| folder.join(&word).is_file());
     let hint = "hooks run where the agent works; `working_dir = \".\"` lets this one run beside its file";
     Some(Finding {
         line: subject.line_with(&word),
@@ -290,12 +289,8 @@ fn missing_script(subject: &Subject<'_>) -> Option<Finding> {
 
 /// A folder in which the hook shall run, and that is not there.
 pub fn missing_folder(subject: &Subject<'_>) -> Vec<Finding> {
-    let is_named = match subject.hook {
-        Hook::Own(hook) => hook.working_dir().is_some(),
-        Hook::Foreign(hook, _) => hook.working_dir.is_some(),
-        Hook::Guest(_) => false,
-    };
-    let missing = directory_of(subject).filter(|folder| is_named && !folder.is_dir());
+    let named = subject.hook.working_dir(&subject.machine.directory).flatten();
+    let missing = named.filter(|folder| !folder.is_dir());
     let finding = missing.map(|folder| Finding {
         line: subject.line_with("working_dir"),
         ..subject.finding(
@@ -308,13 +303,13 @@ pub fn missing_folder(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// Paths with a space in them that the shell takes apart.
 pub fn unquoted_paths(subject: &Subject<'_>) -> Vec<Finding> {
-    let Some(line) = subject.hook.script() else {
+    let start = subject.hook.start();
+    let Some(line) = start.script() else {
         return Vec::new();
     };
     let mut findings = Vec::new();
     let spaced = |path: &Path| path.display().to_string().contains(char::is_whitespace);
-    if let Hook::Own(hook) = subject.hook
-        && spaced(hook.folder())
+    if start.folder().is_some_and(spaced)
         && let Some((before, _)) = line.split_once(FOLDER)
         && before.matches('"').count().is_multiple_of(2)
     {

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Finding, Severity};
+use crate::finding::{Finding, Severity};
 
 /// The findings as a log of one run in a folder.
 pub fn sarif(findings: &[Finding], directory: &Path) -> Value {

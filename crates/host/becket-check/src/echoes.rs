@@ -12,7 +12,9 @@ use becket_shell::{Command, End, Part, Word};
 use becket_system::files::read_regular;
 use regex::Regex;
 
-use super::{Finding, Hook, Kind, LARGEST, Severity, Subject, scripts};
+use crate::finding::{Finding, Kind, Severity};
+use crate::hook::{Start, Subject};
+use crate::scripts::{self, LARGEST};
 
 /// Programs that read values out of JSON.
 const DECODERS: &str = r"\b(jq|jaq|gojq|yq|python3?|node|bun|ruby|perl|php)\b";
@@ -28,16 +30,13 @@ fn pattern(text: &str) -> Regex {
 const PLAIN: &[&str] = &["bash", "busybox", "ash"];
 
 /// Texts of a hook that go through the `echo` of a shell into something that judges them.
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let in_entry = match subject.hook {
-        Hook::Own(hook) => match hook.command_line() {
-            // bash runs it where there is one, and some other shell where there is none.
-            CommandLine::Shell(line) => Some((line.as_str(), Severity::Remark)),
-            CommandLine::Exec(words) => scripts::command_for_shell(words)
-                .filter(|_| !is_plain(&words[0]))
-                .map(|text| (text, Severity::Wrong)),
-        },
-        _ => subject.hook.script().map(|script| (script, Severity::Remark)),
+pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let in_entry = match subject.hook.start() {
+        Start::Command(CommandLine::Exec(words), _) => scripts::command_for_shell(words)
+            .filter(|_| !is_plain(&words[0]))
+            .map(|text| (text, Severity::Wrong)),
+        // bash runs it where there is one, and some other shell where there is none.
+        start => start.script().map(|script| (script, Severity::Remark)),
     };
     let mut findings = Vec::new();
     if let Some((script, severity)) = in_entry {

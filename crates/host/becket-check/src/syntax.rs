@@ -9,7 +9,9 @@ use std::sync::Arc;
 use becket_hooks::Program;
 use becket_system::files::read_regular;
 
-use super::{Finding, Hook, Kind, LARGEST, Subject, scripts};
+use crate::finding::{Finding, Kind};
+use crate::hook::{Start, Subject};
+use crate::scripts::{self, LARGEST};
 
 /// The shell that scripts name which say nothing else.
 const SHELL: &str = "/bin/sh";
@@ -20,15 +22,16 @@ const READ_PYTHON: &str = "import sys\ncompile(sys.stdin.buffer.read(), 'script'
 /// What cannot be read of the hook's command and of its script.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // What docker-agent itself puts in is no word of the shell.
-    let command = subject.hook.script().filter(|script| !script.contains("${env."));
+    let start = subject.hook.start();
+    // What a system itself puts in is no word of the shell.
+    let command = start.script().filter(|script| !script.contains("${env."));
     let shell = Program::shell("").environment(Arc::clone(&subject.machine.environment.variables));
     let shell = shell.resolve(Path::new("/")).ok();
     let shell = shell.as_deref().and_then(Path::to_str).unwrap_or(SHELL);
     if let Some((_, message)) = command.and_then(|script| trouble(&[shell, "-n"], script)) {
         findings.push(subject.finding(Kind::BadScript, format!("the shell cannot read it: {message}")));
     }
-    let is_module = matches!(subject.hook, Hook::Guest(guest) if !guest.is_program());
+    let is_module = matches!(start, Start::Module(_));
     let script = scripts::file_of(subject).filter(|_| !is_module);
     let Some((file, text)) = script.and_then(|file| {
         let text = read_regular(&file, LARGEST).ok()?;

@@ -1,0 +1,168 @@
+//! The files that `hooks check` looks at, as each kind of guest reads them, and what is not trusted in the project.
+
+use std::path::{Path, PathBuf};
+
+use becket_check::{Finding, HookFile, Kind, NamedFile, Severity};
+use becket_host::Place;
+use becket_system::files::read_regular;
+use becket_system::{CliError, Surroundings};
+use becket_trust::{Item, Judged, Kind as Thing, LOCK_FILE};
+
+use crate::assemble::Setup;
+use crate::guest_list::Hosts;
+
+/// The largest file that is read.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// Folders that hold nothing of the user's.
+const LEFT_OUT: &[&str] = &["node_modules", "target"];
+
+/// Everything that counts here. The error says which file cannot be read.
+pub fn everything(hosts: Hosts, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+    let files = hosts.iter().map(|host| host.check_files(place));
+    Ok(files
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// The files that were named; of a folder those in it and below it that hold hooks.
+pub fn given(
+    hosts: Hosts,
+    paths: &[PathBuf],
+    surroundings: &Surroundings,
+) -> Result<Vec<HookFile>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !surroundings.cwd.join(path).is_dir() {
+            files.push(named(hosts, path, surroundings)?);
+            continue;
+        }
+        let before = files.len();
+        below(hosts, path, surroundings, &mut files)?;
+        if files.len() == before {
+            return Err(CliError::usage(format!(
+                "there are no hooks in {}, nor in folders below it",
+                path.display()
+            )));
+        }
+    }
+    Ok(files)
+}
+
+/// A file that the user has named. The error says that it cannot be read at all, or that nobody can tell what it is.
+fn named(hosts: Hosts, path: &Path, surroundings: &Surroundings) -> Result<HookFile, CliError> {
+    let whole = surroundings.cwd.join(path);
+    let text = read_regular(&whole, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
+    let file = NamedFile {
+        shown: path,
+        whole,
+        text: Some(text),
+        is_named: true,
+    };
+    let read = hosts.iter().find_map(|host| host.check_file(&file));
+    read.ok_or_else(|| {
+        CliError::usage(format!(
+            "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml, in extensions that end in \
+             .ts or .js, and in programs",
+            path.display()
+        ))
+    })
+}
+
+/// The files with hooks in a folder and below it.
+fn below(
+    hosts: Hosts,
+    folder: &Path,
+    surroundings: &Surroundings,
+    files: &mut Vec<HookFile>,
+) -> Result<(), CliError> {
+    let listing = std::fs::read_dir(surroundings.cwd.join(folder));
+    let listing = listing.and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut listing = listing.map_err(|error| unreadable(folder, &error))?;
+    listing.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in &listing {
+        let (name, shown) = (entry.file_name(), folder.join(entry.file_name()));
+        let name = name.to_string_lossy();
+        // A link to a folder is not gone through: it may lead in a circle.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let may_hold_hooks = |host: &dyn becket_host::Host| host.hidden_folders().contains(&&*name);
+        if LEFT_OUT.contains(&&*name) || (name.starts_with('.') && !hosts.iter().any(may_hold_hooks)) {
+            continue;
+        }
+        if is_folder {
+            below(hosts, &shown, surroundings, files)?;
+            continue;
+        }
+        let whole = surroundings.cwd.join(&shown);
+        let file = NamedFile {
+            shown: &shown,
+            text: read_regular(&whole, MOST_BYTES).ok(),
+            whole,
+            is_named: false,
+        };
+        files.extend(hosts.iter().find_map(|host| host.check_file(&file)));
+    }
+    Ok(())
+}
+
+fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> CliError {
+    CliError::usage(format!("cannot read {}: {error}", file.display()))
+}
+
+/// What is found about everything that the project brings.
+pub fn untrusted(setup: &Setup) -> Vec<Finding> {
+    let things = &setup.project.things;
+    let mut findings: Vec<Finding> = things.iter().filter_map(not_trusted).collect();
+    findings.extend(things.iter().filter_map(unlike_lock));
+    let items: Vec<&Item> = things.iter().map(|judged| &judged.item).collect();
+    let gone = setup.trust.locked().map(|lock| lock.missing(&items));
+    findings.extend(gone.into_iter().flatten().map(|name| Finding {
+        file: LOCK_FILE.into(),
+        line: None,
+        kind: Kind::UnlikeLock,
+        severity: Severity::Wrong,
+        message: format!("the lock names {name}, which is not there"),
+        hint: Some("`becket hooks trust --lock` writes it anew".into()),
+    }));
+    findings
+}
+
+fn not_trusted(judged: &Judged) -> Option<Finding> {
+    let words = match &judged.item.trouble {
+        _ if judged.item.kind == Thing::Absence => "it was trusted, and no run starts without it".into(),
+        Some(trouble) => format!("it cannot be trusted by its content: {trouble}"),
+        None => "it is not trusted here, so it does not count".into(),
+    };
+    (!judged.is_trusted()).then(|| Finding {
+        severity: Severity::Remark,
+        hint: Some("`becket hooks trust --show` shows what would run".into()),
+        ..finding(judged, Kind::Untrusted, &words)
+    })
+}
+
+fn unlike_lock(judged: &Judged) -> Option<Finding> {
+    let words = judged.unlike_lock.as_ref()?;
+    Some(Finding {
+        hint: Some("look at it, and then `becket hooks trust --all --lock`".into()),
+        ..finding(judged, Kind::UnlikeLock, words)
+    })
+}
+
+fn finding(judged: &Judged, kind: Kind, words: &str) -> Finding {
+    let item = &judged.item;
+    let file = if item.source.is_empty() {
+        LOCK_FILE
+    } else {
+        &item.source
+    };
+    Finding {
+        file: file.into(),
+        line: None,
+        kind,
+        severity: Severity::Wrong,
+        message: format!("{}: {words}", item.title()),
+        hint: None,
+    }
+}

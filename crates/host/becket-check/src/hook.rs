@@ -1,0 +1,266 @@
+//! A hook as the checks see it, whatever its format, with everything around it.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use becket_events::EventId;
+use becket_hooks::{CommandLine, Failure, HookEnvironment, SettingsError, nearest};
+
+use crate::finding::{Finding, Kind, Severity};
+
+/// A file with hooks, and what was found while it was read.
+#[derive(Debug, Default)]
+pub struct HookFile {
+    /// The file as the person names it, or a flag of the command line.
+    pub file: PathBuf,
+    /// What stands in it.
+    pub text: String,
+    /// Its hooks.
+    pub hooks: Vec<Box<dyn CheckedHook>>,
+    /// Names of tools that only this file brings.
+    pub tools: Vec<String>,
+    /// Whether there may be tools besides whose names are not known before a run.
+    pub guests: bool,
+    /// What was found while it was read.
+    pub findings: Vec<Finding>,
+}
+
+impl HookFile {
+    /// The hooks of a file as its format reads them. What stands against reading it is a finding.
+    pub fn new(file: &Path, text: &str, hooks: Result<Vec<Box<dyn CheckedHook>>, SettingsError>) -> Self {
+        let mut read = Self {
+            file: file.to_path_buf(),
+            text: text.to_owned(),
+            guests: true,
+            ..Self::default()
+        };
+        match hooks {
+            Ok(hooks) => read.hooks = hooks,
+            Err(error) => read.wrong(error),
+        }
+        read
+    }
+
+    /// The file cannot be read as what it is.
+    pub fn wrong(&mut self, SettingsError { line, message, .. }: SettingsError) {
+        self.findings.push(Finding {
+            file: self.file.clone(),
+            line: Some(line),
+            kind: Kind::Configuration,
+            severity: Severity::Wrong,
+            message,
+            hint: None,
+        });
+    }
+}
+
+/// Hooks as the checks see them.
+pub fn boxed<H: CheckedHook>(hooks: impl IntoIterator<Item = H>) -> Vec<Box<dyn CheckedHook>> {
+    let hooks = hooks.into_iter();
+    hooks.map(|hook| Box::new(hook) as Box<dyn CheckedHook>).collect()
+}
+
+/// A file that may hold hooks.
+pub struct NamedFile<'a> {
+    /// As the user names it.
+    pub shown: &'a Path,
+    /// Where it lies.
+    pub whole: PathBuf,
+    /// What stands in it; `None` where that is no text, or nothing.
+    pub text: Option<String>,
+    /// Whether the user has named it. Of others that lie in the same folder only those are meant that surely hold
+    /// hooks.
+    pub is_named: bool,
+}
+
+impl NamedFile<'_> {
+    /// The end of its name.
+    pub fn ending(&self) -> Option<&str> {
+        self.shown.extension()?.to_str()
+    }
+
+    /// Whether it lies in a folder of that name.
+    pub fn is_in(&self, folder: &str) -> bool {
+        self.whole.parent().is_some_and(|parent| parent.ends_with(folder))
+    }
+}
+
+/// A hook of some format. What is the same for all formats is checked by what these functions say; what only the format
+/// knows is checked by the hook itself.
+pub trait CheckedHook: Any + fmt::Debug {
+    /// The line in which it begins, where it stands in a file.
+    fn line(&self) -> Option<usize> {
+        None
+    }
+
+    /// What makes two hooks of a file the same; `None` where they cannot be.
+    fn fingerprint(&self) -> Option<String> {
+        None
+    }
+
+    /// The event that it answers, and what its format calls it; `None` if it says by itself which events it wants.
+    fn event(&self) -> Option<(EventId, &'static str)> {
+        None
+    }
+
+    /// What is started for it.
+    fn start(&self) -> Start<'_>;
+
+    /// The folder in which it names to be run. An inner `None`: nobody knows it before a run.
+    fn working_dir(&self, directory: &Path) -> Option<Option<PathBuf>> {
+        let _ = directory;
+        None
+    }
+
+    /// What its program finds in its environment.
+    fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
+        environment.variables.as_ref().clone()
+    }
+
+    /// Why its program could not be started, as far as its format can tell.
+    fn trouble(&self, machine: &Machine) -> Option<Failure> {
+        let _ = machine;
+        None
+    }
+
+    /// How long it may take.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Fields that it rewrites, as far as its script shows it.
+    fn rewrites(&self, script: &str) -> Vec<&'static str> {
+        let _ = script;
+        Vec::new()
+    }
+
+    /// Whether it may be asked about the same thing as another hook of its event.
+    fn may_meet(&self, other: &dyn CheckedHook) -> bool {
+        let _ = other;
+        true
+    }
+
+    /// What is wrong with it in the eyes of its own format.
+    fn check(&self, subject: &Subject<'_>) -> Vec<Finding> {
+        let _ = subject;
+        Vec::new()
+    }
+}
+
+/// What is started for a hook.
+#[derive(Debug, Clone)]
+pub enum Start<'a> {
+    /// A command. A program that is named by a path is seen from the folder, where there is one.
+    Command(&'a CommandLine, Option<&'a Path>),
+    /// A line for the shell.
+    Line(&'a str),
+    /// A program, which says by itself which events it wants.
+    Program(&'a Path),
+    /// A module for an engine.
+    Module(&'a Path),
+    /// A part of becket, or a model.
+    Nothing,
+}
+
+impl<'a> Start<'a> {
+    /// What a shell runs.
+    pub fn script(&self) -> Option<&'a str> {
+        match self {
+            Self::Command(CommandLine::Shell(line), _) => Some(line),
+            Self::Line(line) => Some(line),
+            _ => None,
+        }
+    }
+
+    /// The folder of the file in which the command stands.
+    pub fn folder(&self) -> Option<&'a Path> {
+        match self {
+            Self::Command(_, folder) => *folder,
+            _ => None,
+        }
+    }
+}
+
+/// What hooks find on this machine.
+pub struct Machine {
+    /// What they inherit. Where there is no `jq`, the folder of becket's own is the last of `PATH`, as in a run.
+    pub environment: HookEnvironment,
+    /// That folder, where it is needed.
+    pub own_jq: Option<PathBuf>,
+    /// Where they run.
+    pub directory: PathBuf,
+    /// The names of tools.
+    pub tools: ToolNames,
+}
+
+/// The names by which tools are known.
+pub struct ToolNames {
+    /// All tools that are parts of the program, in becket's own words.
+    pub own: Vec<&'static str>,
+    /// Those of them that are no operation.
+    pub without_operation: Vec<&'static str>,
+    /// becket's name of the tool that some other system knows by that name.
+    pub elsewhere: fn(&str) -> Option<&'static str>,
+}
+
+impl ToolNames {
+    /// The tool that was probably meant by a name that no tool has.
+    pub fn meant(&self, name: &str) -> Option<&'static str> {
+        (self.elsewhere)(name).or_else(|| nearest(name, self.own.iter().copied()))
+    }
+
+    /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
+    pub fn unknown(&self, name: &str) -> Option<String> {
+        if self.own.contains(&name) {
+            return None;
+        }
+        Some(match self.meant(name) {
+            Some(meant) => format!("`{name}`, which does not exist; did you mean `{meant}`?"),
+            None => format!(
+                "`{name}`, which does not exist; there are {}",
+                self.own.join(", ")
+            ),
+        })
+    }
+}
+
+/// One hook with everything around it.
+pub struct Subject<'a> {
+    pub file: &'a HookFile,
+    pub hook: &'a dyn CheckedHook,
+    pub machine: &'a Machine,
+}
+
+impl Subject<'_> {
+    /// Something wrong with the hook.
+    pub fn finding(&self, kind: Kind, message: String) -> Finding {
+        Finding {
+            file: self.file.file.clone(),
+            line: self.hook.line(),
+            kind,
+            severity: Severity::Wrong,
+            message,
+            hint: None,
+        }
+    }
+
+    /// The first line of the hook, or behind it, in which a text stands.
+    pub fn line_with(&self, text: &str) -> Option<usize> {
+        let begin = self.hook.line()?;
+        let mut lines = self.file.text.lines().enumerate().skip(begin.saturating_sub(1));
+        let found = lines.find(|(_, line)| line.contains(text));
+        Some(found.map_or(begin, |(index, _)| index + 1))
+    }
+
+    /// The last line before the hook in which a text stands.
+    pub fn line_before(&self, text: &str) -> Option<usize> {
+        let begin = self.hook.line()?;
+        let before: Vec<&str> = self.file.text.lines().take(begin).collect();
+        let found = before.iter().rposition(|line| line.contains(text));
+        Some(found.map_or(begin, |index| index + 1))
+    }
+}
