@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// A reader that needs more kilobytes than this for one short input has a fault.

@@ -12,12 +12,14 @@
 
 mod fuzz;
 mod generate;
+mod problem;
 mod tidy;
 mod workspace;
 
 use std::process::{Command, ExitCode};
 
 use generate::Mode;
+use problem::Problem;
 use workspace::Workspace;
 
 const USAGE: &str = "\
@@ -26,9 +28,6 @@ cargo xtask generate --check  fail if one of them is stale
 cargo xtask tidy              check the habits that no compiler checks
 cargo xtask bench [ARGS]      run the benchmarks
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
-
-/// Why a chore failed, in words.
-type Problem = String;
 
 fn main() -> ExitCode {
     // The session in the README runs the program itself. It is linked in and found under its own name, so that

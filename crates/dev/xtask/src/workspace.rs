@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Problem;
+use crate::problem::Problem;
 
 /// The project's folder.
 pub struct Workspace {

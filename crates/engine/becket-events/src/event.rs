@@ -145,11 +145,16 @@ impl EventInfo {
 
 /// The JSON text that handlers receive: the event's name, the scope and the payload in one object.
 pub fn envelope<E: Event>(scope: &Scope, payload: &E::Payload) -> String {
-    let scope = serde_json::to_string(scope).expect("a scope is plain data");
     let payload = serde_json::to_string(payload).expect("a payload is plain data");
-    let mut text = String::with_capacity(scope.len() + payload.len() + E::NAME.len() + 16);
+    envelope_of(E::NAME, scope, &payload)
+}
+
+/// The same of an event by its name, with the payload as JSON text.
+pub fn envelope_of(name: &str, scope: &Scope, payload: &str) -> String {
+    let scope = serde_json::to_string(scope).expect("a scope is plain data");
+    let mut text = String::with_capacity(scope.len() + payload.len() + name.len() + 16);
     text.push_str(r#"{"event":""#);
-    text.push_str(E::NAME);
+    text.push_str(name);
     text.push_str(r#"","#);
     text.push_str(
         scope

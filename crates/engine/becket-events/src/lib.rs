@@ -22,7 +22,8 @@ mod table;
 mod verdict;
 
 pub use event::{
-    Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, payload_schema, reply_schema,
+    Class, Event, EventInfo, FieldInfo, Payload, Reply, Visitor, envelope, envelope_of, payload_schema,
+    reply_schema,
 };
 pub use finding::{EditFault, Entry, EntryKind, Finding, Passage, PassageLine, ReadLines, ReadStop, Why};
 pub use json::Json;

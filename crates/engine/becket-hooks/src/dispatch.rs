@@ -7,16 +7,18 @@
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use becket_events::{Class, Event, Json, Payload, Reply, Scope, Verdict, envelope};
+use becket_events::{Class, Json, Scope, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use serde_json::Map;
 
 use crate::clock::now_us;
-use crate::handler::Registered;
-use crate::occasion::TextCache;
+use crate::occasion::{Setting, TextCache};
+use crate::registered::Registered;
 use crate::rehearsal::{Exchange, Fault, Notes};
 use crate::trace::{DispatchTrace, Effect, HandlerRun};
-use crate::{Action, Cause, Failure, HandlerInfo, LaneKind, Occasion, Outcome, ReportedFailure};
+use crate::untyped::{AnyAction, AnyOccasion, AnyOutcome, AnyPayload, AnyReply, EventKind};
+use crate::{Cause, Failure, HandlerInfo, LaneKind, ReportedFailure};
 
 /// How many programs run beside each other.
 const SIDE_BY_SIDE: usize = 8;
@@ -25,13 +27,14 @@ const SIDE_BY_SIDE: usize = 8;
 const BACKSTOP: Duration = Duration::from_millis(1_000);
 
 /// One event on its way.
-pub(crate) struct Dispatch<'a, E: Event> {
+pub(crate) struct Dispatch<'a> {
+    kind: EventKind,
     scope: &'a Scope,
-    payload: E::Payload,
+    payload: &'a mut dyn AnyPayload,
     texts: TextCache,
     /// Counts the rewrites.
     version: u32,
-    outcome: Outcome<E>,
+    outcome: AnyOutcome,
     trace: Option<DispatchTrace>,
     tracing: Tracing,
     started: Instant,
@@ -63,23 +66,28 @@ struct Standing {
 }
 
 /// One handler's answer, before it counts.
-struct Answered<E: Event> {
-    result: Result<E::Reply, Failure>,
+struct Answered {
+    result: Result<Box<dyn AnyReply>, Failure>,
     input_hash: Option<String>,
     duration: Duration,
     exchanges: Vec<Exchange>,
 }
 
-impl<'a, E: Event> Dispatch<'a, E> {
-    pub(crate) fn new(scope: &'a Scope, payload: E::Payload, tracing: Tracing) -> Self {
+impl<'a> Dispatch<'a> {
+    pub(crate) fn new(
+        kind: EventKind,
+        scope: &'a Scope,
+        payload: &'a mut dyn AnyPayload,
+        tracing: Tracing,
+    ) -> Self {
         let now_us = now_us();
         let trace = (tracing != Tracing::None).then(|| DispatchTrace {
-            event: E::ID,
+            event: kind.id,
             session_id: scope.session_id.clone(),
             turn: scope.turn,
             time_ms: now_us / 1000,
             time_us: now_us,
-            tool_call_id: tool_call_of(&payload),
+            tool_call_id: tool_call_of(payload),
             duration_us: 0,
             runs: Vec::new(),
             original: None,
@@ -87,11 +95,16 @@ impl<'a, E: Event> Dispatch<'a, E> {
             verdict: None,
         });
         Self {
+            kind,
             scope,
             payload,
             texts: TextCache::default(),
             version: 0,
-            outcome: Outcome::default(),
+            outcome: AnyOutcome {
+                reply: (kind.silence)(),
+                failures: Vec::new(),
+                deciders: Vec::new(),
+            },
             trace,
             tracing,
             started: Instant::now(),
@@ -105,11 +118,11 @@ impl<'a, E: Event> Dispatch<'a, E> {
         self
     }
 
-    pub(crate) async fn run(mut self, handlers: &[Registered<E>]) -> (Outcome<E>, Option<DispatchTrace>) {
-        if E::Reply::SEQUENTIAL {
+    pub(crate) async fn run(mut self, handlers: &[Registered]) -> (AnyOutcome, Option<DispatchTrace>) {
+        if self.kind.is_sequential {
             let mut standings = vec![Standing::default(); handlers.len()];
             self.one_after_another(handlers, &mut standings).await;
-            if E::Reply::REWRITES && E::CLASS == Class::Guard {
+            if self.kind.rewrites && self.kind.class == Class::Guard {
                 self.second_look(handlers, &standings).await;
             }
         } else {
@@ -119,18 +132,18 @@ impl<'a, E: Event> Dispatch<'a, E> {
     }
 
     /// Asks nobody, and records who would be.
-    pub(crate) fn held_back(mut self, handlers: &[Registered<E>]) -> (Outcome<E>, Option<DispatchTrace>) {
+    pub(crate) fn held_back(mut self, handlers: &[Registered]) -> (AnyOutcome, Option<DispatchTrace>) {
         for handler in handlers {
-            if handler.wants(self.scope, &self.payload) {
+            if handler.wants(self.scope, self.payload) {
                 self.not_asked(handler);
             }
         }
         self.finish()
     }
 
-    async fn one_after_another(&mut self, handlers: &[Registered<E>], standings: &mut [Standing]) {
+    async fn one_after_another(&mut self, handlers: &[Registered], standings: &mut [Standing]) {
         for (handler, standing) in handlers.iter().zip(standings) {
-            if !handler.wants(self.scope, &self.payload) {
+            if !handler.wants(self.scope, self.payload) {
                 continue;
             }
             if self.outcome.reply.ends_chain() {
@@ -146,10 +159,10 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
-    async fn side_by_side(&mut self, handlers: &[Registered<E>]) {
+    async fn side_by_side(&mut self, handlers: &[Registered]) {
         let wanting: Vec<_> = handlers
             .iter()
-            .filter(|handler| handler.wants(self.scope, &self.payload))
+            .filter(|handler| handler.wants(self.scope, self.payload))
             .collect();
         let moments = wanting.chunk_by(|one, next| one.info.same_moment(&next.info));
         for group in moments.flat_map(|moment| moment.chunks(SIDE_BY_SIDE)) {
@@ -166,7 +179,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
 
     /// Asks every guard once more that has not judged the payload as it is now, those included that did not want
     /// the event before it was rewritten.
-    async fn second_look(&mut self, handlers: &[Registered<E>], standings: &[Standing]) {
+    async fn second_look(&mut self, handlers: &[Registered], standings: &[Standing]) {
         let version = self.version;
         for (handler, standing) in handlers.iter().zip(standings) {
             let stale = standing.judged.is_none_or(|judged| judged < version);
@@ -174,7 +187,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
             if version == 0 || !concerned || self.outcome.reply.ends_chain() {
                 continue;
             }
-            if !handler.wants(self.scope, &self.payload) {
+            if !handler.wants(self.scope, self.payload) {
                 continue;
             }
             let mut answered = self.call(handler).await;
@@ -187,8 +200,13 @@ impl<'a, E: Event> Dispatch<'a, E> {
 
     /// What counts of a reply to the second look: the verdict; from a handler that is asked for the first time all of
     /// it, but no rewrite.
-    fn second_reply(&self, handler: &Registered<E>, standing: &Standing, mut reply: E::Reply) -> E::Reply {
-        let changes = reply.apply(&mut self.payload.clone());
+    fn second_reply(
+        &self,
+        handler: &Registered,
+        standing: &Standing,
+        mut reply: Box<dyn AnyReply>,
+    ) -> Box<dyn AnyReply> {
+        let changes = reply.apply(&mut *self.payload.copied());
         if standing.judged.is_some() {
             reply = reply.verdict_alone();
         } else {
@@ -197,34 +215,38 @@ impl<'a, E: Event> Dispatch<'a, E> {
         if changes && !standing.rewrote {
             let name = &handler.info.name;
             let refusal = format!("hook {name} wanted to change the call after others had judged it");
-            reply = reply.then(E::Reply::refuse(refusal));
+            reply = reply.then((self.kind.refuse)(refusal));
         }
         reply
     }
 
-    async fn call(&self, handler: &Registered<E>) -> Answered<E> {
+    async fn call(&self, handler: &Registered) -> Answered {
         let started = Instant::now();
         let notes = self.rehearsal.map(|_| Notes::default());
-        let occasion = Occasion::<E>::new(self.scope, &self.payload, &self.texts)
-            .rehearsed(notes.as_ref(), self.rehearsal.flatten());
+        let occasion = AnyOccasion {
+            scope: self.scope,
+            payload: self.payload,
+            setting: Setting {
+                texts: &self.texts,
+                notes: notes.as_ref(),
+                fault: self.rehearsal.flatten(),
+            },
+        };
         let result = match &handler.action {
-            Action::Native(function) => std::panic::catch_unwind(AssertUnwindSafe(|| function(&occasion)))
+            AnyAction::Native(function) => std::panic::catch_unwind(AssertUnwindSafe(|| function(&occasion)))
                 .unwrap_or_else(|panic| Err(raised(&*panic))),
-            Action::Other(other) => {
+            AnyAction::Other(other) => {
                 let answer = AssertUnwindSafe(other.call(&occasion)).catch_unwind();
                 match tokio::time::timeout(patience(&handler.info), answer).await {
                     Ok(Ok(result)) => result,
                     Ok(Err(panic)) => Err(raised(&*panic)),
-                    Err(_) => Err(Failure::new(
-                        Cause::TimedOut,
-                        timeout_detail(handler.info.timeout),
-                    )),
+                    Err(_) => Err(Failure::timed_out(handler.info.timeout)),
                 }
             }
         };
         let needs_text = self.trace.is_some() && handler.info.lane != LaneKind::Native;
         let duration = started.elapsed();
-        let input_hash = if needs_text { occasion.hash() } else { None };
+        let input_hash = if needs_text { self.texts.hash() } else { None };
         Answered {
             result,
             input_hash,
@@ -234,7 +256,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
     }
 
     /// Folds one answer into the outcome and writes it into the trace.
-    fn count(&mut self, handler: &Registered<E>, answered: Answered<E>) {
+    fn count(&mut self, handler: &Registered, answered: Answered) {
         let Answered {
             result,
             input_hash,
@@ -244,7 +266,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
         let traced = self.trace.is_some();
         let (reply_json, effect) = match result {
             Ok(reply) => {
-                let json = traced.then(|| serde_json::to_value(&reply).unwrap_or_default());
+                let json = traced.then(|| reply.json());
                 self.note_decider(handler, reply.verdict());
                 (json, self.take(reply))
             }
@@ -261,9 +283,9 @@ impl<'a, E: Event> Dispatch<'a, E> {
     }
 
     /// Remembers who gave the strictest verdict so far.
-    fn note_decider(&mut self, handler: &Registered<E>, verdict: Option<&Verdict>) {
+    fn note_decider(&mut self, handler: &Registered, verdict: Option<&Verdict>) {
         let strictness = verdict.map_or(0, Verdict::strictness);
-        let so_far = self.outcome.verdict().map_or(0, Verdict::strictness);
+        let so_far = self.outcome.reply.verdict().map_or(0, Verdict::strictness);
         if strictness > so_far {
             self.outcome.deciders.clear();
         }
@@ -272,22 +294,21 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
-    fn take(&mut self, reply: E::Reply) -> Effect {
+    fn take(&mut self, reply: Box<dyn AnyReply>) -> Effect {
         let denied = matches!(reply.verdict(), Some(Verdict::Deny(_)));
-        let before =
-            (E::Reply::REWRITES && self.trace.is_some() && self.version == 0).then(|| self.payload.clone());
-        let rewrote = reply.apply(&mut self.payload);
+        let is_first = self.kind.rewrites && self.trace.is_some() && self.version == 0;
+        let before = is_first.then(|| self.payload.copied());
+        let rewrote = reply.apply(self.payload);
         if rewrote {
             self.version += 1;
             self.texts = TextCache::default();
             if let (Some(trace), Some(before)) = (&mut self.trace, before) {
-                trace.original = Json::parse(envelope::<E>(self.scope, &before)).ok();
+                trace.original = Json::parse(self.kind.envelope(self.scope, &*before)).ok();
             }
         }
         // Only the trace wants to know, and asking costs a serialisation.
-        let said_nothing =
-            self.trace.is_some() && serde_json::to_string(&reply).is_ok_and(|text| text == "{}");
-        self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(reply);
+        let said_nothing = self.trace.is_some() && reply.json().as_object().is_some_and(Map::is_empty);
+        self.fold(reply);
         match (denied, rewrote, said_nothing) {
             (true, ..) => Effect::Denied,
             (_, true, _) => Effect::Rewrote,
@@ -296,9 +317,15 @@ impl<'a, E: Event> Dispatch<'a, E> {
         }
     }
 
+    /// Lets a reply follow those before it.
+    fn fold(&mut self, reply: Box<dyn AnyReply>) {
+        let before = std::mem::replace(&mut self.outcome.reply, (self.kind.silence)());
+        self.outcome.reply = before.then(reply);
+    }
+
     /// A guard that broke has refused, and what a filter was asked about does not pass; of anything else only the
     /// failure is kept.
-    fn take_failure(&mut self, handler: &Registered<E>, failure: Failure) -> Effect {
+    fn take_failure(&mut self, handler: &Registered, failure: Failure) -> Effect {
         let refused = handler.info.class >= Class::Filter;
         if refused {
             let name = &handler.info.name;
@@ -309,11 +336,12 @@ impl<'a, E: Event> Dispatch<'a, E> {
                     Class::Guard => format!("hook {name} could not decide: {failure}"),
                     _ => format!("withheld, because hook {name} failed: {failure}"),
                 });
-            self.note_decider(handler, E::Reply::refuse(reason.clone()).verdict());
-            self.outcome.reply = std::mem::take(&mut self.outcome.reply).then(E::Reply::refuse(reason));
+            let refusal = (self.kind.refuse)(reason);
+            self.note_decider(handler, refusal.verdict());
+            self.fold(refusal);
         }
         self.outcome.failures.push(ReportedFailure {
-            event: E::ID,
+            event: self.kind.id,
             handler: handler.info.as_ref().clone(),
             failure: failure.clone(),
             refused,
@@ -321,13 +349,13 @@ impl<'a, E: Event> Dispatch<'a, E> {
         Effect::Failed { failure, refused }
     }
 
-    fn not_asked(&mut self, handler: &Registered<E>) {
+    fn not_asked(&mut self, handler: &Registered) {
         if let Some(trace) = &mut self.trace {
             trace.runs.push(run_of(handler, Effect::NotAsked));
         }
     }
 
-    fn finish(mut self) -> (Outcome<E>, Option<DispatchTrace>) {
+    fn finish(mut self) -> (AnyOutcome, Option<DispatchTrace>) {
         let is_kept = self.tracing == Tracing::Event;
         let trace = self
             .trace
@@ -335,8 +363,8 @@ impl<'a, E: Event> Dispatch<'a, E> {
             .filter(|trace| is_kept || !trace.runs.is_empty())
             .map(|mut trace| {
                 trace.duration_us = self.started.elapsed().as_micros() as u64;
-                trace.verdict = self.outcome.verdict().cloned();
-                let event = || envelope::<E>(self.scope, &self.payload);
+                trace.verdict = self.outcome.reply.verdict().cloned();
+                let event = || self.kind.envelope(self.scope, self.payload);
                 if trace.original.is_some() {
                     trace.effective = Json::parse(event()).ok();
                 } else if is_kept || self.texts.is_short() {
@@ -349,7 +377,7 @@ impl<'a, E: Event> Dispatch<'a, E> {
     }
 }
 
-fn run_of<E: Event>(handler: &Registered<E>, effect: Effect) -> HandlerRun {
+fn run_of(handler: &Registered, effect: Effect) -> HandlerRun {
     HandlerRun {
         handler: handler.info.name.clone(),
         source: handler.info.source.clone(),
@@ -366,7 +394,7 @@ fn run_of<E: Event>(handler: &Registered<E>, effect: Effect) -> HandlerRun {
 }
 
 /// The call that an event is about, for the trace.
-fn tool_call_of<P: Payload>(payload: &P) -> Option<String> {
+fn tool_call_of(payload: &dyn AnyPayload) -> Option<String> {
     match payload.field("tool_call_id") {
         Some(serde_json::Value::String(id)) => Some(id),
         _ => None,
@@ -389,13 +417,6 @@ fn patience(info: &HandlerInfo) -> Duration {
         LaneKind::Javascript | LaneKind::Scheme => Duration::MAX,
         LaneKind::Native | LaneKind::Command | LaneKind::Worker => info.timeout + BACKSTOP,
     }
-}
-
-pub(crate) fn timeout_detail(timeout: Duration) -> String {
-    format!(
-        "no answer within {} s; raise `timeout` if it needs longer",
-        timeout.as_secs_f64()
-    )
 }
 
 #[cfg(test)]

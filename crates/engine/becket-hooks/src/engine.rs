@@ -1,15 +1,16 @@
 //! The engine: who listens to what, and the way of an event into the one loop (`dispatch.rs`).
 
-use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope, Visitor, envelope};
+use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
 use crate::dispatch::{Dispatch, Tracing};
-use crate::handler::{Handler, Rank, Registered};
+use crate::handler::{Handler, Rank};
+use crate::registered::Registered;
+use crate::untyped::{AnyAction, AnyOutcome, AnyPayload, EventKind, any_condition};
 use crate::{
     Action, Condition, DispatchTrace, Failure, HandlerInfo, Matcher, Occasion, Outcome, Rehearsal,
     ReportedFailure, Witness,
@@ -20,8 +21,8 @@ use crate::{
 /// An event that nobody listens to costs one look at a bit: its payload is not even built.
 pub struct Engine {
     listening: [AtomicU64; 2],
-    /// For each event its `Arc<Vec<Registered<E>>>`, in firing order.
-    slots: RwLock<Vec<Option<Arc<dyn Any + Send + Sync>>>>,
+    /// The handlers of each event, in firing order.
+    slots: RwLock<Vec<Arc<Vec<Registered>>>>,
     next_key: AtomicU64,
     watchers: RwLock<Vec<Watcher>>,
     witness: Option<Arc<dyn Witness>>,
@@ -89,7 +90,7 @@ impl Engine {
         Self {
             listening: kept.map(AtomicU64::new),
             kept,
-            slots: RwLock::new(vec![None; EVENTS.len()]),
+            slots: RwLock::new(vec![Arc::default(); EVENTS.len()]),
             next_key: AtomicU64::new(0),
             watchers: RwLock::new(Vec::new()),
             witness,
@@ -164,16 +165,18 @@ impl Engine {
         payload: E::Payload,
         rehearsal: Rehearsal<'_>,
     ) -> (Outcome<E>, Option<DispatchTrace>) {
-        let all = self.handlers::<E>();
-        let takes_part = |handler: &&Registered<E>| rehearsal.among.is_none_or(|among| among(&handler.info));
+        let all = self.handlers(E::ID);
+        let takes_part = |handler: &&Registered| rehearsal.among.is_none_or(|among| among(&handler.info));
         let handlers: Vec<_> = all.iter().filter(takes_part).cloned().collect();
-        let dispatch = Dispatch::<E>::new(scope, payload, Tracing::Runs).rehearsed(rehearsal.fault);
-        dispatch.run(&handlers).await
+        let mut payload = payload;
+        let dispatch = Dispatch::new(EventKind::of::<E>(), scope, &mut payload, Tracing::Runs);
+        let (outcome, trace) = dispatch.rehearsed(rehearsal.fault).run(&handlers).await;
+        (outcome.typed(), trace)
     }
 
     /// The handlers that want to hear about this very occasion, in firing order.
     pub fn wanting<E: Event>(&self, scope: &Scope, payload: &E::Payload) -> Vec<Arc<HandlerInfo>> {
-        let handlers = self.handlers::<E>();
+        let handlers = self.handlers(E::ID);
         let wanting = handlers.iter().filter(|handler| handler.wants(scope, payload));
         wanting.map(|handler| Arc::clone(&handler.info)).collect()
     }
@@ -195,11 +198,11 @@ impl Engine {
             info: Arc::new(info),
             rank,
             matcher,
-            condition,
-            action,
+            condition: condition.map(any_condition::<E>),
+            action: AnyAction::of(action),
             key,
         };
-        self.change::<E>(|handlers| {
+        self.change(E::ID, |handlers| {
             let place = handlers.partition_point(|other| other.rank < handler.rank);
             handlers.insert(place, handler);
         });
@@ -223,33 +226,15 @@ impl Engine {
 
     /// Takes a handler away.
     pub fn remove(&self, key: HandlerKey) {
-        struct Remove<'a>(&'a Engine, u64);
-        impl Visitor for Remove<'_> {
-            type Output = ();
-
-            fn visit<E: Event>(self) {
-                self.0
-                    .change::<E>(|handlers| handlers.retain(|handler| handler.key != self.1));
-            }
-        }
-        key.event.visit(Remove(self, key.key));
+        self.change(key.event, |handlers| {
+            handlers.retain(|handler| handler.key != key.key);
+        });
     }
 
     /// The handlers of an event, in firing order.
     pub fn handlers_of(&self, event: EventId) -> Vec<Arc<HandlerInfo>> {
-        struct List<'a>(&'a Engine);
-        impl Visitor for List<'_> {
-            type Output = Vec<Arc<HandlerInfo>>;
-
-            fn visit<E: Event>(self) -> Self::Output {
-                self.0
-                    .handlers::<E>()
-                    .iter()
-                    .map(|handler| Arc::clone(&handler.info))
-                    .collect()
-            }
-        }
-        event.visit(List(self))
+        let handlers = self.handlers(event);
+        handlers.iter().map(|handler| Arc::clone(&handler.info)).collect()
     }
 
     /// Lets somebody see every event as JSON, just before its handlers are asked.
@@ -264,71 +249,76 @@ impl Engine {
     }
 
     /// The slow part of `dispatch`: somebody listens.
-    async fn ask<E: Event>(&self, scope: &Scope, payload: E::Payload) -> Outcome<E> {
-        self.show_watchers::<E>(scope, &payload);
-        let handlers = self.handlers::<E>();
-        let tracing = self.tracing(E::ID);
-        if handlers.is_empty() && tracing != Tracing::Event {
-            return Outcome::default();
-        }
-        let witness = self.witness.as_deref();
-        let dispatch = Dispatch::<E>::new(scope, payload, tracing);
-        let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
-            true => dispatch.held_back(&handlers),
-            false => dispatch.run(&handlers).await,
-        };
-        if let (Some(witness), Some(trace)) = (witness, trace) {
-            witness.dispatched(trace);
-        }
-        for failure in &outcome.failures {
-            self.report(scope, failure).await;
-        }
-        outcome
+    async fn ask<E: Event>(&self, scope: &Scope, mut payload: E::Payload) -> Outcome<E> {
+        let outcome = self.ask_all(EventKind::of::<E>(), scope, &mut payload);
+        outcome.await.map(AnyOutcome::typed).unwrap_or_default()
     }
 
-    fn show_watchers<E: Event>(&self, scope: &Scope, payload: &E::Payload) {
+    /// Asks the handlers of some event. Nothing comes of it where there are none.
+    ///
+    /// Boxed, so that it is compiled once and no caller carries it; and because it comes back here by `hook_failed`.
+    fn ask_all<'a>(
+        &'a self,
+        kind: EventKind,
+        scope: &'a Scope,
+        payload: &'a mut dyn AnyPayload,
+    ) -> BoxFuture<'a, Option<AnyOutcome>> {
+        Box::pin(async move {
+            self.show_watchers(kind, scope, payload);
+            let handlers = self.handlers(kind.id);
+            let tracing = self.tracing(kind.id);
+            if handlers.is_empty() && tracing != Tracing::Event {
+                return None;
+            }
+            let dispatch = Dispatch::new(kind, scope, payload, tracing);
+            let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
+                true => dispatch.held_back(&handlers),
+                false => dispatch.run(&handlers).await,
+            };
+            if let (Some(witness), Some(trace)) = (&self.witness, trace) {
+                witness.dispatched(trace);
+            }
+            for failure in &outcome.failures {
+                self.report(scope, failure).await;
+            }
+            Some(outcome)
+        })
+    }
+
+    fn show_watchers(&self, kind: EventKind, scope: &Scope, payload: &dyn AnyPayload) {
         let watchers = self.watchers.read().expect("no watcher panics while it is added");
         if !watchers.is_empty() {
-            let text = envelope::<E>(scope, payload);
+            let text = kind.envelope(scope, payload);
             for watcher in watchers.iter() {
-                watcher(E::ID, &text);
+                watcher(kind.id, &text);
             }
         }
     }
 
     /// Tells about a failure: to the witness, and as an event of its own.
-    ///
-    /// Boxed, because `ask` comes back here through `hook_failed`.
-    fn report<'a>(&'a self, scope: &'a Scope, failed: &'a ReportedFailure) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            if let Some(witness) = &self.witness {
-                witness.failed(failed);
-            }
-            // A handler of `hook_failed` that breaks is only reported, or it would be told about itself for ever.
-            if failed.event != EventId::HookFailed && self.listens(EventId::HookFailed) {
-                self.ask::<HookFailed>(scope, failed.payload()).await;
-            }
-        })
+    async fn report(&self, scope: &Scope, failed: &ReportedFailure) {
+        if let Some(witness) = &self.witness {
+            witness.failed(failed);
+        }
+        // A handler of `hook_failed` that breaks is only reported, or it would be told about itself for ever.
+        if failed.event != EventId::HookFailed && self.listens(EventId::HookFailed) {
+            self.ask::<HookFailed>(scope, failed.payload()).await;
+        }
     }
 
-    fn handlers<E: Event>(&self) -> Arc<Vec<Registered<E>>> {
+    fn handlers(&self, event: EventId) -> Arc<Vec<Registered>> {
         let slots = self
             .slots
             .read()
             .expect("no handler panics while it is registered");
-        match &slots[E::ID as usize] {
-            Some(handlers) => Arc::clone(handlers)
-                .downcast()
-                .expect("a slot holds its event's handlers"),
-            None => Arc::default(),
-        }
+        Arc::clone(&slots[event as usize])
     }
 
     /// Replaces the handlers of an event; dispatches under way keep the ones they began with.
-    fn change<E: Event>(&self, change: impl FnOnce(&mut Vec<Registered<E>>)) {
-        let mut handlers = self.handlers::<E>().as_ref().clone();
+    fn change(&self, event: EventId, change: impl FnOnce(&mut Vec<Registered>)) {
+        let mut handlers = self.handlers(event).as_ref().clone();
         change(&mut handlers);
-        let (word, bit) = bit_of(E::ID);
+        let (word, bit) = bit_of(event);
         let watched = !self
             .watchers
             .read()
@@ -343,7 +333,7 @@ impl Engine {
             .slots
             .write()
             .expect("no handler panics while it is registered");
-        slots[E::ID as usize] = Some(Arc::new(handlers));
+        slots[event as usize] = Arc::new(handlers);
     }
 }
 

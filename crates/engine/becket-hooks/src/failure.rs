@@ -1,5 +1,7 @@
 //! How a handler can break. A failure is data in the outcome, never an exception.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// The closed set of ways in which a handler breaks.
@@ -64,6 +66,17 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// No answer came in time.
+    pub(crate) fn timed_out(timeout: Duration) -> Self {
+        Self::new(
+            Cause::TimedOut,
+            format!(
+                "no answer within {} s; raise `timeout` if it needs longer",
+                timeout.as_secs_f64()
+            ),
+        )
+    }
+
     /// A failure without anything on standard error.
     pub fn new(cause: Cause, detail: impl Into<String>) -> Self {
         Self {

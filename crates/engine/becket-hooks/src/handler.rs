@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::{Serialize, Serializer};
 
 use crate::occasion::Occasion;
-use crate::{Failure, LaneKind, Matcher};
+use crate::{Failure, LaneKind};
 
 /// Everything that a listing says about a handler.
 #[derive(Debug, Clone, Serialize)]
@@ -147,48 +147,6 @@ pub type NativeHandler<E> =
 
 /// Says whether a handler wants to hear about an occasion.
 pub type Condition<E> = Arc<dyn Fn(&Scope, &<E as Event>::Payload) -> bool + Send + Sync>;
-
-impl<E: Event> Clone for Action<E> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Native(function) => Self::Native(Arc::clone(function)),
-            Self::Other(handler) => Self::Other(Arc::clone(handler)),
-        }
-    }
-}
-
-/// A handler with its place in the order.
-pub(crate) struct Registered<E: Event> {
-    pub(crate) info: Arc<HandlerInfo>,
-    pub(crate) rank: Rank,
-    pub(crate) matcher: Matcher,
-    pub(crate) condition: Option<Condition<E>>,
-    pub(crate) action: Action<E>,
-    pub(crate) key: u64,
-}
-
-impl<E: Event> Registered<E> {
-    /// Whether the handler wants to hear about this occasion.
-    pub(crate) fn wants(&self, scope: &Scope, payload: &E::Payload) -> bool {
-        self.condition
-            .as_ref()
-            .is_none_or(|condition| condition(scope, payload))
-            && self.matcher.matches(scope, payload)
-    }
-}
-
-impl<E: Event> Clone for Registered<E> {
-    fn clone(&self) -> Self {
-        Self {
-            info: Arc::clone(&self.info),
-            rank: self.rank.clone(),
-            matcher: self.matcher.clone(),
-            condition: self.condition.clone(),
-            action: self.action.clone(),
-            key: self.key,
-        }
-    }
-}
 
 fn seconds<S: Serializer>(timeout: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(timeout.as_secs_f64())

@@ -20,6 +20,7 @@ mod lane;
 mod matcher;
 mod occasion;
 mod outcome;
+mod registered;
 mod rehearsal;
 mod replay;
 mod row;
@@ -27,6 +28,7 @@ mod settings_file;
 mod strict_json;
 mod toml_text;
 mod trace;
+mod untyped;
 
 pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};

@@ -78,7 +78,12 @@ impl Matcher {
 
     /// Whether the event has everything that is wanted.
     pub fn matches<P: Payload>(&self, scope: &Scope, payload: &P) -> bool {
-        self.0.iter().all(|condition| condition.holds(scope, payload))
+        self.fits(scope, &|name| payload.field(name))
+    }
+
+    /// The same for a payload that is known by its fields.
+    pub(crate) fn fits(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> bool {
+        self.0.iter().all(|condition| condition.holds(scope, field))
     }
 
     /// The conditions as a line; `None` when there are none.
@@ -149,11 +154,11 @@ impl Matcher {
 }
 
 impl Condition {
-    fn holds<P: Payload>(&self, scope: &Scope, payload: &P) -> bool {
-        let Some((field, members)) = self.path.split_first() else {
+    fn holds(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> bool {
+        let Some((name, members)) = self.path.split_first() else {
             return false;
         };
-        let Some(value) = payload.field(field).or_else(|| scope.field(field)) else {
+        let Some(value) = field(name).or_else(|| scope.field(name)) else {
             return false;
         };
         let value = members.iter().try_fold(&value, |value, member| value.get(member));

@@ -15,10 +15,16 @@ pub struct Occasion<'a, E: Event> {
     pub scope: &'a Scope,
     /// What is known now; earlier handlers may have changed it.
     pub payload: &'a E::Payload,
-    texts: &'a TextCache,
+    pub(crate) setting: &'a Setting<'a>,
+}
+
+/// What is around a handler that is asked, whatever the event is.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) texts: &'a TextCache,
     /// Where a rehearsal writes down what goes to and fro.
-    notes: Option<&'a Notes>,
-    fault: Option<Fault>,
+    pub(crate) notes: Option<&'a Notes>,
+    pub(crate) fault: Option<Fault>,
 }
 
 /// Texts of the current payload, one for each format that asked. A rewrite forgets them.
@@ -29,6 +35,25 @@ pub(crate) struct TextCache(Mutex<Vec<(Cow<'static, str>, Arc<str>)>>);
 const SHORT: usize = 16 * 1024;
 
 impl TextCache {
+    /// The text of a format, made at the first use.
+    fn text(&self, format: Cow<'static, str>, make: impl FnOnce() -> String) -> Arc<str> {
+        let mut texts = self.0.lock().expect("no handler panics while it holds the texts");
+        if let Some((_, text)) = texts.iter().find(|(known, _)| *known == format) {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = echo_proof(make()).into();
+        texts.push((format, Arc::clone(&text)));
+        text
+    }
+
+    /// A hash of the text that was asked for last.
+    pub(crate) fn hash(&self) -> Option<String> {
+        let texts = self.0.lock().expect("no handler panics while it holds the texts");
+        texts
+            .last()
+            .map(|(_, text)| blake3::hash(text.as_bytes()).to_hex().to_string())
+    }
+
     /// Whether somebody asked for a text, and none of them is long.
     pub(crate) fn is_short(&self) -> bool {
         let texts = self.0.lock().expect("no handler panics while it holds the texts");
@@ -36,25 +61,44 @@ impl TextCache {
     }
 }
 
-impl<'a, E: Event> Occasion<'a, E> {
-    pub(crate) fn new(scope: &'a Scope, payload: &'a E::Payload, texts: &'a TextCache) -> Self {
-        Self {
-            scope,
-            payload,
-            texts,
-            notes: None,
-            fault: None,
-        }
-    }
-
-    /// The same in a rehearsal.
-    pub(crate) fn rehearsed(mut self, notes: Option<&'a Notes>, fault: Option<Fault>) -> Self {
-        (self.notes, self.fault) = (notes, fault);
-        self
-    }
-
+impl<E: Event> Occasion<'_, E> {
     /// Runs the handler's program.
-    pub async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
+    pub fn run<'s>(
+        &'s self,
+        lane: &'s dyn Lane,
+        invocation: Invocation,
+    ) -> impl Future<Output = Result<Finished, Failure>> + Send + 's {
+        self.setting.run(lane, invocation)
+    }
+
+    /// Calls the handler's function.
+    pub fn call<'s>(
+        &'s self,
+        script: &'s dyn ScriptHandler,
+        fields: Vec<Field>,
+    ) -> impl Future<Output = Result<Answered, Failure>> + Send + 's {
+        self.setting.call(script, fields)
+    }
+
+    /// Tells what a handler read that is a part of the program; in a rehearsal it may break here.
+    pub fn part(&self, input: &str) -> Result<(), Failure> {
+        self.setting.part(input)
+    }
+
+    /// The event as becket's own JSON text, made by the first handler that needs it.
+    pub fn json(&self) -> Arc<str> {
+        self.text("becket", || envelope::<E>(self.scope, self.payload))
+    }
+
+    /// The event as a format's own JSON text, made by the first handler of that format that needs it. What a shell does
+    /// with it by `echo` changes nothing.
+    pub fn text(&self, format: impl Into<Cow<'static, str>>, make: impl FnOnce() -> String) -> Arc<str> {
+        self.setting.texts.text(format.into(), make)
+    }
+}
+
+impl Setting<'_> {
+    async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
         let told = self.notes.map(|notes| {
             (
                 notes,
@@ -72,8 +116,7 @@ impl<'a, E: Event> Occasion<'a, E> {
         result
     }
 
-    /// Calls the handler's function.
-    pub async fn call(&self, script: &dyn ScriptHandler, fields: Vec<Field>) -> Result<Answered, Failure> {
+    async fn call(&self, script: &dyn ScriptHandler, fields: Vec<Field>) -> Result<Answered, Failure> {
         let told = self.notes.map(|notes| (notes, fields.clone()));
         let result = match self.fault {
             Some(fault) => fault.of_script(),
@@ -85,8 +128,7 @@ impl<'a, E: Event> Occasion<'a, E> {
         result
     }
 
-    /// Tells what a handler read that is a part of the program; in a rehearsal it may break here.
-    pub fn part(&self, input: &str) -> Result<(), Failure> {
+    fn part(&self, input: &str) -> Result<(), Failure> {
         if let Some(notes) = self.notes {
             notes.add(Exchange {
                 input: input.to_owned(),
@@ -94,39 +136,5 @@ impl<'a, E: Event> Occasion<'a, E> {
             });
         }
         self.fault.map_or(Ok(()), |fault| Err(fault.of_part()))
-    }
-
-    /// The event as becket's own JSON text, made by the first handler that needs it.
-    pub fn json(&self) -> Arc<str> {
-        self.text("becket", || envelope::<E>(self.scope, self.payload))
-    }
-
-    /// The event as a format's own JSON text, made by the first handler of that format that needs it. What a shell does
-    /// with it by `echo` changes nothing.
-    pub fn text(&self, format: impl Into<Cow<'static, str>>, make: impl FnOnce() -> String) -> Arc<str> {
-        let format = format.into();
-        let mut texts = self
-            .texts
-            .0
-            .lock()
-            .expect("no handler panics while it holds the texts");
-        if let Some((_, text)) = texts.iter().find(|(known, _)| *known == format) {
-            return Arc::clone(text);
-        }
-        let text: Arc<str> = echo_proof(make()).into();
-        texts.push((format, Arc::clone(&text)));
-        text
-    }
-
-    /// A hash of the text that a format was given, if it asked for one.
-    pub(crate) fn hash(&self) -> Option<String> {
-        let texts = self
-            .texts
-            .0
-            .lock()
-            .expect("no handler panics while it holds the texts");
-        texts
-            .last()
-            .map(|(_, text)| blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 }

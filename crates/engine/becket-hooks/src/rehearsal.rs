@@ -162,7 +162,7 @@ impl Fault {
             Self::Crash => wrote(1, "", "a fault that is played"),
             Self::MissingCommand => wrote(127, "", "sh: 1: jq: not found"),
             Self::Killed => broke(Cause::KilledBySignal, "signal 9"),
-            Self::Hang => broke(Cause::TimedOut, &crate::dispatch::timeout_detail(timeout)),
+            Self::Hang => Err(Failure::timed_out(timeout)),
             Self::Chatter => wrote(0, "checking the call, all is well so far\n", ""),
             Self::HalfAnswer => wrote(0, r#"{"verdict": {"deny": "#, ""),
             Self::WrongTypes => wrote(0, WRONG_TYPES, ""),

@@ -3,7 +3,7 @@
 use becket_events::{EVENTS, EventId, payload_schema, reference_page, reply_schema};
 use serde_json::{Map, Value};
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// The reference page, with what the real agent sent as examples.

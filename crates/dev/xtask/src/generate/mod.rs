@@ -8,7 +8,7 @@ mod node;
 mod pi_api;
 mod readme;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// What is done with what was made.

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// The README with fresh parts.

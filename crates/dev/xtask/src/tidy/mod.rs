@@ -5,11 +5,12 @@ mod boundaries;
 mod circles;
 mod modules;
 mod shape;
+mod types;
 
 use std::fmt;
 
-use crate::Problem;
 use crate::generate;
+use crate::problem::Problem;
 use crate::workspace::{SourceFile, Workspace};
 
 /// Something that is not as it should be, and where.
@@ -60,6 +61,7 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
         findings.extend(CHECKS.iter().flat_map(|check| check(file)));
     }
     findings.extend(circles::modules_use_each_other_one_way(&files));
+    findings.extend(types::types_are_small(&files));
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
         let text = workspace.read(path)?;

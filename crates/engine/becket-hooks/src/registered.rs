@@ -1,0 +1,29 @@
+//! A handler as the engine keeps it.
+
+use std::sync::Arc;
+
+use becket_events::Scope;
+
+use crate::handler::Rank;
+use crate::untyped::{AnyAction, AnyCondition, AnyPayload};
+use crate::{HandlerInfo, Matcher};
+
+/// A handler with its place in the order.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) info: Arc<HandlerInfo>,
+    pub(crate) rank: Rank,
+    pub(crate) matcher: Matcher,
+    pub(crate) condition: Option<AnyCondition>,
+    pub(crate) action: AnyAction,
+    pub(crate) key: u64,
+}
+
+impl Registered {
+    /// Whether the handler wants to hear about this occasion.
+    pub(crate) fn wants(&self, scope: &Scope, payload: &dyn AnyPayload) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_none_or(|condition| condition(scope, payload))
+            && self.matcher.fits(scope, &|name| payload.field(name))
+    }
+}
