@@ -9,8 +9,9 @@ use futures_util::future::{BoxFuture, Shared};
 
 use crate::dispatch::{Dispatch, Tracing};
 use crate::handler::{Handler, Rank};
+use crate::own_format::OwnHandler;
 use crate::registered::Registered;
-use crate::untyped::{AnyAction, AnyOutcome, AnyPayload, EventKind, any_condition};
+use crate::untyped::{AnyAction, AnyCondition, AnyOutcome, AnyPayload, EventKind, any_condition};
 use crate::{
     Action, Condition, DispatchTrace, Failure, HandlerInfo, Matcher, Occasion, Outcome, Rehearsal,
     ReportedFailure, Witness,
@@ -165,13 +166,27 @@ impl Engine {
         payload: E::Payload,
         rehearsal: Rehearsal<'_>,
     ) -> (Outcome<E>, Option<DispatchTrace>) {
-        let all = self.handlers(E::ID);
-        let takes_part = |handler: &&Registered| rehearsal.among.is_none_or(|among| among(&handler.info));
-        let handlers: Vec<_> = all.iter().filter(takes_part).cloned().collect();
         let mut payload = payload;
-        let dispatch = Dispatch::new(EventKind::of::<E>(), scope, &mut payload, Tracing::Runs);
-        let (outcome, trace) = dispatch.rehearsed(rehearsal.fault).run(&handlers).await;
+        let tried = self.try_out(EventKind::of::<E>(), scope, &mut payload, rehearsal);
+        let (outcome, trace) = tried.await;
         (outcome.typed(), trace)
+    }
+
+    /// Tries some event out.
+    fn try_out<'a>(
+        &'a self,
+        kind: EventKind,
+        scope: &'a Scope,
+        payload: &'a mut dyn AnyPayload,
+        rehearsal: Rehearsal<'a>,
+    ) -> BoxFuture<'a, (AnyOutcome, Option<DispatchTrace>)> {
+        Box::pin(async move {
+            let all = self.handlers(kind.id);
+            let takes_part = |handler: &&Registered| rehearsal.among.is_none_or(|among| among(&handler.info));
+            let handlers: Vec<_> = all.iter().filter(takes_part).cloned().collect();
+            let dispatch = Dispatch::new(kind, scope, payload, Tracing::Runs);
+            dispatch.rehearsed(rehearsal.fault).run(&handlers).await
+        })
     }
 
     /// The handlers that want to hear about this very occasion, in firing order.
@@ -184,13 +199,34 @@ impl Engine {
     /// Adds a handler. Its class is cut down to the event's, which is the strongest there can be.
     pub fn register<E: Event>(&self, registration: Registration<E>) -> HandlerKey {
         let Registration {
-            mut info,
+            info,
             order,
             matcher,
             condition,
             action,
         } = registration;
-        info.class = info.class.min(E::CLASS);
+        let condition = condition.map(any_condition::<E>);
+        let kind = EventKind::of::<E>();
+        self.add(kind, (info, order), (matcher, condition), AnyAction::of(action))
+    }
+
+    /// Adds one of becket's own hooks.
+    pub(crate) fn add_own(&self, info: HandlerInfo, matcher: Matcher, handler: OwnHandler) {
+        let kind = handler.kind;
+        let action = AnyAction::Other(Arc::new(handler));
+        self.add(kind, (info, Vec::new()), (matcher, None), action);
+    }
+
+    /// Adds a handler of some event.
+    fn add(
+        &self,
+        kind: EventKind,
+        (mut info, order): (HandlerInfo, Vec<String>),
+        (matcher, condition): (Matcher, Option<AnyCondition>),
+        action: AnyAction,
+    ) -> HandlerKey {
+        let event = kind.id;
+        info.class = info.class.min(kind.class);
         info.matcher = info.matcher.or_else(|| matcher.described());
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         let rank = Rank::new(&info, order, key);
@@ -198,15 +234,15 @@ impl Engine {
             info: Arc::new(info),
             rank,
             matcher,
-            condition: condition.map(any_condition::<E>),
-            action: AnyAction::of(action),
+            condition,
+            action,
             key,
         };
-        self.change(E::ID, |handlers| {
+        self.change(event, |handlers| {
             let place = handlers.partition_point(|other| other.rank < handler.rank);
             handlers.insert(place, handler);
         });
-        HandlerKey { event: E::ID, key }
+        HandlerKey { event, key }
     }
 
     /// Adds a Rust function under a name.

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_events::{Class, EVENTS, Event, EventId, Visitor};
+use becket_events::{Class, EVENTS, EventId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::Failure;
-use crate::row::{RowHandler, own_row};
+use crate::own_format::OwnHandler;
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
+use crate::untyped::EventKind;
 use crate::{
-    Action, CommandLane, Dialect, Engine, HandlerInfo, Lane, Matcher, Pattern, Preparation, Program,
-    Registration, WorkerLane,
+    CommandLane, Dialect, Engine, Failure, HandlerInfo, Lane, Matcher, Pattern, Preparation, Program,
+    WorkerLane,
 };
 
 /// How long a hook may take when its entry does not say.
@@ -263,27 +263,12 @@ impl OwnHook {
 
     /// Adds the hook to an engine.
     pub fn register(&self, engine: &Engine, environment: &HookEnvironment) {
-        struct Register<'a>(&'a OwnHook, &'a Engine, Arc<dyn Lane>);
-        impl Visitor for Register<'_> {
-            type Output = ();
-
-            fn visit<E: Event>(self) {
-                let Self(hook, engine, lane) = self;
-                let handler = RowHandler::<E> {
-                    lane,
-                    row: own_row(),
-                    timeout: hook.info.timeout,
-                };
-                engine.register(Registration {
-                    info: hook.info.clone(),
-                    order: Vec::new(),
-                    matcher: hook.matcher.clone(),
-                    condition: None,
-                    action: Action::Other(Arc::new(handler)),
-                });
-            }
-        }
-        self.event.visit(Register(self, engine, self.lane(environment)));
+        let handler = OwnHandler {
+            kind: EventKind::by_id(self.event),
+            lane: self.lane(environment),
+            timeout: self.info.timeout,
+        };
+        engine.add_own(self.info.clone(), self.matcher.clone(), handler);
     }
 
     /// Why the program could not be started from that directory, as far as that can be told without starting it.

@@ -3,7 +3,8 @@
 //! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds the
 //! handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
 //! wants, `outcome.rs` what comes back, `rehearsal.rs` how an event is tried out, `replay.rs` how once more. `lane/`
-//! runs programs, `row.rs` says what their input and output mean, `hookfile.rs` reads becket's own hook files,
+//! runs programs, `row.rs` says what their input and output mean, `own_format.rs` the same for becket's own hooks,
+//! `untyped.rs` lets the loop be the same for every event, `hookfile.rs` reads becket's own hook files,
 //! `glob.rs` the globs of others.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
@@ -20,6 +21,7 @@ mod lane;
 mod matcher;
 mod occasion;
 mod outcome;
+mod own_format;
 mod registered;
 mod rehearsal;
 mod replay;
@@ -46,8 +48,9 @@ pub use lane::{
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
+pub use own_format::{own_row, trouble_of_answer};
 pub use rehearsal::{Exchange, Fault, Rehearsal};
-pub use row::{Row, RowHandler, own_row, trouble_of_answer};
+pub use row::{Row, RowHandler};
 pub use settings_file::{
     MAX_SECONDS, Section, SectionSettings, SettingsError, check_seconds, in_plain_words, nearest, read_toml,
     read_toml_with, schema_with,

@@ -35,13 +35,25 @@ pub(crate) struct TextCache(Mutex<Vec<(Cow<'static, str>, Arc<str>)>>);
 const SHORT: usize = 16 * 1024;
 
 impl TextCache {
-    /// The text of a format, made at the first use.
-    fn text(&self, format: Cow<'static, str>, make: impl FnOnce() -> String) -> Arc<str> {
+    /// The text of a format, made by the first who asks.
+    pub(crate) fn text(&self, format: Cow<'static, str>, make: impl FnOnce() -> String) -> Arc<str> {
+        self.find(&format).unwrap_or_else(|| self.keep(format, make()))
+    }
+
+    /// The text of a format, if somebody has asked for it before.
+    fn find(&self, format: &str) -> Option<Arc<str>> {
+        let texts = self.0.lock().expect("no handler panics while it holds the texts");
+        let (_, text) = texts.iter().find(|(known, _)| known == format)?;
+        Some(Arc::clone(text))
+    }
+
+    /// Keeps the text of a format for those who ask for it next. Of two that were made at once the first stays.
+    fn keep(&self, format: Cow<'static, str>, text: String) -> Arc<str> {
+        let text: Arc<str> = echo_proof(text).into();
         let mut texts = self.0.lock().expect("no handler panics while it holds the texts");
-        if let Some((_, text)) = texts.iter().find(|(known, _)| *known == format) {
-            return Arc::clone(text);
+        if let Some((_, known)) = texts.iter().find(|(known, _)| *known == format) {
+            return Arc::clone(known);
         }
-        let text: Arc<str> = echo_proof(make()).into();
         texts.push((format, Arc::clone(&text)));
         text
     }
@@ -98,7 +110,7 @@ impl<E: Event> Occasion<'_, E> {
 }
 
 impl Setting<'_> {
-    async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
+    pub(crate) async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
         let told = self.notes.map(|notes| {
             (
                 notes,

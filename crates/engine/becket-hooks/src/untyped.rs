@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use becket_events::{Class, Event, EventId, Payload, Reply, Scope, Verdict, envelope_of};
+use becket_events::{Class, Event, EventId, Payload, Reply, Scope, Verdict, Visitor, envelope_of};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -28,6 +28,8 @@ pub(crate) struct EventKind {
     pub(crate) silence: fn() -> Box<dyn AnyReply>,
     /// A reply that refuses.
     pub(crate) refuse: fn(String) -> Box<dyn AnyReply>,
+    /// Reads a reply from JSON text.
+    pub(crate) parse: fn(&str) -> Result<Box<dyn AnyReply>, serde_json::Error>,
 }
 
 impl EventKind {
@@ -39,7 +41,23 @@ impl EventKind {
             rewrites: E::Reply::REWRITES,
             silence: || Box::new(E::Reply::default()),
             refuse: |reason| Box::new(E::Reply::refuse(reason)),
+            parse: |text| {
+                let reply: E::Reply = serde_json::from_str(text)?;
+                Ok(Box::new(reply))
+            },
         }
+    }
+
+    pub(crate) fn by_id(id: EventId) -> Self {
+        struct Kind;
+        impl Visitor for Kind {
+            type Output = EventKind;
+
+            fn visit<E: Event>(self) -> EventKind {
+                EventKind::of::<E>()
+            }
+        }
+        id.visit(Kind)
     }
 
     /// The JSON text that handlers receive.
@@ -117,7 +135,7 @@ where
 /// Handlers are kept by event, so what they are given and what they answer is of that event.
 const ONE_EVENT: &str = "a dispatch is about one event";
 
-fn reply_of<R: Reply>(reply: Box<dyn AnyReply>) -> R {
+pub(crate) fn reply_of<R: Reply>(reply: Box<dyn AnyReply>) -> R {
     let reply: Box<dyn Any> = reply;
     *reply.downcast().expect(ONE_EVENT)
 }
