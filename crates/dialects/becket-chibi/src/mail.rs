@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::inbox::{TakenMessages, take_messages};
 use becket_agent::mail::MailSource;
 use becket_agent::store::{Letter, Store};
 use becket_store::ContextName;
 use futures_util::future::BoxFuture;
+
+use crate::inbox::{TakenMessages, take_messages};
 
 /// How long a plugin may keep the lock of an inbox before the run goes on without its messages.
 const PATIENCE: Duration = Duration::from_secs(3);

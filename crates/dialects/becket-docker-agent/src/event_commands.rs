@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 use becket_agent::store::Store;
 use becket_events::EventId;
 use becket_hooks::{
@@ -15,6 +14,8 @@ use becket_system::{CliError, Surroundings};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+
+use crate::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 
 /// How long one command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hook::Judge;
 use becket_agent::provider::{
     AnswerPart, ModelRequest, Provider, ProviderError, ProviderErrorKind, RequestOptions,
 };
@@ -12,6 +11,8 @@ use becket_tools::Models;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+
+use crate::hook::Judge;
 
 /// Asks the models that hooks name.
 pub struct ModelJudge {

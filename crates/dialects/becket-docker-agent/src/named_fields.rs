@@ -1,8 +1,7 @@
 //! Which fields of an answer a command names, as far as its text shows it.
 
-use becket_events::Class;
-
 use becket_check::has_key;
+use becket_events::Class;
 
 use super::contract::Contract;
 use super::output::{INNER, OUTER, Output};

@@ -10,11 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{
-    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
-    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile,
-    register, toolset_tools, with_variables,
-};
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::team::Member;
 use becket_agent::tool::Tool;
@@ -25,6 +20,12 @@ use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
 use becket_system::{CliError, Surroundings};
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
+};
+
+use crate::{
+    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
+    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile,
+    register, toolset_tools, with_variables,
 };
 
 /// The longest agent file that is read.

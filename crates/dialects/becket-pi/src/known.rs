@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use super::discovery::{EXTENSION, Entry, Found, Place};
 use becket_dialect_kit::Remembered;
 use becket_host::Unloaded;
+
+use super::discovery::{EXTENSION, Entry, Found, Place};
 
 /// The form of the file. Another number is another form, and is ignored.
 const VERSION: u32 = 1;

@@ -1,13 +1,15 @@
 //! Conversations as session files of pi's, there and back: for extensions that ask for the file of their session, and
 //! for `becket sessions export` and `import`.
 
-use crate::messages::CommandRun;
-use crate::session_file::{self, FileContent, FileEntry, Header, SessionFile};
-use crate::{Entry, EntryKind, ModelName};
+use std::path::Path;
+
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::store::{EntryContent, NewEntry, Origin, Seed, SeedEntry, ShellRun, StoredEntry, Tree};
 use serde_json::{Value, json};
-use std::path::Path;
+
+use crate::messages::CommandRun;
+use crate::session_file::{self, FileContent, FileEntry, Header, SessionFile};
+use crate::{Entry, EntryKind, ModelName};
 
 /// The kind of an entry that says who has the word in a team.
 const SPEAKER: &str = "becket:speaker";

@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use crate::{Brought, Resources, Template, skills_for_prompt};
 use becket_agent::shelf::Shelf;
 use becket_events::ResourcesReply;
+
+use crate::{Brought, Resources, Template, skills_for_prompt};
 
 /// Gives the file of the extension that has brought a path.
 type Owners = Box<dyn Fn(&Path) -> Option<PathBuf> + Send + Sync>;

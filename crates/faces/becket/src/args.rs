@@ -6,12 +6,11 @@ use std::process::ExitCode;
 
 use becket_agent::provider::ThinkingLevel;
 use becket_docker_agent::AgentFileChoice;
-use becket_system::Surroundings;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-
 use becket_host::{GuestOptions, Mode, Program};
 use becket_pi::extensions::GivenFlag;
 use becket_pi::host;
+use becket_system::Surroundings;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::extension_flags::{Preloaded, own_option_names, read_with_extensions};
 use crate::guest_list::Hosts;

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use becket_hooks::OwnHook;
 use becket_system::files::{Unread, read_regular};
-use becket_system::{CliError, Exit};
-
 use becket_system::project_root::SETTINGS;
+use becket_system::{CliError, Exit};
+use becket_trust::{Judged, Kind, TRUST_HINT, Trust, gone};
 
 use crate::config::{PermissionsConfig, ProjectConfig};
-use becket_trust::{Judged, Kind, TRUST_HINT, Trust, gone};
 
 /// The largest `becket.toml` that is read.
 pub const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;

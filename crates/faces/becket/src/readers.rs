@@ -3,21 +3,22 @@
 use std::path::Path;
 
 use becket_check::{echoes, shell, written};
+use becket_docker_agent::EventCommand;
 use becket_store::{AuditEntry, RawTrace};
 use becket_system::moments::{parse_moment, parse_since, parse_span};
+use becket_system::{harmless, harmless_indented, harmless_name};
+use becket_trust::follow::{Language, follow};
+use becket_trust::{Lock, Record};
 
 use crate::commands::audit::Account;
 use crate::commands::tool_arguments;
 use crate::config::{Config, ProjectConfig};
+use crate::front::Style;
 use crate::front::markdown::render;
-use crate::front::{Style, harmless, harmless_indented, harmless_name};
 use crate::guest_list::Hosts;
 use crate::target::parse_name;
 use crate::timeline::asked::{Asked, Stretch};
 use crate::workbench::Suite;
-use becket_docker_agent::EventCommand;
-use becket_trust::follow::{Language, follow};
-use becket_trust::{Lock, Record};
 
 /// Reads a text, whatever comes of it.
 pub type Reader = fn(&str);

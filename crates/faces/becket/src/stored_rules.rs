@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use becket_agent::stored_rule::{RuleKeeper, check};
 use becket_system::Folders;
 use becket_system::files::read_regular;
-use serde::{Deserialize, Serialize};
-
 use becket_trust::put;
+use serde::{Deserialize, Serialize};
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 1024 * 1024;

@@ -5,19 +5,16 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use becket_host::Unloaded;
+use becket_host::{Ui, Unloaded};
 use becket_pi::host_call::{Dialog, DialogAnswer};
 use becket_screen::{Entry, Question, Screen};
 use becket_system::signals::unless_cancelled;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::args::RunMode;
 use crate::assemble::{Caller, Setup};
-use becket_host::Ui;
-
-use crate::front::harmless;
 use crate::programs::PATIENCE_AT_THE_DOOR;
 use crate::project_trust;
 

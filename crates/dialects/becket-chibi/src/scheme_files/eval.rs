@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use crate::scheme;
 use becket_agent::gate::Permit;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
 use futures_util::future::BoxFuture;
@@ -13,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::calls::Callers;
 use super::file::{SchemeFile, World};
 use super::tool::{calls_of, spec};
+use crate::scheme;
 
 const DESCRIPTION: &str = "Evaluate R7RS Scheme and see the value of the last form. Definitions stay until the end of \
 the run. There are no files and no network, but (call-tool \"name\" '((\"argument\" . \"value\"))) calls another tool \

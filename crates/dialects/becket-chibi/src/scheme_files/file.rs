@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use crate::scheme::{self, Reach, Tier};
 use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
 use becket_scheme::{
     Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
@@ -24,6 +23,7 @@ use super::chain::Chain;
 use super::harness::{self, State};
 use super::io::Io;
 use super::web::{Reply as WebReply, Request as WebRequest, Web};
+use crate::scheme::{self, Reach, Tier};
 
 /// Steps of a sandboxed run.
 const SANDBOXED_STEPS: u64 = 10_000_000;

@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::SystemTime;
 
-use crate::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
-use crate::{Host, ScriptHook, hook_named};
 use becket_agent::Parent;
 use becket_agent::flocks::Flocks;
 use becket_agent::front::{Front, Sight};
@@ -27,6 +25,8 @@ use super::calls::Callers;
 use super::file::{Callback, Defined, SchemeFile, Why, World};
 use super::marks::{Marks, Trust};
 use super::tool::SchemeTool;
+use crate::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
+use crate::{Host, ScriptHook, hook_named};
 
 /// A larger file is no program that somebody wrote.
 pub const MOST_BYTES: u64 = 4 * 1024 * 1024;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::scheme::{self, Library, Needs, Procedure, Reach, Service, Tier};
 use becket_scheme::{Answer, ErrorKind, Fault, Heap, Machine, Module, Native, Style, Value};
 
 use super::file::World;
 use super::io::Io;
+use crate::scheme::{self, Library, Needs, Procedure, Reach, Service, Tier};
 
 /// What procedures know of the file that calls them.
 pub struct State {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::scheme;
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
@@ -14,6 +13,7 @@ use serde_json::{Map, Value};
 use super::calls::{Callers, SessionCalls};
 use super::file::{Calls, Described, NoCalls, SchemeFile, shown};
 use super::marks::Trust;
+use crate::scheme;
 
 /// A tool of a file's.
 pub struct SchemeTool {

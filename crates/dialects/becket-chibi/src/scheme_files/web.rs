@@ -3,16 +3,15 @@
 
 use std::time::Duration;
 
-use crate::scheme::Reach;
 use becket_agent::url_policy::{UrlJudge, read_url, without_credentials};
 use becket_scheme::{Heap, Value};
-use becket_tools::{ToolSettings, client_for};
+use becket_tools::{ToolSettings, cause, client_for};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use url::Url;
 
 use super::harness::word;
-use becket_tools::cause;
+use crate::scheme::Reach;
 
 /// What requests go through.
 #[derive(Debug, Clone)]

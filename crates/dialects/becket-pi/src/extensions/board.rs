@@ -10,11 +10,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::host_call::{
-    ContextFile, FlagDefinition, FlagValue, Mode, ProviderDefinition, Shown, ToolDefinition,
-};
-use crate::services::{Bind, Service};
-use crate::{Candidate, ExtensionOwner, Origin};
 use becket_agent::desk::Desk;
 use becket_agent::front::Sight;
 use becket_agent::provider::Provider;
@@ -24,6 +19,7 @@ use becket_hooks::{
     Cause, DispatchTrace, Engine, Failure, HandlerKey, HandlerRun, LaneKind, Mark, ScriptHandler,
     Unanswerable,
 };
+use becket_host::{Failed, Person, Ui};
 use becket_js::{Extension, Kit, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
@@ -37,8 +33,12 @@ use super::flags::GivenFlag;
 use super::network::Network;
 use super::taps::Taps;
 use super::tool::{ExtensionTool, Offer};
+use crate::host_call::{
+    ContextFile, FlagDefinition, FlagValue, Mode, ProviderDefinition, Shown, ToolDefinition,
+};
+use crate::services::{Bind, Service};
 use crate::shelf::RunShelf;
-use becket_host::{Failed, Person, Ui};
+use crate::{Candidate, ExtensionOwner, Origin};
 
 /// How much of what extensions use is kept until there is a session.
 const MOST_UNTOLD: usize = 1_000;

@@ -4,12 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::services::BusEvent;
 use becket_js::Extension;
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::board::Board;
+use crate::services::BusEvent;
 
 /// What has been said and not been heard yet.
 #[derive(Default)]

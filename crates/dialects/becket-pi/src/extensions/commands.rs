@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::services::{Ran, RunCommand};
 use becket_js::Extension;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, Command};
+use crate::services::{Ran, RunCommand};
 
 /// How often it is looked at what a command that takes its time waits for.
 const LOOK: Duration = Duration::from_millis(100);

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{ModelName, messages};
 use becket_agent::provider::{
     AnswerPart, ModelRequest, Provider, ProviderError, ProviderErrorKind, RequestOptions, ToolFace,
 };
@@ -14,6 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::board::Board;
+use crate::{ModelName, messages};
 
 /// How long a model may be silent.
 const IDLE: Duration = Duration::from_secs(120);

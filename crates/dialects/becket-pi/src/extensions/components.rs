@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::host_call::{Mode, OverlayPlace, OverlayWish, Place, Placed, Placement};
-use crate::services::{ComponentKey, OverlayVisible, RenderComponent, SetEditorText};
 use becket_js::{Extension, LentTerminal, Meanwhile};
 use becket_screen::{
     Anchor, CURSOR_MARKER, Extent, Handle, Hears, Margin, OverlayOptions, Owner, Pen, Protocol, Role, Screen,
@@ -18,6 +16,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
+use crate::host_call::{Mode, OverlayPlace, OverlayWish, Place, Placed, Placement};
+use crate::services::{ComponentKey, OverlayVisible, RenderComponent, SetEditorText};
 
 /// How long a component may take to draw itself or to take a key.
 const A_MOMENT: Duration = Duration::from_secs(5);

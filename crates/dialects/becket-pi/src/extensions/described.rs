@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::host_call::ModelDefinition;
 use becket_agent::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, RequestOptions};
 use becket_events::{Json, RequestForm, Usage};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+
+use crate::host_call::ModelDefinition;
 
 /// The longest answer that is asked for where only the model's limit is known.
 const LONGEST_ANSWER: u64 = 32_000;

@@ -3,9 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::host_call::{
-    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo, ToolInfo,
-};
 use becket_agent::desk::{Delivery, DeskError, ToolSeen, WhenIdle};
 use becket_agent::provider::ThinkingLevel;
 use becket_agent::{Input, tool::BUILTIN};
@@ -20,6 +17,9 @@ use serde_json::{Value, json};
 use super::board::{Board, Command, origin_words};
 use super::calls::StreamNews;
 use super::{bus, later, models, moves, resources, sessions, tool};
+use crate::host_call::{
+    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo, ToolInfo,
+};
 
 /// A board as extensions see it. It is the board's only owner among them, so that calls can outlive the caller.
 pub struct BoardHost(pub Arc<Board>);

@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::compaction_result;
-use crate::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 use becket_agent::CompactEnd;
 use becket_agent::desk::{ChosenModel, Desk};
 use becket_agent::provider::{Begun, Sending};
@@ -19,6 +17,8 @@ use super::board::Board;
 use super::calls::StreamNews;
 use super::host::{json_of, refused};
 use super::{completion, models, moves};
+use crate::compaction_result;
+use crate::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 
 /// How long a program or a person may take where no time is named.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);

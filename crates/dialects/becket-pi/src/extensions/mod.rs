@@ -37,16 +37,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Candidate;
-use crate::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
-use crate::services::End;
 use becket_agent::desk::Desk;
 use becket_agent::provider::Provider;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_host::Unloaded;
-use becket_host::{Drawing, Person};
+use becket_host::{Drawing, Person, Unloaded};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
 };
@@ -56,6 +52,10 @@ use becket_system::Surroundings;
 use becket_tools::Models;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+use crate::Candidate;
+use crate::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
+use crate::services::End;
 
 pub use board::{Board, Guest, RegisteredFlag};
 use board::{Facts, Stage};

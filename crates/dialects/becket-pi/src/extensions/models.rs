@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::ModelName;
-use crate::host_call::{ModelDefinition, ProviderDefinition};
 use becket_agent::provider::Provider;
 use serde_json::{Value, json};
 
 use super::board::Board;
+use crate::ModelName;
+use crate::host_call::{ModelDefinition, ProviderDefinition};
 
 /// How many tokens a model can give where nothing is said.
 const USUAL_ANSWER: u64 = 16_384;

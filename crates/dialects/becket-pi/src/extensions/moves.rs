@@ -4,9 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_call::{ForkPosition, HostCallAsync, WentOn};
-use crate::services::{SetUp, WasSetUp};
-use crate::session_file;
 use becket_agent::desk::{Destination, Moved, Planted, Planter, Site};
 use becket_agent::store::{EntryContent, Seed};
 use becket_agent::{GoTo, Position};
@@ -19,7 +16,9 @@ use serde_json::json;
 use super::board::Board;
 use super::host::{json_of, refused};
 use super::sessions;
-use crate::session_files;
+use crate::host_call::{ForkPosition, HostCallAsync, WentOn};
+use crate::services::{SetUp, WasSetUp};
+use crate::{session_file, session_files};
 
 /// What is said where a conversation cannot be forked at an entry.
 const NOT_FORKED: &str = "Invalid entry ID for forking";

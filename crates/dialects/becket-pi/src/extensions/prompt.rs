@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
 
-use crate::Skill;
-use crate::host_call::PromptOptions;
 use becket_events::{Append, PostSystemPrompt, PostSystemPromptReply};
 use becket_hooks::Engine;
 use becket_js::HostError;
 
 use super::board::{Board, Guest};
 use super::host::active_tools;
+use crate::Skill;
+use crate::host_call::PromptOptions;
 
 /// Adds them to every system prompt of the person's own session, as far as the tools are offered.
 pub fn register(engine: &Engine, board: &Arc<Board>) {

@@ -8,9 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_call::ProviderDefinition;
-use crate::services::{AbortStream, ProviderStream, Streamed};
-use crate::{ModelName, messages};
 use becket_agent::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
@@ -27,6 +24,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::board::Board;
 use super::calls::StreamNews;
 use super::models;
+use crate::host_call::ProviderDefinition;
+use crate::services::{AbortStream, ProviderStream, Streamed};
+use crate::{ModelName, messages};
 
 /// How long an answer may take in all. The agent itself does not wait for a silent one that long.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);

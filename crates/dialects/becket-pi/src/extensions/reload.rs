@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::Candidate;
-use crate::services::{Bind, End};
 use becket_hooks::{Field, ScriptHandler};
 use becket_js::{Extension, Kit};
 
 use super::A_WORD;
 use super::board::Board;
 use super::tool::{ExtensionTool, Offer};
+use crate::Candidate;
+use crate::services::{Bind, End};
 
 impl Board {
     /// Keeps what extensions are loaded with.

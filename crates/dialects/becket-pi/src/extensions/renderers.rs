@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_call::ToolDefinition;
-use crate::services::{
-    Drawer, RenderCall, RenderMessage, RenderResult, ResolveRenderers, Resolved, Service, TransformMarkdown,
-};
 use becket_events::{Message, MessageBody};
+use becket_host::{Drawing, Whose};
 use becket_js::Extension;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
 use super::board::{Board, Guest};
-use becket_host::{Drawing, Whose};
+use crate::host_call::ToolDefinition;
+use crate::services::{
+    Drawer, RenderCall, RenderMessage, RenderResult, ResolveRenderers, Resolved, Service, TransformMarkdown,
+};
 
 /// How long somebody may take to draw something.
 const A_MOMENT: Duration = Duration::from_secs(5);

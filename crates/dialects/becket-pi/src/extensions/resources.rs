@@ -1,14 +1,14 @@
 //! Skills, prompt templates and themes, as extensions see them.
 
-use crate::host_call::{CommandInfo, Mode, SourceInfo};
-use crate::{Resources, ShownTheme};
 use becket_js::HostError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::board::Board;
 use super::host::json_of;
+use crate::host_call::{CommandInfo, Mode, SourceInfo};
 use crate::shelf::RunShelf;
+use crate::{Resources, ShownTheme};
 
 /// What is drawn with where nobody has chosen.
 const USUAL_THEME: &str = "dark";

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::host_call::ProviderDefinition;
 use becket_agent::provider::Provider;
 use becket_js::Extension;
 use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
@@ -12,6 +11,7 @@ use super::board::{Board, Guest};
 use super::described::Described;
 use super::models;
 use super::provider::{StreamProvider, entry, key};
+use crate::host_call::ProviderDefinition;
 
 /// The model, written `provider/name` or as a provider alone; `None` if no extension brings its provider.
 pub fn select(board: &Arc<Board>, name: &str) -> Option<Result<Arc<dyn Provider>, String>> {

@@ -3,10 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::host_call::{ContextUsage, SessionInfo};
-use crate::services::ComingSession;
-use crate::session_file::Header;
-use crate::{ModelName, messages};
 use becket_agent::context_files::{ContextFile, Whose};
 use becket_agent::desk::Site;
 use becket_agent::store::{EntryContent, Origin, StoredEntry};
@@ -16,7 +12,11 @@ use serde_json::{Value, json};
 
 use super::board::Board;
 use super::host::refused;
+use crate::host_call::{ContextUsage, SessionInfo};
+use crate::services::ComingSession;
+use crate::session_file::Header;
 use crate::session_files::{self, About};
+use crate::{ModelName, messages};
 
 /// How full the model's window is.
 pub fn usage(board: &Board) -> Option<ContextUsage> {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::services::{AbortShell, RunShell, ShellEnd};
 use becket_js::Extension;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
+use crate::services::{AbortShell, RunShell, ShellEnd};
 
 /// How long such a command may take. The person can end it.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::services::{CompleteArgument, Ran, RunShortcut};
 use becket_js::Extension;
 use becket_screen::{Candidate, normalised};
 
 use super::board::Board;
+use crate::services::{CompleteArgument, Ran, RunShortcut};
 
 /// How long what belongs to a key may take. It may ask the person.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);

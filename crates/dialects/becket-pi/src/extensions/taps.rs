@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use crate::services::{Completion, Suggest, Suggestions, TerminalInput};
 use becket_js::Extension;
 use becket_screen::{Candidate, Completions, Key, Phase};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::board::Board;
+use crate::services::{Completion, Suggest, Suggestions, TerminalInput};
 
 /// How long an extension may take with a key.
 const A_MOMENT: Duration = Duration::from_secs(5);

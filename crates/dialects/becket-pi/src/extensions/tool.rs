@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_call::{ExecutionMode, ToolDefinition, ToolResult};
-use crate::services::{AbortTool, ExecuteTool, PrepareArguments, Prepared};
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{Progress, Tool, ToolOutput, ToolRun, ToolSpec};
@@ -17,6 +15,8 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::board::Board;
+use crate::host_call::{ExecutionMode, ToolDefinition, ToolResult};
+use crate::services::{AbortTool, ExecuteTool, PrepareArguments, Prepared};
 
 /// How long a tool may take. Tools ask other agents and build programs; the person can cancel.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);

@@ -10,12 +10,15 @@ use becket_agent::store::Tree;
 use becket_agent::{
     CompactEnd, DirectCall, Ending, GoTo, GoToEnd, Input, Position, Refused, RunEnd, Session, Switch,
 };
-use becket_docker_agent::{Piece, command_prompt};
+use becket_chibi::scheme_files::SchemeFiles;
+use becket_docker_agent::{Piece, TeamCommands, command_prompt};
 use becket_events::{EndReason, InputSource, ModelChoice, Part};
 use becket_hooks::{Watcher, nearest};
+use becket_host::{Asking, Person};
+use becket_pi::extensions::{Called, CommandEnd, Extensions};
 use becket_pi::host_call::HostCall;
 use becket_store::{Claim, ContextName, SqliteStore};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use becket_tools::Models;
 use clap::CommandFactory;
 use serde_json::{Map, Value};
@@ -26,16 +29,11 @@ use super::moving::{Around, End, Grounds, Seat};
 use super::{ago, piped, runtime, switch};
 use crate::args::{Args, Options, RunMode};
 use crate::assemble::{Assembled, Caller, Setup};
-use becket_host::{Asking, Person};
-use becket_pi::extensions::{Called, CommandEnd, Extensions};
-
-use crate::front::{Output, Style, TerminalFront, at_screen, counted, harmless};
+use crate::front::{Output, Style, TerminalFront, at_screen, counted};
 use crate::lifetimes::destroy_due;
 use crate::pictures::read_picture;
 use crate::programs::Program;
 use crate::target::{Target, Wish};
-use becket_chibi::scheme_files::SchemeFiles;
-use becket_docker_agent::TeamCommands;
 
 /// Asks once.
 pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use becket_agent::audit::LedgerCounts;
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use super::{print, since, trace};
 use crate::args::{AuditCommand, Options};
-use crate::front::{Progress, counted, harmless};
+use crate::front::{Progress, counted};
 
 /// Does what is asked for.
 pub fn run(

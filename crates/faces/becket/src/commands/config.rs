@@ -1,14 +1,13 @@
 //! `becket config`: what is in effect, and where it comes from.
 
 use becket_agent::SubagentSettings;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::Value;
 
 use super::print;
 use crate::args::Options;
 use crate::assemble::Setup;
 use crate::config::Config;
-use crate::front::harmless;
 use crate::target::Wish;
 
 /// Shows the configuration in effect.

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex};
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_hooks::Engine;
 use becket_host::{Asking, Health, Person, Report, Stage, Toolbox};
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use becket_tools::Models;
 use futures_util::future::BoxFuture;
 
 use super::{print, runtime};
 use crate::args::Options;
 use crate::assemble::{Caller, Loaded, Setup, tool_names};
-use crate::front::harmless;
 use crate::target::Wish;
 
 /// Looks at configuration, model, store, hooks, plugins, servers and extensions. Ends with 1 if something is wrong.

@@ -4,19 +4,17 @@ use std::collections::BTreeSet;
 
 use becket_agent::mail::MailSource;
 use becket_agent::store::{EntryContent, StoredEntry};
-use becket_chibi::contexts_with_messages;
+use becket_chibi::{InboxFiles, contexts_with_messages};
 use becket_events::{EndReason, MessageBody};
 use becket_store::{ContextName, SqliteStore};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose, conclude, unless_lost};
 use super::{ago, cancellable, print, runtime};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::front::harmless;
 use crate::target::{Wish, parse_name};
-use becket_chibi::InboxFiles;
 
 /// What a model is asked that is woken.
 const WAKE_UP: &str = "You were woken because of the messages above. Deal with them now, as far as you can: nobody may \

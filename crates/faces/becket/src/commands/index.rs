@@ -8,14 +8,14 @@ use std::sync::Arc;
 use becket_events::EventId;
 use becket_hooks::Watcher;
 use becket_index::{IndexProblem, MapWish, SymbolQuery};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{print, tool};
 use crate::args::{IndexCommand, Options};
 use crate::assemble::Setup;
-use crate::front::{self, harmless};
+use crate::front;
 
 /// Updates the index, or looks something up in it.
 pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

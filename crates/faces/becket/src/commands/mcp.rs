@@ -5,13 +5,12 @@ use becket_hooks::nearest;
 use becket_host::{Asking, Guests, Toolbox};
 use becket_mcp::{Known, Offer, Reach, Server, tool_name};
 use becket_system::signals::unless_cancelled;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
 use super::{print, runtime};
 use crate::args::{McpCommand, Options};
 use crate::assemble::{Setup, tool_names};
-use crate::front::harmless;
 use crate::servers::RunServers;
 
 /// Looks at servers.

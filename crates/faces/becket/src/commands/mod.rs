@@ -37,16 +37,13 @@ pub mod web;
 pub(crate) use chat::Shell;
 
 use becket_agent::mail::Sending;
-use becket_system::{CliError, Exit, Surroundings};
-
 use becket_chibi::scheme::Tier;
+use becket_docker_agent::AgentFileChoice;
+use becket_system::{CliError, Exit, Surroundings};
 use tokio_util::sync::CancellationToken;
 
-use becket_docker_agent::AgentFileChoice;
-
 use crate::args::{Args, Command, FlockCommand, Options, RunMode, SessionsCommand};
-use crate::programs;
-use crate::project_trust;
+use crate::{programs, project_trust};
 pub(crate) use ask::{Purpose, person, with_some_model};
 pub(crate) use tool::read_arguments as tool_arguments;
 

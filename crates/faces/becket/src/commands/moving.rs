@@ -16,8 +16,11 @@ use becket_agent::{
     SessionJudge,
 };
 use becket_events::SwitchReason;
+use becket_host::{Found, Place};
+use becket_pi::host::FoundExtensions;
 use becket_store::{Claim, ContextName, Lifetime, SqliteStore};
 use becket_system::{CliError, Surroundings};
+use becket_trust::Trust;
 use tokio_util::sync::CancellationToken;
 
 use super::sessions::{bring, without_moment};
@@ -25,9 +28,6 @@ use crate::args::Options;
 use crate::assemble::{Assembled, Setup};
 use crate::lifetimes::destroy_unkept;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
-use becket_host::{Found, Place};
-use becket_pi::host::FoundExtensions;
-use becket_trust::Trust;
 
 /// After how long without use a context is destroyed that was not to be kept, where the program could not do it.
 const LEFT_BEHIND_MS: u64 = 24 * 60 * 60 * 1000;

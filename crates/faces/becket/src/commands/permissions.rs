@@ -1,11 +1,10 @@
 //! `becket permissions`: the rules that were stored at a question, for each project.
 
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::json;
 
 use super::print;
 use crate::args::{Options, PermissionsCommand};
-use crate::front::harmless;
 use crate::stored_rules::StoredRules;
 
 /// A stored rule with its number in the list.

@@ -1,16 +1,14 @@
 //! `becket plugin`: the plugins of the chibi home, and calls of them.
 
-use becket_chibi::{FoundPlugins, Plugin, hook_named, plugins_folder};
+use becket_chibi::{FoundPlugins, NotOffered, Plugin, Plugins, generation_word, hook_named, plugins_folder};
 use becket_hooks::nearest;
 use becket_host::{Asking, Guests};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Map, Value, json};
 
 use super::{print, runtime, tool};
 use crate::args::Options;
 use crate::assemble::Setup;
-use crate::front::harmless;
-use becket_chibi::{NotOffered, Plugins, generation_word};
 
 /// Lists the plugins, or calls one.
 pub fn run(

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use becket_store::{SessionSummary, SqliteStore};
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use super::{cancellable, print, since, trace};
 use crate::args::{Options, ReplayArgs};
-use crate::front::{Progress, harmless};
+use crate::front::Progress;
 use crate::workbench::{Difference, Lab, Replay, Said, Speaker};
 
 /// Replays what is asked for, and says what differs.

@@ -1,10 +1,9 @@
 //! `becket run`: an agent file, with one prompt or as a chat.
 
+use becket_docker_agent::AgentFileChoice;
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::{ask, chat};
-use becket_docker_agent::AgentFileChoice;
-
 use crate::args::Options;
 
 /// Runs an agent file.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use becket_agent::mail::Sending;
 use becket_host::Asking;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 
 use super::ask::{Purpose, person, with_some_model};
 use super::{cancellable, print};
 use crate::args::Options;
 use crate::assemble::{Caller, Setup};
-use crate::front::{Output, harmless};
+use crate::front::Output;
 use crate::target::Wish;
 
 /// Sends a message in the name of the current context, without a session: its context may be at work just now.

@@ -2,13 +2,12 @@
 //! is asked.
 
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};
 use crate::args::{Options, SnapshotsCommand};
 use crate::assemble::Setup;
-use crate::front::harmless;
 
 /// Lists checkpoints, compares them, or goes back to one.
 pub fn run(

@@ -105,7 +105,7 @@ fn present(called: &DirectCall, surroundings: &Surroundings, write: impl Fn(&str
     }
     let text = &called.output;
     let text = if surroundings.stdout_is_terminal {
-        crate::front::harmless(text)
+        becket_system::harmless(text)
     } else {
         text.clone()
     };

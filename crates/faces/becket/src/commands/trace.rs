@@ -9,18 +9,15 @@ use std::time::Duration;
 
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
 use becket_system::project_root::nearest_project;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::{Value, json};
-
 use url::Url;
 
 use super::{print, runtime};
 use crate::args::{Options, TraceArgs, TraceForm};
 use crate::assemble::Setup;
-use crate::front::harmless;
 use crate::otel;
 use crate::workbench::in_ms;
-
 use tree::{Family, Node, What};
 
 /// What is said of a session that was killed before it had stored an answer.

@@ -1,13 +1,12 @@
 //! `becket url`: what the policy says about addresses of the web.
 
 use becket_agent::url_policy::{UrlClass, UrlJudge, UrlVerdict, read_url, without_credentials};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use super::{print, runtime};
 use crate::args::{Options, UrlCommand};
 use crate::assemble::Setup;
-use crate::front::harmless;
 use crate::target::Wish;
 
 /// Judges addresses; nothing is fetched, but names are looked up.

@@ -8,14 +8,13 @@ use std::time::SystemTime;
 use becket_agent::judged_path::{reason, size};
 use becket_agent::vfs::{Caller, Entry, Info, Kind, Vfs, VfsPath, VfsPlace, ZONES};
 use becket_chibi::scheme::zone_of;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_chibi::scheme_files::{Marks, Trust};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use super::{ago, print, print_bytes};
 use crate::args::{Options, VfsCommand};
 use crate::assemble::Setup;
-use crate::front::harmless;
-use becket_chibi::scheme_files::{Marks, Trust};
 
 /// Does what the command says.
 pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -8,7 +8,6 @@ mod screen_ui;
 mod style;
 mod terminal;
 
-pub use becket_system::{harmless, harmless_indented, harmless_name};
 pub use output::{Output, PROMPT};
 pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};

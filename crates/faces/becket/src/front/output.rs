@@ -6,11 +6,9 @@ use std::sync::{Mutex, OnceLock};
 
 use becket_host::{Drawing, Whose};
 use becket_screen::Slot;
-use becket_system::CliError;
-use becket_system::harmless_indented;
+use becket_system::{CliError, Detail, OpenScreen, harmless_indented};
 
 use super::style::Style;
-use becket_system::{Detail, OpenScreen};
 
 /// The mark in front of what the person types.
 pub const PROMPT: &str = "becket> ";

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
+use becket_host::Whose;
 use becket_system::{harmless, harmless_indented, harmless_name};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::markdown::MarkdownStream;
-use becket_host::Whose;
-
 use super::output::Output;
 use super::person;
 use super::style::{Style, counted};

@@ -6,6 +6,7 @@ use becket_agent::Input;
 use becket_agent::desk::{self, Delivery, WhenIdle};
 use becket_agent::front::Sight;
 use becket_events::{InputSource, ModelChoice, Part};
+use becket_pi::extensions::CommandEnd;
 use becket_pi::host_call::{self, ForkPosition, HostCall, HostCallAsync};
 use becket_pi::messages::written_parts;
 use becket_pi::rpc::{Behaviour, Command, QueueMode, SessionState, bash_result, last_answer, session_stats};
@@ -18,7 +19,6 @@ use super::rpc::pace;
 use crate::assemble::Assembled;
 use crate::commands::Shell;
 use crate::commands::ask::Steered;
-use becket_pi::extensions::CommandEnd;
 
 /// The levels of thinking, one after the other.
 const LEVELS: [&str; 5] = ["off", "minimal", "low", "medium", "high"];

@@ -9,18 +9,17 @@ use becket_agent::CompactEnd;
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
 use becket_events::CompactReason;
 use becket_hooks::ReportedFailure;
+use becket_host::{Failed, Ui};
 use becket_pi::host_call::{Delivery, Dialog, DialogAnswer, Shown};
 use becket_pi::rpc::{UiResponse, dialog_request, shown_request};
 use becket_pi::{Compacted, Stream};
-use becket_system::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings, harmless};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::args::Options;
-use becket_host::{Failed, Ui};
-
-use crate::front::{Choice, STORE, about_rule, harmless, rule_of};
+use crate::front::{Choice, STORE, about_rule, rule_of};
 use crate::project_trust::{Pending, QUESTION};
 
 /// A program that does not answer for this long has said no; nothing waits for ever.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use becket_agent::desk::{Delivery, Pace};
 use becket_events::EndReason;
+use becket_host::Person;
 use becket_pi::rpc::{Command, Line, QueueMode, read, response};
 use becket_system::{CliError, Exit, Surroundings};
 use futures_util::StreamExt;
@@ -20,8 +21,6 @@ use super::lines::{Read, read_line};
 use crate::args::Options;
 use crate::commands::ask::{Company, Conversation, Purpose, front};
 use crate::commands::runtime;
-use becket_host::Person;
-
 use crate::front::Output;
 use crate::target::Wish;
 

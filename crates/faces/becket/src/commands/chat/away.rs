@@ -8,13 +8,13 @@ use becket_agent::desk::{Destination, Moved};
 use becket_agent::store::Tree;
 use becket_agent::{GoTo, Position};
 use becket_screen::{Entry, Question, Screen};
-use becket_system::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings, harmless_name};
 
 use crate::commands::ask::Conversation;
 use crate::commands::moving::End;
 use crate::commands::sessions::{drawn_lines, in_one_line, is_persons, meant};
 use crate::commands::{ago, print};
-use crate::front::{counted, harmless_name};
+use crate::front::counted;
 
 /// How long the person may think about where to go.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

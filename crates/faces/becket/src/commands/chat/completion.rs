@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::IgnoreFiles;
+use becket_pi::extensions::Board;
 use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 use becket_system::Surroundings;
 
 use super::COMMANDS;
-use becket_pi::extensions::Board;
 
 /// How many files are looked at for one request.
 const MOST_FILES: usize = 20_000;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use becket_agent::desk::Desk;
-use becket_system::{CliError, Exit, Signals, Surroundings};
+use becket_pi::extensions::{Called, CommandEnd};
+use becket_system::{CliError, Exit, Signals, Surroundings, harmless_name};
 use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
@@ -15,8 +16,7 @@ use super::{Away, Means, away, goes_back, help, tell_end};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::{compact, print};
-use crate::front::{PROMPT, Style, harmless_name};
-use becket_pi::extensions::{Called, CommandEnd};
+use crate::front::{PROMPT, Style};
 
 /// The longest line that a terminal hands out at once.
 const LONGEST_LINE: usize = 4096;

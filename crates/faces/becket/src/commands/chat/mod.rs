@@ -10,16 +10,15 @@ mod outside;
 mod shell;
 mod talk;
 
-use away::Away;
 use becket_events::EndReason;
+use becket_pi::extensions::CommandEnd;
 use becket_system::signals::leave_terminal;
-use becket_system::{CliError, Exit, Folders, Signals, Surroundings};
+use becket_system::{CliError, Exit, Folders, Signals, Surroundings, harmless_name};
 
 use super::ask::{Conversation, unless_lost};
 use super::{redo, runtime, snapshots, undo};
 use crate::args::Options;
-use crate::front::harmless_name;
-use becket_pi::extensions::CommandEnd;
+use away::Away;
 pub(super) use lines::{Lines, PromptMark, ReadLine};
 pub use shell::Shell;
 

@@ -17,8 +17,9 @@ use becket_agent::store::ShellRun;
 use becket_agent::{Judged, SessionJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
+use becket_pi::extensions::Board;
 use becket_screen::Row;
-use becket_system::Surroundings;
+use becket_system::{Surroundings, harmless};
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -26,8 +27,7 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::given::{Given, Kept};
-use crate::front::{Output, Style, harmless};
-use becket_pi::extensions::Board;
+use crate::front::{Output, Style};
 
 /// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;

@@ -14,26 +14,25 @@ use std::time::{Duration, Instant};
 use becket_agent::Input;
 use becket_agent::desk::{Delivery, Desk};
 use becket_events::InputSource;
+use becket_pi::extensions::{Board, Called};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
 };
-use becket_system::{CliError, Exit, Signals, Surroundings};
+use becket_system::{CliError, Exit, Signals, Surroundings, harmless};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::completion::Completer;
-use super::outside;
 use super::shell::Shell;
 use super::{
-    Away, HISTORY_LINES, Means, away, call, choose_model, goes_back, help, is_unknown, tell_end,
+    Away, HISTORY_LINES, Means, away, call, choose_model, goes_back, help, is_unknown, outside, tell_end,
     tell_unknown, usage,
 };
 use crate::args::Options;
 use crate::commands::ask::{Conversation, remark_on};
 use crate::commands::compact;
-use crate::front::{Output, PROMPT, Style, harmless};
-use becket_pi::extensions::{Board, Called};
+use crate::front::{Output, PROMPT, Style};
 
 /// How soon the second of two Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(5);

@@ -7,14 +7,13 @@ use std::time::SystemTime;
 use becket_agent::context_files::ContextFile;
 use becket_hooks::nearest;
 use becket_store::{ContextName, Lifetime};
-use becket_system::CliError;
 use becket_system::files::read_regular;
 use becket_system::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
+use becket_system::{CliError, harmless};
 
 use super::Place;
 use crate::commands::print;
 use crate::context_settings::{self, KEYS};
-use crate::front::harmless;
 
 /// The largest system prompt.
 const MAX_PROMPT_BYTES: u64 = 256 * 1024;

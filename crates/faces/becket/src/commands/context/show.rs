@@ -2,13 +2,12 @@
 
 use becket_agent::context_files::ContextFile;
 use becket_store::ContextName;
-use becket_system::CliError;
 use becket_system::moments::{moment_in_words, span_in_words};
+use becket_system::{CliError, harmless};
 use serde_json::{Value, json};
 
 use super::Place;
 use crate::commands::print;
-use crate::front::harmless;
 
 /// One thing to know: its name, its value for programs, its words for people.
 type Fact = (&'static str, Value, Option<String>);

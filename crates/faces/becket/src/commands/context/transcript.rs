@@ -6,15 +6,15 @@
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{Message, MessageBody, Part, ToolCall};
 use becket_store::ContextName;
-use becket_system::CliError;
 use becket_system::moments::moment_in_words;
+use becket_system::{CliError, harmless_indented, harmless_name};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Place;
 use crate::commands::print;
 use crate::commands::trace::LOST_ANSWER;
-use crate::front::{counted, harmless_indented, harmless_name};
+use crate::front::counted;
 
 /// The person, as lines call them.
 const PERSON: &str = "user";

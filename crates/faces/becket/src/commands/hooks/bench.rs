@@ -5,14 +5,13 @@ use std::sync::Arc;
 use becket_agent::store::SpanKind;
 use becket_events::{EVENTS, EventId};
 use becket_hooks::{Dialect, HandlerInfo, LaneKind, Rehearsal};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::list::{Past, percentile};
 use crate::args::{BenchArgs, Options};
 use crate::commands::{cancellable, print};
-use crate::front::harmless;
 use crate::workbench::{Lab, Wish, event_called, in_ms};
 
 /// How many turns of the past are looked at.

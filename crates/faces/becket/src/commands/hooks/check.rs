@@ -7,13 +7,13 @@ use becket_check::{Finding, HookFile, Machine, Severity, ToolNames, check, sarif
 use becket_hooks::{HookEnvironment, guest_environment};
 use becket_host::Place;
 use becket_system::project_root::project_root;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use becket_trust::Trust;
 
 use crate::args::{CheckForm, Options};
 use crate::assemble::{Setup, read_config, tool_elsewhere, tool_names, tools_without_operation};
 use crate::commands::print;
-use crate::front::{counted, harmless};
+use crate::front::counted;
 use crate::hooks_check::{everything, given, untrusted};
 use crate::own_jq;
 

@@ -8,7 +8,7 @@ use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Options;
 use crate::commands::{cancellable, print, tool_arguments};
-use crate::front::harmless;
 use crate::workbench::{Lab, effect_words, in_ms, verdict_words};
 
 /// Judges the call and tells every step. The tool does not run.

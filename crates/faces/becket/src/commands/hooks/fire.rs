@@ -4,12 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use becket_events::EventId;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Map, Value};
 
 use crate::args::{FireArgs, Options};
 use crate::commands::{cancellable, print};
-use crate::front::harmless;
 use crate::workbench::{Fired, Lab, Occurrence, Wish, dialect_named, event_called, fired_json, fired_text};
 
 /// The longest payload that is read.

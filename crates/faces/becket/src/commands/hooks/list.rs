@@ -8,12 +8,11 @@ use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
 use becket_host::Listed;
 use becket_store::StoredTrace;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use crate::args::Options;
 use crate::commands::{ago, print, runtime};
-use crate::front::harmless;
 use crate::guest_list::HOOK;
 use crate::workbench::{Lab, class_words, event_called, in_ms};
 

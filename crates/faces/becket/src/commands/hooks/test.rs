@@ -6,18 +6,16 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use becket_dialects::lets_through;
+use becket_docker_agent::{AgentFileChoice, HOOK_FILE};
 use becket_events::{Class, EventId, Scope, Verdict};
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
 use becket_system::files::read_regular;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use becket_docker_agent::{AgentFileChoice, HOOK_FILE};
-
 use crate::args::{Options, TestArgs};
 use crate::commands::{print, runtime};
-use crate::front::harmless;
 use crate::project_trust::may_run;
 use crate::workbench::{
     Case, Ended, Fired, Lab, Play, Suite, TestRoom, Wish, dialect_named, event_called, in_ms, rewritten,

@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_trust::{Judged, LOCK_FILE, Lock, Record, Trust, described, put};
 use serde_json::json;
 
 use crate::args::{Options, TrustArgs};
 use crate::assemble::Setup;
 use crate::commands::print;
-use crate::front::harmless;
 use crate::project_trust;
-use becket_trust::{Judged, LOCK_FILE, Lock, Record, Trust, described, put};
 
 /// Trusts, shows, revokes or locks.
 pub fn run(options: &Options, wanted: &TrustArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -10,18 +10,17 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::Parent;
 use becket_chibi::scheme::{self, Tier};
+use becket_chibi::scheme_files::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
 use becket_events::EndReason;
 use becket_system::signals::leave_terminal;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Conversation, Purpose};
 use super::chat::Lines;
 use super::{cancellable, print};
 use crate::args::Options;
-use crate::front::harmless;
 use crate::target::Wish;
-use becket_chibi::scheme_files::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
 
 /// The longest program that is read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use becket_chibi::scheme;
 use becket_hooks::nearest;
-use becket_system::{CliError, Surroundings};
+use becket_system::{CliError, Surroundings, harmless};
 
 use super::{Desk, Next, Shown};
 use crate::commands::print;
-use crate::front::harmless;
 
 /// A word to the prompt.
 pub struct Command {

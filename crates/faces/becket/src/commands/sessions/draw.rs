@@ -5,13 +5,12 @@ use std::collections::HashSet;
 use becket_agent::store::{EntryContent, StoredEntry, Tree};
 use becket_events::{Message, MessageBody, Part};
 use becket_system::moments::moment_in_words;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless, harmless_name};
 use serde_json::{Value, json};
 
 use super::{meant, place};
 use crate::args::Options;
 use crate::commands::print;
-use crate::front::{harmless, harmless_name};
 
 /// How many characters of an entry's words are shown in the tree.
 const WIDTH: usize = 60;

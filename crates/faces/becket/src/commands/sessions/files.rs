@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use becket_agent::store::{NewSession, Store, fresh_id};
 use becket_pi::session_file;
+use becket_pi::session_files::{self, About};
 use becket_store::{Claim, ContextName, SqliteStore};
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless_name};
 
 use super::place;
 use crate::args::{Options, SessionFormat};
 use crate::assemble::Setup;
 use crate::commands::{print, runtime};
-use crate::front::{counted, harmless_name};
+use crate::front::counted;
 use crate::target::claim_new;
-use becket_pi::session_files::{self, About};
 
 /// The folder of pi's home that holds its sessions.
 const SESSIONS: &str = "sessions";

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use becket_store::SessionSummary;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Folders, Surroundings, harmless_name};
 
 use crate::args::Options;
 use crate::commands::{ago, print};
-use crate::front::harmless_name;
 
 /// Lists the sessions, newest first, and below each those of its sub-agents in the order in which they began.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {

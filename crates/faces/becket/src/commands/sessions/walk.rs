@@ -6,14 +6,13 @@ use becket_agent::store::{EntryContent, StoredEntry};
 use becket_agent::{GoTo, GoToEnd, Position};
 use becket_events::{EndReason, MessageBody};
 use becket_store::ContextName;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Surroundings, harmless, harmless_name};
 use tokio_util::sync::CancellationToken;
 
 use super::{meant, place};
 use crate::args::Options;
 use crate::commands::ask::{Conversation, Purpose, unless_lost};
 use crate::commands::{cancellable, print};
-use crate::front::{harmless, harmless_name};
 use crate::target::{Wish, claim_new};
 
 /// How to go to another entry, as the command line says it.
