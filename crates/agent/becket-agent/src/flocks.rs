@@ -3,13 +3,14 @@
 //! Who belongs to which is one file there, `vfs:///flocks/registry.json`, which no context can write. Every context
 //! belongs to the flock `site`, whose folder is the zone `vfs:///site`; it is in no registry.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use becket_events::FlockGoals;
 use becket_hooks::nearest;
+use becket_lock::lock_within;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -371,22 +372,12 @@ fn locked(path: &Path) -> io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
     let file = OpenOptions::new().create(true).append(true).open(path)?;
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let words = format!(
-                    "another process has held its lock for {} s; try again",
-                    PATIENCE.as_secs()
-                );
-                return Err(io::Error::other(words));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    match lock_within(&file, PATIENCE)? {
+        true => Ok(file),
+        false => Err(io::Error::other(format!(
+            "another process has held its lock for {} s; try again",
+            PATIENCE.as_secs()
+        ))),
     }
 }
 

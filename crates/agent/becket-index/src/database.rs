@@ -1,10 +1,11 @@
 //! The file of the index. Everything in it can be made again, so a file of another version is simply emptied.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use becket_lock::lock_within;
 use rusqlite::{Connection, OpenFlags};
 
 /// Counts up with every change of the tables.
@@ -222,16 +223,10 @@ impl IndexFile {
             error,
         };
         let file = opened.map_err(told)?;
-        let deadline = Instant::now() + LOCK_PATIENCE;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(WriteLock { _file: file }),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(TryLockError::WouldBlock) => return Err(IndexProblem::Busy(self.root.clone())),
-                Err(TryLockError::Error(error)) => return Err(told(error)),
-            }
+        match lock_within(&file, LOCK_PATIENCE) {
+            Ok(true) => Ok(WriteLock { _file: file }),
+            Ok(false) => Err(IndexProblem::Busy(self.root.clone())),
+            Err(error) => Err(told(error)),
         }
     }
 }

@@ -1,19 +1,18 @@
 //! One operation at work: it has the lock, so nobody else touches what is kept, and git is ready.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use becket_lock::lock_within;
 
 use crate::git::{ATTRIBUTES, CONFIGURATION, Git, Program, View, lines, parts, path};
 use crate::place::{Place, Repository};
 use crate::problem::{Problem, system};
 use crate::snapshots::Settings;
-
-/// How often a lock is tried.
-const GLANCE: Duration = Duration::from_millis(5);
 
 /// The lock between processes.
 ///
@@ -35,19 +34,12 @@ impl Lock {
             .truncate(false)
             .mode(0o600);
         let file = options.open(&path).map_err(system("open", &path))?;
-        let deadline = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { file, path }),
-                Err(TryLockError::Error(error)) => return Err(system("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(GLANCE),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Problem::Busy {
-                        folder: place.folder.clone(),
-                        after: patience,
-                    });
-                }
-            }
+        match lock_within(&file, patience).map_err(system("lock", &path))? {
+            true => Ok(Self { file, path }),
+            false => Err(Problem::Busy {
+                folder: place.folder.clone(),
+                after: patience,
+            }),
         }
     }
 

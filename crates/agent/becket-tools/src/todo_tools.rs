@@ -4,15 +4,16 @@
 //! with its session. Thoughts are kept where every call is: in the transcript.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::gate::Permit;
 use becket_agent::tool::{Tool, ToolSpec};
 use becket_events::Profile;
+use becket_lock::lock_within;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -323,15 +324,8 @@ fn lock(folder: &Path) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
     // The folder itself is what is locked: the file in it is replaced by each change.
     let file = File::open(folder)?;
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => return Err(std::io::Error::other("another process changes it")),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    match lock_within(&file, LOCK_PATIENCE)? {
+        true => Ok(file),
+        false => Err(std::io::Error::other("another process changes it")),
     }
 }

@@ -4,11 +4,12 @@
 //! that was moved aside stays until its messages are safe elsewhere; if its taker is killed before that, the next one
 //! finds it. Every message has an origin that is the same each time its line is read, so that nothing arrives twice.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
+use becket_lock::lock_within;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -244,22 +245,13 @@ fn lock(path: &Path, patience: Duration) -> io::Result<File> {
         return Err(io::Error::other(format!("{} is no file", path.display())));
     }
     let file = OpenOptions::new().create(true).append(true).open(path)?;
-    let deadline = Instant::now() + patience;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other(format!(
-                    "another program has held the lock {} for {} s",
-                    path.display(),
-                    patience.as_secs()
-                )));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    match lock_within(&file, patience)? {
+        true => Ok(file),
+        false => Err(io::Error::other(format!(
+            "another program has held the lock {} for {} s",
+            path.display(),
+            patience.as_secs()
+        ))),
     }
 }
 

@@ -3,9 +3,10 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use becket_agent::stored_rule::{RuleKeeper, check};
+use becket_lock::lock_within;
 use becket_system::Folders;
 use becket_system::files::read_regular;
 use becket_trust::put;
@@ -105,12 +106,8 @@ impl StoredRules {
         std::fs::create_dir_all(folder).map_err(trouble)?;
         std::fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).map_err(trouble)?;
         let lock = std::fs::File::create(folder.join("lock")).map_err(trouble)?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        while lock.try_lock().is_err() {
-            if Instant::now() > deadline {
-                return Err(trouble(io::Error::other("another process writes there")));
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        if !lock_within(&lock, LOCK_TIMEOUT).map_err(trouble)? {
+            return Err(trouble(io::Error::other("another process writes there")));
         }
         let mut allow = self.read()?;
         work(&mut allow);
