@@ -4,7 +4,7 @@
 //! is a failure: `"block": "true"` was surely meant as a refusal.
 
 use becket_events::Class;
-use becket_hooks::{Cause, Failure, Finished, read_strictly};
+use becket_hooks::{Cause, Failure, Finished, beginning, read_strictly};
 use serde_json::{Map, Value};
 
 /// The fields of an answer.
@@ -159,15 +159,6 @@ fn whole(value: &Value) -> Option<u64> {
     value
         .as_u64()
         .or_else(|| value.as_f64().filter(fraction_free).map(|number| number as u64))
-}
-
-/// The first words of a text, for a message.
-fn beginning(text: &str) -> String {
-    let mut words: String = text.chars().take(80).collect();
-    if words.len() < text.len() {
-        words.push('…');
-    }
-    words
 }
 
 #[cfg(test)]

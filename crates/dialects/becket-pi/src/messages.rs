@@ -279,7 +279,7 @@ pub fn shown_usage(usage: &Usage) -> Value {
 }
 
 /// What a request cost, as pi wrote it.
-pub(super) fn read_usage(value: &Value) -> Usage {
+pub fn read_usage(value: &Value) -> Usage {
     let count = |name: &str| value[name].as_u64().unwrap_or(0);
     let (read, written) = (count("cacheRead"), count("cacheWrite"));
     Usage {

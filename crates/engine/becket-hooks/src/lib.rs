@@ -48,7 +48,7 @@ pub use lane::{
 pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
-pub use own_format::{own_row, trouble_of_answer};
+pub use own_format::{beginning, own_row, trouble_of_answer};
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler};
 pub use settings_file::{

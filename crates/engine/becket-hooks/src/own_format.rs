@@ -144,7 +144,7 @@ fn parse_reply(kind: EventKind, stdout: &[u8]) -> Answer {
 }
 
 /// The first words of a text, for a message.
-fn beginning(text: &str) -> String {
+pub fn beginning(text: &str) -> String {
     let mut words: String = text.chars().take(80).collect();
     if words.len() < text.len() {
         words.push('…');

@@ -12,7 +12,7 @@ use becket_agent::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
 use becket_agent::tool::BUILTIN;
-use becket_events::{Delta, Json, Profile, RequestForm, StopReason, Usage};
+use becket_events::{Delta, Json, Profile, RequestForm, StopReason};
 use becket_hooks::Failure;
 use becket_js::Extension;
 use becket_providers::{Api, ProviderEntry, Secret};
@@ -458,7 +458,7 @@ impl Growing {
                 "stop" => StopReason::Stop,
                 _ => StopReason::Refused,
             },
-            usage: usage(&message["usage"]),
+            usage: messages::read_usage(&message["usage"]),
             model: message["model"].as_str().unwrap_or_default().to_owned(),
         }));
     }
@@ -512,17 +512,5 @@ fn kind_of(why: &str) -> ProviderErrorKind {
         ProviderErrorKind::Key
     } else {
         ProviderErrorKind::Rejected
-    }
-}
-
-fn usage(usage: &Value) -> Usage {
-    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
-    let (read, written) = (count("cacheRead"), count("cacheWrite"));
-    Usage {
-        input_tokens: count("input") + read + written,
-        output_tokens: count("output"),
-        cache_read_tokens: read,
-        cache_write_tokens: written,
-        cost: usage["cost"]["total"].as_f64().filter(|cost| *cost > 0.0),
     }
 }
