@@ -33,7 +33,7 @@ struct Kept {
     snapshots: OnceLock<Result<Snapshots, String>>,
     /// What has begun, with its checkpoint.
     open: Mutex<HashMap<String, u64>>,
-    /// What the person was told last.
+    /// What the user was told last.
     told: Mutex<Option<String>>,
 }
 

@@ -15,10 +15,10 @@ pub struct ChibiConfig {
     pub enabled: Option<bool>,
     /// The home; a relative path is seen from the folder of this file.
     pub home: Option<PathBuf>,
-    /// How many seconds one call of a plugin's hook may take; 30 where nothing is said.
+    /// How many seconds one call of a plugin's hook may take; default: 30.
     #[schemars(with = "Option<u64>")]
     pub hook_timeout: Option<Spanned<u64>>,
-    /// How many seconds one call of a plugin's tool may take; 30 where nothing is said.
+    /// How many seconds one call of a plugin's tool may take; default: 30.
     #[schemars(with = "Option<u64>")]
     pub tool_timeout: Option<Spanned<u64>>,
     /// How many seconds a plugin may take to say what it is; default: 120.

@@ -12,7 +12,7 @@ use crate::file::Permissions;
 use crate::hook::HookEntry;
 use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 
-/// Hooks of docker-agent's own settings.
+/// Hooks in docker-agent's settings.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DockerAgentConfig {
@@ -25,7 +25,7 @@ pub struct DockerAgentConfig {
 
 impl SectionSettings for DockerAgentConfig {
     const NAME: &'static str = "docker_agent";
-    const ABOUT: &'static str = "Hooks of docker-agent's own settings.";
+    const ABOUT: &'static str = "Hooks in docker-agent's settings.";
 }
 
 /// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. One that is

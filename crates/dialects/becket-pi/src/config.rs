@@ -16,17 +16,17 @@ pub struct PiConfig {
     pub enabled: Option<bool>,
     /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
     pub home: Option<PathBuf>,
-    /// How many seconds one call of an extension's handler may take; 30 where nothing is said.
+    /// How many seconds one call of an extension's handler may take; default: 30.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
-    /// How many megabytes one extension may use; 256 where nothing is said.
+    /// How many megabytes one extension may use; default: 256.
     #[schemars(with = "Option<u32>")]
     pub memory_mb: Option<Spanned<u32>>,
-    /// Whether extensions may use files; they may where nothing is said.
+    /// Whether extensions may use files; default: true.
     pub files: Option<bool>,
-    /// Whether they may run programs; they may where nothing is said.
+    /// Whether they may run programs; default: true.
     pub processes: Option<bool>,
-    /// Whether they may use the network; they may where nothing is said.
+    /// Whether they may use the network; default: true.
     pub network: Option<bool>,
 }
 
@@ -35,10 +35,10 @@ pub struct PiConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct JsConfig {
     /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
-    /// something that only Node has. `auto` where nothing is said.
+    /// something that only Node has. Default: `auto`.
     pub engine: Option<JsEngine>,
-    /// Node's program (or Bun's); a relative path is seen from the folder of this file. The first `node` or `bun` on
-    /// the PATH where nothing is said.
+    /// Node's program (or Bun's); a relative path is seen from the folder of this file. Default: the first `node` or
+    /// `bun` on the PATH.
     pub node: Option<PathBuf>,
 }
 

@@ -13,7 +13,7 @@ use toml::Spanned;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; they are where nothing is said.
+    /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; default: true.
     pub bridge: Option<bool>,
     /// Servers by name. One stands in for that of the same name in the chibi home.
     #[schemars(with = "BTreeMap<String, McpServerConfig>")]
@@ -31,19 +31,19 @@ pub struct McpServerConfig {
     pub args: Vec<String>,
     /// Variables that it gets beside the person's own, which it gets without provider keys.
     pub env: BTreeMap<String, String>,
-    /// Where it runs, seen from the folder of this file; that folder where nothing is said.
+    /// Where it runs, seen from the folder of this file; default: that folder.
     pub cwd: Option<String>,
     /// The address of a service.
     pub url: Option<String>,
     /// Headers of every request to it.
     pub headers: BTreeMap<String, String>,
-    /// How many seconds a call may take; 60 where nothing is said.
+    /// How many seconds a call may take; default: 60.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
-    /// How many seconds it may take to start; 10 where nothing is said.
+    /// How many seconds it may take to start; default: 10.
     #[schemars(with = "Option<u64>")]
     pub start_timeout: Option<Spanned<u64>>,
-    /// Whether it is used; it is where nothing is said. `false` alone switches off one of the chibi home.
+    /// Whether it is used; default: true. `false` alone switches off one of the chibi home.
     pub enabled: Option<bool>,
     /// Which of its tools are offered.
     pub tools: McpToolsConfig,
@@ -53,7 +53,7 @@ pub struct McpServerConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpToolsConfig {
-    /// Only these; all where nothing is said.
+    /// Only these; default: all.
     pub allow: Vec<String>,
     /// Not these.
     pub deny: Vec<String>,

@@ -36,7 +36,7 @@ impl SectionSettings for SchemeConfig {
 pub struct ToolsHttpConfig {
     /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
     /// virtual file system; `trust-declared` in the place of a list stands for what the file declares itself. Files
-    /// that may read and write may reach everything, others nothing where nothing is said.
+    /// that may read and write may reach everything, others nothing, unless it is said.
     pub allow: BTreeMap<String, HttpAllowConfig>,
     /// Whether files of which nothing is said may reach what they declare; not where it is absent.
     pub trust_declared: Option<bool>,
