@@ -119,18 +119,6 @@ fn misnamed_list(told: &Told<'_>, text: &str) -> Option<Finding> {
     })
 }
 
-/// Words by which plugins, hooks of becket's own and hooks of other systems decide.
-const DECIDING: &[&str] = &[
-    "block",
-    "denied",
-    "approved",
-    "verdict",
-    "continue",
-    "decision",
-    "permission_decision",
-    "hook_specific_output",
-];
-
 /// Answers in the words of other hooks or of another system.
 fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> {
     let fields: Option<Vec<Vec<&str>>> = wanted.iter().map(|hook| crate::answer_fields(hook)).collect();
@@ -141,7 +129,8 @@ fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> 
         return Vec::new();
     };
     // A tool may print anything else.
-    let is_foreign = |name: &str| DECIDING.contains(&name) || nearest(name, ["block"]).is_some();
+    let deciding = &told.0.machine.deciding;
+    let is_foreign = |name: &str| deciding.contains(&name) || nearest(name, ["block"]).is_some();
     let objects = objects(&written::by_shell(text)).into_iter();
     // What a plugin prints about itself is no answer.
     let objects = objects.filter(|(_, members)| !members.contains_key("description"));

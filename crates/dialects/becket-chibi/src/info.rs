@@ -10,6 +10,7 @@ use super::{hooks, profile};
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
+    deciding: &["block", "denied", "approved"],
     rows,
     lets_through,
 };

@@ -41,6 +41,12 @@ pub fn operation_called(name: &str) -> Option<OperationKind> {
     profiles.find_map(|profile| profile.operation_of(name))
 }
 
+/// Words by which hooks of becket or of some dialect decide.
+pub fn deciding_words() -> Vec<&'static str> {
+    let of_dialects = DIALECTS.iter().flat_map(|info| info.deciding);
+    ["verdict"].into_iter().chain(of_dialects.copied()).collect()
+}
+
 /// All rows of all dialects.
 pub fn rows() -> Vec<RowInfo> {
     DIALECTS.iter().flat_map(|info| (info.rows)()).collect()

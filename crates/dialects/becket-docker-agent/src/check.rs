@@ -144,7 +144,7 @@ pub fn files(place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
     Ok(files)
 }
 
-/// Reads a file, if it is one of docker-agent's.
+/// Reads a file, if docker-agent would: hooks, settings or agents.
 pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
     let text = file.text.as_deref()?;
     let kinds = ["type: command", "type: builtin", "type: model"];
@@ -156,7 +156,7 @@ pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
         return None;
     }
     Some(match FileKind::of(text, &file.whole) {
-        Ok(kind) => read((file.shown, &file.whole), text, kind, None),
+        Ok(kind) => read((file.shown, &file.whole), text, kind, file.home.as_deref()),
         Err(error) => HookFile::new(file.shown, text, Err(error)),
     })
 }

@@ -4,12 +4,14 @@ use becket_dialect_kit::{DialectInfo, RowInfo};
 use becket_hooks::Fault;
 
 use super::dialect::DIALECT;
+use super::output::DECIDING;
 use super::{contracts, profile};
 
 /// What listings, checks and the reference ask for.
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
+    deciding: DECIDING,
     rows,
     lets_through,
 };

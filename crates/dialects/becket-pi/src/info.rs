@@ -10,6 +10,7 @@ use super::profile;
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
+    deciding: &["block"],
     rows,
     lets_through,
 };

@@ -31,7 +31,7 @@ use becket_docker_agent::{
 };
 use becket_events::{JOB_EXTRAS, OperationKind, Profile};
 use becket_hooks::{
-    Engine, HookEnvironment, OwnHook, Witness, guest_environment, inherited_environment, nearest,
+    Engine, HookEnvironment, OwnHook, Section, Witness, guest_environment, inherited_environment, nearest,
 };
 use becket_host::{
     Asking, FetchLimits, Found, GuestOptions, Guests, Listed, Loading, Person, Place, Program,
@@ -89,6 +89,8 @@ pub struct Setup {
     /// What the command line says about guests.
     guest_options: GuestOptions,
     hosts: Hosts,
+    /// The tables of the settings that are about guests.
+    sections: Vec<Section>,
     /// The guests that were found.
     pub found: FoundGuests,
     /// Says what of the project is trusted.
@@ -269,6 +271,7 @@ impl Setup {
         let trust = Trust::open(options.trust, &folders, surroundings, &project_root);
         let without = [options.without.as_slice(), &config.without].concat();
         let guest_options = options.about_guests();
+        let sections = options.hosts.sections();
         let place = Place {
             surroundings,
             folders: &folders,
@@ -277,6 +280,7 @@ impl Setup {
             settings: &settings,
             options: &guest_options,
             without: &without,
+            sections: &sections,
             operation_called: becket_dialects::operation_called,
         };
         let found = FoundGuests::find(options.hosts, &place)?;
@@ -299,6 +303,7 @@ impl Setup {
             settings,
             guest_options,
             hosts: options.hosts,
+            sections,
             found,
             trust,
             project,
@@ -325,6 +330,7 @@ impl Setup {
             settings: &self.settings,
             options: &self.guest_options,
             without: &self.without,
+            sections: &self.sections,
             operation_called: becket_dialects::operation_called,
         }
     }
@@ -564,7 +570,8 @@ impl Setup {
             ..
         } = caller;
         let engine = Arc::new(self.engine(&store, &person.front));
-        let loaded = self.load(caller, (&engine, &person), asking).await?;
+        let profile = self.profile(options)?;
+        let loaded = self.load(caller, (&engine, &person), (asking, profile)).await?;
         tell(self.remarks_of_run(&loaded, caller), surroundings);
         let extensions = loaded.extensions();
         let provider = self.provider_of_run(options, surroundings, &extensions)?;
@@ -638,7 +645,7 @@ impl Setup {
         &self,
         caller: Caller<'_>,
         (engine, person): (&Arc<Engine>, &Person),
-        asking: Asking,
+        (asking, profile): (Asking, Profile),
     ) -> Result<Loaded, CliError> {
         let Caller {
             options,
@@ -661,10 +668,7 @@ impl Setup {
             surroundings.hide_keys(loaded.key_variables().iter().map(String::as_str));
             guests.push(loaded);
         }
-        Ok(Loaded {
-            profile: self.profile(options)?,
-            guests,
-        })
+        Ok(Loaded { profile, guests })
     }
 
     /// Loads what was found of one kind alone.

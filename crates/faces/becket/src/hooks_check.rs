@@ -60,6 +60,8 @@ fn named(hosts: Hosts, path: &Path, surroundings: &Surroundings) -> Result<HookF
         whole,
         text: Some(text),
         is_named: true,
+        home: surroundings.variable("HOME").map(PathBuf::from),
+        sections: &hosts.sections(),
     };
     let read = hosts.iter().find_map(|host| host.check_file(&file));
     read.ok_or_else(|| {
@@ -82,6 +84,7 @@ fn below(
     let listing = listing.and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut listing = listing.map_err(|error| unreadable(folder, &error))?;
     listing.sort_by_key(std::fs::DirEntry::file_name);
+    let sections = hosts.sections();
     for entry in &listing {
         let (name, shown) = (entry.file_name(), folder.join(entry.file_name()));
         let name = name.to_string_lossy();
@@ -101,6 +104,8 @@ fn below(
             text: read_regular(&whole, MOST_BYTES).ok(),
             whole,
             is_named: false,
+            home: surroundings.variable("HOME").map(PathBuf::from),
+            sections: &sections,
         };
         files.extend(hosts.iter().find_map(|host| host.check_file(&file)));
     }

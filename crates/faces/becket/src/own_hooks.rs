@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_check::{CheckedHook, HookFile, NamedFile, boxed};
-use becket_hooks::{HookEnvironment, OwnHook, SettingsError, read_hook_file};
+use becket_hooks::{HookEnvironment, OwnHook, Section, SettingsError, read_hook_file};
 use becket_host::{Found, FoundGuest, Guests, Host, Loading, NoGuests, Place, Report, Stage};
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -12,7 +12,6 @@ use becket_trust::Judged;
 use futures_util::future::BoxFuture;
 
 use crate::config::{Config, ProjectConfig};
-use crate::guest_list::Hosts;
 use crate::project::{MAX_SETTINGS_BYTES, Project, read_project, settings_files};
 
 /// The option that names a file with hooks.
@@ -44,7 +43,11 @@ impl Host for OwnHookHost {
                 let whole = cwd.join(&file);
                 let text = read_regular(&whole, MAX_SETTINGS_BYTES)
                     .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
-                Ok(HookFile::new(&file, &text, format.read(&text, &whole)))
+                Ok(HookFile::new(
+                    &file,
+                    &text,
+                    format.read(&text, &whole, place.sections),
+                ))
             })
             .collect()
     }
@@ -52,7 +55,11 @@ impl Host for OwnHookHost {
     fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
         let text = file.text.as_deref()?;
         let format = Format::of(file, text)?;
-        Some(HookFile::new(file.shown, text, format.read(text, &file.whole)))
+        Some(HookFile::new(
+            file.shown,
+            text,
+            format.read(text, &file.whole, file.sections),
+        ))
     }
 
     fn hidden_folders(&self) -> &'static [&'static str] {
@@ -109,9 +116,14 @@ impl Format {
         }
     }
 
-    fn read(self, text: &str, file: &Path) -> Result<Vec<Box<dyn CheckedHook>>, SettingsError> {
+    fn read(
+        self,
+        text: &str,
+        file: &Path,
+        sections: &[Section],
+    ) -> Result<Vec<Box<dyn CheckedHook>>, SettingsError> {
         let hooks = match self {
-            Self::Config => Config::read(text, file, &Hosts::default().sections())?.1,
+            Self::Config => Config::read(text, file, sections)?.1,
             Self::Project => ProjectConfig::read(text, file)?.1,
             Self::Hooks => read_hook_file(text, file)?,
         };

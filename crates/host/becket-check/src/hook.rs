@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_events::EventId;
-use becket_hooks::{CommandLine, Failure, HookEnvironment, SettingsError, nearest};
+use becket_hooks::{CommandLine, Failure, HookEnvironment, Section, SettingsError, nearest};
 
 use crate::finding::{Finding, Kind, Severity};
 
@@ -75,6 +75,10 @@ pub struct NamedFile<'a> {
     /// Whether the user has named it. Of others that lie in the same folder only those are meant that surely hold
     /// hooks.
     pub is_named: bool,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// The tables of `config.toml` that are about guests.
+    pub sections: &'a [Section],
 }
 
 impl NamedFile<'_> {
@@ -195,6 +199,8 @@ pub struct Machine {
     pub directory: PathBuf,
     /// The names of tools.
     pub tools: ToolNames,
+    /// Words by which hooks of some system decide.
+    pub deciding: Vec<&'static str>,
 }
 
 /// The names by which tools are known.

@@ -10,6 +10,8 @@ pub struct DialectInfo {
     pub dialect: Dialect,
     /// The names and schemas by which its models know tools.
     pub profile: fn() -> Profile,
+    /// Words by which its hooks decide.
+    pub deciding: &'static [&'static str],
     /// Its events.
     pub rows: fn() -> Vec<RowInfo>,
     /// Why an action would happen in the foreign system in spite of a guard that breaks like this; `None` where it

@@ -88,6 +88,8 @@ pub struct Place<'a> {
     pub options: &'a GuestOptions,
     /// Guests that the user leaves out, by name.
     pub without: &'a [String],
+    /// The tables of the user's settings that are about guests of all kinds.
+    pub sections: &'a [Section],
     /// What some system means by the name of a tool.
     pub operation_called: fn(&str) -> Option<OperationKind>,
 }

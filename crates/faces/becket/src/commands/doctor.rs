@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_events::Profile;
 use becket_hooks::Engine;
 use becket_host::{Asking, Health, Person, Report, Stage, Toolbox};
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
@@ -110,10 +111,10 @@ fn examine_guests(
     surroundings: &Surroundings,
     findings: &mut Vec<Report>,
 ) -> Result<(), CliError> {
-    if let Err(error) = setup.profile(options) {
+    let profile = setup.profile(options).unwrap_or_else(|error| {
         findings.push(Report::new("tool profile", Some(error.to_string())));
-        return Ok(());
-    }
+        Profile::own()
+    });
     let runtime = runtime(options)?;
     let examined = runtime.block_on(async {
         let cancel = surroundings.signals.listen()?.next();
@@ -125,7 +126,8 @@ fn examine_guests(
         let heard = Arc::new(Warnings::default());
         let person = Person::reading(heard.clone());
         let engine = Arc::new(Engine::new(None));
-        let loaded = setup.load(caller, (&engine, &person), Asking::Always).await?;
+        let asking = (Asking::Always, profile);
+        let loaded = setup.load(caller, (&engine, &person), asking).await?;
         let odd = examine_offers(setup, &loaded, (&engine, &person))?;
         findings.extend(loaded.guests.reports());
         findings.extend(

@@ -342,3 +342,14 @@ fn what_cannot_be_read_ends_with_two() {
         .ended_with(0)
         .said("0 hooks in 0 files: nothing is wrong");
 }
+
+#[test]
+fn a_rule_about_the_home_is_no_finding_in_a_file_that_is_named() {
+    let room = room();
+    room.write(
+        "team.yaml",
+        "agents:\n  root:\n    model: openai/gpt-4o\n    instruction: x\n\
+         permissions:\n  deny:\n    - \"write_file:path=~/secret/*\"\n",
+    );
+    assert_eq!(findings(&room, &["team.yaml"], 0), Vec::<Value>::new());
+}

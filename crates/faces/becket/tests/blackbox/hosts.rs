@@ -273,3 +273,12 @@ fn a_server_sees_no_key_and_ends_with_its_command() {
     wait_until_gone(room.read("../home/child").trim());
     assert!(room.run(["mcp", "list"]).stdout.contains("sample"));
 }
+
+#[test]
+fn doctor_looks_at_guests_also_where_the_tool_profile_is_wrong() {
+    let room = room();
+    room.config("[tools]\nprofile = \"nope\"\n[[hook]]\nevent = \"pre_tool\"\nname = \"sample\"\ncommand = \"true\"\n");
+    let doctor = room.run(["doctor"]).ended_with(1);
+    assert!(doctor.stdout.contains("no tool profile `nope`"), "{doctor:#?}");
+    assert!(doctor.stdout.contains("hook sample on pre_tool"), "{doctor:#?}");
+}

@@ -60,6 +60,7 @@ fn all_files(
         settings: &settings.map(|(_, settings)| settings).unwrap_or_default(),
         options: &options.about_guests(),
         without: &[],
+        sections: &options.hosts.sections(),
         operation_called: becket_dialects::operation_called,
     };
     everything(options.hosts, &place)
@@ -84,6 +85,7 @@ fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
             without_operation: tools_without_operation().collect(),
             elsewhere: tool_elsewhere,
         },
+        deciding: becket_dialects::deciding_words(),
     }
 }
 
